@@ -1,0 +1,64 @@
+# "Attention Is All You Need", whole: text -> subwords -> runs -> packages -> translations -> tables and figures.
+
+from snakemake.utils import min_version
+
+min_version("9.19")
+
+
+configfile: "config/models.yaml"
+configfile: "config/corpora.yaml"
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+wildcard_constraints:
+    task=any_of(experiment.tasks),
+    model=any_of(experiment.models),
+    corpus=any_of(experiment.corpora),
+    seed=r"\d+",
+    average=r"\d+",
+    part="train|dev|test|plain",
+
+
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/subwords.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/translate.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+localrules:
+    all,
+    tables,
+    figures,
+
+
+rule tables:
+    input:
+        collect(
+            f"{RESULTS}/tables/{{table}}.{{kind}}",
+            table=["table2", "table3", "table4", "appendix"],
+            kind=["csv", "md", "html", "tex"],
+        ),
+
+
+rule figures:
+    input:
+        collect(
+            f"{RESULTS}/figures/{{figure}}.{{kind}}",
+            figure=["figure3", "figure4", "figure5", "training_curves", "table3"],
+            kind=["pdf", "svg", "png"],
+        ),
+
+
+rule all:
+    default_target: True
+    input:
+        rules.tables.input,
+        rules.figures.input,

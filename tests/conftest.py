@@ -1,0 +1,121 @@
+"""A tiny run: its config, its data and a package of it."""
+
+import dataclasses
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.config import ModelConfig, RunConfig, TrainingConfig
+from transformer.data.subwords import Subwords, learn
+from transformer.data.tokens import Pairs, write_pairs
+from transformer.model.transformer import Transformer
+from transformer.package import Package, load_package, save_package
+from transformer.strict import plain
+
+torch.set_num_threads(1)
+VOCABULARY = 40
+ARCHITECTURE = ModelConfig(
+    N=1, d_model=16, d_ff=32, h=2, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=24
+)
+TRAINING = TrainingConfig(
+    steps=12,
+    warmup=4,
+    learning_rate=1.0,
+    beta1=0.9,
+    beta2=0.98,
+    epsilon=1e-9,
+    eps_ls=0.1,
+    batch_tokens=96,
+    micro_batch_tokens=48,
+    checkpoint_every=3,
+    average=3,
+    precision="float32",
+)
+
+
+@pytest.fixture(scope="session")
+def run_config() -> Callable[..., RunConfig]:
+    """A tiny run's config with some keys of model, training or run changed."""
+
+    def make(**changes) -> RunConfig:
+        parts = []
+        for part in (ARCHITECTURE, TRAINING, RunConfig("ende", "base", 1, ARCHITECTURE, TRAINING)):
+            names = {field.name for field in dataclasses.fields(part)} & changes.keys()
+            parts.append(dataclasses.replace(part, **{name: changes.pop(name) for name in names}))
+        assert not changes
+        return dataclasses.replace(parts[2], architecture=parts[0], training=parts[1])
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def encoded(tmp_path_factory) -> Callable[[str], Pairs]:
+    """Random pairs of ids: `train` has 100, three epochs of 12 steps; `dev` has 10."""
+    folder = tmp_path_factory.mktemp("encoded")
+    random = np.random.default_rng(1)
+    for part, count in (("train", 40), ("dev", 10)):
+        sides = [[[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"]
+        write_pairs(folder / part, zip(*sides, strict=True), VOCABULARY)
+    return lambda part: Pairs(folder / part)
+
+
+def sentences(seed: int, count: int) -> list[str]:
+    """Random sentences of few words."""
+    choose = random.Random(seed)
+    words = "the a big small old cat dog house tree sees finds likes well-known near under".split()
+    return [" ".join(choose.choices(words, k=choose.randint(2, 9))) + " ." for _ in range(count)]
+
+
+@pytest.fixture(scope="session")
+def text() -> Callable[[int, int], list[str]]:
+    """Random sentences, by seed and count."""
+    return sentences
+
+
+@pytest.fixture(scope="session")
+def subwords(tmp_path_factory) -> Path:
+    """A vocabulary learnt from such sentences."""
+    path = tmp_path_factory.mktemp("subwords") / "ende.model"
+    learn(sentences(0, 300), 60, path)
+    return path
+
+
+@pytest.fixture
+def save(tmp_path, run_config, subwords) -> Callable[..., Path]:
+    """Write a package of random weights, some keys of its architecture changed."""
+
+    def write(name: str = "package", seed: int = 1, **changes) -> Path:
+        torch.manual_seed(seed)
+        run = run_config(**changes)
+        vocabulary = len(Subwords(subwords))
+        corpus = {"corpus": "toy", "description": "random words", "licence": "CC0", "source": "en", "target": "de"}
+        training = {"parameters": 1234, "steps": 12, "seconds": 3.0, "device": "abacus", "precision": "float32"}
+        config = {
+            "task": "ende",
+            "kind": "translation",
+            "model": "base",
+            "seed": seed,
+            "source": "en",
+            "target": "de",
+            "architecture": plain(run.architecture),
+            "vocabulary": vocabulary,
+            "decoding": {"beam": 3, "alpha": 0.6, "extra": 10},
+            "averaged": [6, 9, 12],
+            "corpus": corpus,
+            "training": training,
+        }
+        weights = Transformer(run.architecture, vocabulary).state_dict()
+        save_package(tmp_path / name, config, weights, subwords)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def package(save) -> Callable[..., Package]:
+    """Such a package, loaded."""
+    return lambda **changes: load_package(save(**changes), torch.device("cpu"))

@@ -1,0 +1,96 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.config import END, PADDING, UNKNOWN
+from transformer.data.subwords import Subwords, learn
+from transformer.files import InputError
+
+WORDS = ["the", "to", "open", "opens", "file", "files", "document", "größe", "straße", "élan", "über", "naïve"]
+WORDS += list("12345.,()")
+TEXT = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 9)) for i in range(1, 200)]
+SYMBOLS = [f"\u2581{symbol}" for symbol in ("(S", ")S", "(NP", ")NP", "XX")]
+SIZE = 120
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("subwords") / "vocabulary.model"
+    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, path, SYMBOLS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def subwords(path):
+    return Subwords(path)
+
+
+def test_the_vocabulary_has_exactly_the_size_asked_for(subwords):
+    assert len(subwords) == SIZE
+    assert max(max(ids) for ids in subwords.encode(TEXT)) < SIZE
+
+
+def test_padding_end_and_unknown_have_their_ids(subwords):
+    pieces = [subwords.processor.id_to_piece(i) for i in (PADDING, END, UNKNOWN)]
+    assert pieces == ["<pad>", "</s>", "<unk>"]
+    assert subwords.encode([""]) == [[END]]
+    assert subwords.encode(["the \u4e2d"])[0][-2:] == [UNKNOWN, END]
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS) | st.text("eghiloprstß.,()1", min_size=1), min_size=1).map(" ".join)))
+def test_text_of_known_characters_comes_back(subwords, lines):
+    encoded = subwords.encode(lines)
+    assert all(ids[-1] == END and not {PADDING, END, UNKNOWN} & set(ids[:-1]) for ids in encoded)
+    assert subwords.decode([ids[:-1] for ids in encoded]) == lines
+
+
+@given(st.text(max_size=20))
+def test_any_text_can_be_encoded(subwords, text):
+    (ids,) = subwords.encode([text])
+    assert ids[-1] == END
+    assert not {PADDING, END} & set(ids[:-1])
+
+
+def test_symbols_stay_whole(subwords):
+    line = "(S (NP XX XX )NP XX )S"
+    assert subwords.pieces(line) == [f"\u2581{symbol}" for symbol in line.split()]
+    assert subwords.decode([ids[:-1] for ids in subwords.encode([line])]) == [line]
+
+
+def test_a_subword_that_begins_a_word_says_so(subwords):
+    line = "open the documents , größe ."
+    pieces = subwords.pieces(line)
+    assert "".join(pieces).replace("\u2581", " ").strip() == line
+    assert sum(piece.startswith("\u2581") for piece in pieces) == len(line.split())
+
+
+def test_the_same_text_gives_the_same_vocabulary(path, tmp_path):
+    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, tmp_path / "again.model", SYMBOLS, threads=2)
+    again = Subwords(tmp_path / "again.model")
+    assert again.encode(TEXT) == Subwords(path).encode(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "said"),
+    [
+        (["a b", "b a"], 100, "a vocabulary of 100 subwords cannot be learnt from this text (Vocabulary size too high"),
+        (TEXT, 10, "a vocabulary of 10 subwords cannot be learnt from this text (Vocabulary size is smaller than"),
+        ([], 100, "(it is empty)"),
+        (["", " "], 100, "(it is empty)"),
+    ],
+)
+def test_a_text_that_does_not_fit_the_size_is_refused(tmp_path, text, size, said):
+    with pytest.raises(InputError) as error:
+        learn(text, size, tmp_path / "x.model")
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no model", 100, -1])
+def test_a_damaged_vocabulary_is_refused(path, tmp_path, content):
+    other = tmp_path / "x.model"
+    if content is not None:
+        other.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
+    with pytest.raises(InputError, match=r"x\.model: not a SentencePiece model"):
+        Subwords(other)

@@ -1,0 +1,205 @@
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.config import END, PADDING, ModelConfig
+from transformer.decoding.beam import Beam, beam_search, length_penalty
+from transformer.model.transformer import Transformer
+
+LONG = 1000  # a beam wider than there are sequences
+
+
+def toy(seed=0, vocabulary=4, peaked=3.0, **changes):
+    """A random model in evaluation mode; the larger `peaked`, the surer it is."""
+    sizes = {"N": 2, "d_model": 8, "d_ff": 16, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.5, "max_length": 16}
+    torch.manual_seed(seed)
+    model = Transformer(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
+    model.embedding.data *= peaked
+    return model
+
+
+def unending(model):
+    """Make the end of sentence impossible."""
+    step = model.step
+    model.step = lambda *given: step(*given).index_fill(-1, torch.tensor([END]), -torch.inf)
+    return model
+
+
+def padded(*sources):
+    return torch.nn.utils.rnn.pad_sequence([torch.tensor([*s, END]) for s in sources], batch_first=True)
+
+
+@torch.no_grad()
+def log_probability(model, source, targets):
+    """Of targets of one length, [targets], from the forward pass over all positions."""
+    target = torch.tensor(targets)
+    logits = model.logits(model(source.expand(len(target), -1), target))
+    return logits.log_softmax(-1).gather(-1, target[:, :, None]).sum((1, 2)).tolist()
+
+
+def all_ended(model, source, extra, alpha):
+    """Every sequence that ends within the limit, and its score, best first."""
+    others = [token for token in range(model.embedding.size(0)) if token != END]
+    found = []
+    for length in range(1, source.size(1) + extra + 1):
+        targets = [(*body, END) for body in itertools.product(others, repeat=length - 1)]
+        logp = log_probability(model, source, targets)
+        found += [(list(t[:-1]), p / ((5 + length) / 6) ** alpha) for t, p in zip(targets, logp, strict=True)]
+    return sorted(found, key=lambda entry: -entry[1])
+
+
+def greedy(model, source, extra):
+    """The likeliest token each time, up to the end or the limit."""
+    ids = []
+    for _ in range(source.size(1) + extra):
+        with torch.no_grad():
+            logits = model.logits(model(source, torch.tensor([[*ids, PADDING]])))[0, -1]
+        ids.append(int(logits.argmax()))
+        if ids[-1] == END:
+            break
+    return ids
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
+    model, source = toy(seed), padded([2])
+    (found,) = beam_search(model, source, LONG, alpha, 3)
+    wanted = all_ended(model, source, 3, alpha)
+    assert len(found) == len(wanted) == 1 + 3 + 9 + 27 + 81
+    assert [h.score for h in found] == pytest.approx([score for _, score in wanted], rel=1e-4)
+    scores = {tuple(ids): score for ids, score in wanted}
+    assert len({tuple(h.ids) for h in found}) == len(wanted)
+    assert all(h.score == pytest.approx(scores[tuple(h.ids)], rel=1e-4) for h in found)
+
+
+@pytest.mark.parametrize("changes", [{"positions": "learned"}, {"d_v": 3, "h": 1, "N": 1}])
+def test_so_it_does_for_other_models(changes):
+    model, source = toy(5, **changes), padded([3])
+    (found,) = beam_search(model, source, LONG, 0.6, 2)
+    wanted = all_ended(model, source, 2, 0.6)
+    assert (found[0].ids, found[0].score) == (wanted[0][0], pytest.approx(wanted[0][1], rel=1e-4))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0, 2))
+@settings(max_examples=25, deadline=None)
+def test_hypotheses_are_sorted_distinct_and_scored_with_their_end(seed, width, alpha):
+    model, source = toy(seed, vocabulary=9), padded([3, 7, 5])
+    (found,) = beam_search(model, source, width, alpha, 5)
+    assert 1 <= len(found) <= width
+    assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+    assert len({tuple(h.ids) for h in found}) == len(found)
+    for ids, score in found:
+        if len(ids) < 4 + 5:
+            (logp,) = log_probability(model, source, [[*ids, END]])
+            assert score == pytest.approx(logp / length_penalty(len(ids) + 1, alpha), rel=1e-4, abs=1e-5)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_a_beam_of_one_goes_the_greedy_way_and_is_never_worse(seed):
+    """It may end where the end comes second, since ended and alive hypotheses do not compete; so does the authors'."""
+    model, source = toy(seed, vocabulary=9), padded([3, 7, 5])
+    ids = greedy(model, source, 5)
+    ((best,),) = beam_search(model, source, 1, 0.0, 5)
+    (logp,) = log_probability(model, source, [ids])
+    body = ids[:-1] if ids[-1] == END else ids
+    shorter = min(len(body), len(best.ids))
+    assert best.ids[:shorter] == body[:shorter]
+    if ids[-1] == END:
+        assert best.score >= logp - 1e-4
+
+
+def test_a_beam_of_one_is_greedy_where_the_model_is_sure():
+    same = 0
+    for seed in range(12):
+        model, source = toy(seed, vocabulary=30, peaked=12.0), padded([3, 7, 5])
+        ((best,),) = beam_search(model, source, 1, 0.6, 5)
+        ids = greedy(model, source, 5)
+        same += best.ids == (ids[:-1] if ids[-1] == END else ids)
+    assert same >= 10
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+def test_the_early_stop_changes_nothing(monkeypatch, alpha):
+    sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
+    runs = []
+    steps = []
+    for done in (Beam.done, lambda beam, length, _: length >= beam.limit):
+        monkeypatch.setattr(Beam, "done", done)
+        found = []
+        for seed in range(6):
+            model = toy(seed, vocabulary=9, peaked=4.0)
+            step = model.step
+            model.step = lambda *given, step=step: steps.append(0) or step(*given)
+            found.append(beam_search(model, sources, 3, alpha, 12))
+        runs.append((found, len(steps)))
+        steps.clear()
+    (early, few), (late, many) = runs
+    assert few < many
+    for one, other in zip(itertools.chain(*early), itertools.chain(*late), strict=True):
+        assert [h.ids for h in one] == [h.ids for h in other]
+        assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
+
+
+def test_each_sentence_has_its_own_limit_and_the_best_alive_when_nothing_ends():
+    model = unending(toy(vocabulary=20))
+    sources = [[3, 4, 5, 6, 7], [8], [9, 3, 4]]
+    results = beam_search(model, padded(*sources), 2, 0.6, 4)
+    for source, found in zip(sources, results, strict=True):
+        (only,) = found
+        assert len(only.ids) == len(source) + 1 + 4
+        assert END not in only.ids
+        assert only.ids == beam_search(model, padded(source), 2, 0.6, 4)[0][0].ids
+    (alive,) = results[1]
+    (logp,) = log_probability(model, padded([8]), [alive.ids])
+    assert alive.score >= logp  # without the end there is more probability for the others
+
+
+def test_alone_the_best_alive_is_the_best_of_all(monkeypatch):
+    model, source = unending(toy(vocabulary=4)), padded([2])
+    ((alive,),) = beam_search(model, source, LONG, 0.6, 2)
+    caches = model.memory(model.encode(source)[0])
+    assert len(alive.ids) == 4
+    assert caches
+    best = max(
+        itertools.product([0, 2, 3], repeat=4),
+        key=lambda ids: without_end(model, source, ids),
+    )
+    assert alive.ids == list(best)
+    assert alive.score == pytest.approx(without_end(model, source, best), rel=1e-4)
+
+
+@torch.no_grad()
+def without_end(model, source, ids):
+    """log P where the end is impossible."""
+    target = torch.tensor([ids])
+    logits = model.logits(model(source, target)).index_fill(-1, torch.tensor([END]), -torch.inf)
+    return logits.log_softmax(-1).gather(-1, target[:, :, None]).sum().item()
+
+
+def test_learned_positions_bound_the_output():
+    model = unending(toy(vocabulary=20, positions="learned", max_length=6))
+    ((alive,),) = beam_search(model, padded([3, 4, 5]), 2, 0.6, 50)
+    assert len(alive.ids) == 6
+
+
+@given(st.integers(0, 1000), st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=6))
+@settings(max_examples=20, deadline=None)
+def test_neighbours_in_a_batch_and_their_order_change_nothing(seed, sources):
+    model = toy(seed, vocabulary=9)
+    alone = [beam_search(model, padded(source), 3, 0.6, 6)[0] for source in sources]
+    for order in (range(len(sources)), range(len(sources))[::-1]):
+        together = beam_search(model, padded(*(sources[i] for i in order)), 3, 0.6, 6)
+        for i, found in zip(order, together, strict=True):
+            assert found[0].score == pytest.approx(alone[i][0].score, rel=1e-4)
+            assert [h.score for h in found] == pytest.approx([h.score for h in alone[i]], rel=1e-4)
+
+
+def test_the_length_penalty_is_that_of_the_paper():
+    assert length_penalty(1, 0.6) == 1
+    assert length_penalty(7, 1.0) == 2
+    assert length_penalty(7, 0.0) == 1

@@ -1,0 +1,74 @@
+import random
+
+import pytest
+
+from transformer.decoding import translate as module
+from transformer.decoding.translate import check_lengths, search, translate
+from transformer.files import InputError
+
+
+@pytest.fixture
+def lines(text):
+    return text(7, 25)
+
+
+def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines):
+    loaded = package()
+    together = list(translate(loaded, lines, 2, 200))
+    of = dict(zip(lines, together, strict=True))
+    assert len(set(together)) > 5
+    shuffled = random.Random(1).sample(lines, len(lines))
+    assert list(translate(loaded, shuffled, 2, 90)) == [of[line] for line in shuffled]
+    assert [next(translate(loaded, [line], 2, 1)) for line in lines[:5]] == together[:5]
+
+
+def test_empty_lines_stay_empty(package, lines):
+    loaded = package()
+    found = list(translate(loaded, ["", lines[0], "   ", "\t", lines[1], ""], 2, 200))
+    assert [bool(line) for line in found] == [False, True, False, False, True, False]
+    assert list(translate(loaded, [""], 2, 200)) == [""]
+    assert list(translate(loaded, [], 2, 200)) == []
+
+
+def test_lines_come_out_before_all_have_come_in(package, lines, monkeypatch):
+    monkeypatch.setattr(module, "LINES", 4)
+    loaded, taken = package(), []
+
+    def source():
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    stream = translate(loaded, source(), 1, 200)
+    first = next(stream)
+    assert len(taken) == 4
+    assert [first, *stream] == list(translate(loaded, lines, 1, 10_000))
+
+
+def test_a_line_beyond_the_learned_positions_is_named(package, lines, monkeypatch):
+    monkeypatch.setattr(module, "LINES", 4)
+    loaded = package(positions="learned")
+    short = [" ".join(line.split()[:3]) for line in lines[:6]]
+    with pytest.raises(InputError, match=r"line 7: \d+ subwords, but base has learned 24 positions; split the line"):
+        list(translate(loaded, [*short, "the cat " * 12], 2, 200))
+    assert len(list(translate(loaded, short, 2, 200))) == 6
+
+
+def test_the_longest_line_that_has_positions_is_translated(package):
+    loaded = package(positions="learned")
+    check_lengths(loaded, [24])
+    (found,) = search(loaded, [[*[5] * 23, 1]], 2, 200)
+    assert len(found[0].ids) <= 24
+
+
+def test_sinusoids_know_no_longest_line(package):
+    assert list(translate(package(), ["the cat " * 12], 1, 200))
+
+
+def test_batches_are_bounded(package, monkeypatch):
+    shapes = []
+    search_ = module.beam_search
+    monkeypatch.setattr(module, "beam_search", lambda m, s, *a: shapes.append(s.shape) or search_(m, s, *a))
+    search(package(), [[5] * n + [1] for n in (1, 3, 9, 9, 2, 30, 1, 4)], 2, 40)
+    assert sum(rows for rows, _ in shapes) == 8
+    assert all(rows == 1 or rows * length * 2 <= 40 for rows, length in shapes)

@@ -1,0 +1,74 @@
+import math
+
+import pytest
+from sacrebleu.metrics import BLEU
+
+from transformer.evaluation.bleu import paper_bleu, sacrebleu, split_compounds
+from transformer.files import InputError
+
+
+def test_the_papers_bleu_is_that_computed_by_hand():
+    """6 tokens against 7, the compound being three: matches 5/6, 4/5, 3/4, 2/3; brevity exp(1 - 7/6)."""
+    score = paper_bleu(["the quick-brown fox jumps"], ["the quick-brown fox leaps high"], "en").score
+    assert score == pytest.approx(100 * math.exp(1 - 7 / 6) * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
+
+
+def test_counts_are_summed_over_the_corpus_and_not_smoothed():
+    one, other = "a b c d e", "v w x y z"
+    assert paper_bleu([one, other], [one, other], "en").score == pytest.approx(100)
+    assert paper_bleu([one, "q"], [one, other], "en").score == pytest.approx(
+        100 * math.exp(1 - 10 / 6) * (5 / 6 * 4 / 4 * 3 / 3 * 2 / 2) ** 0.25
+    )
+    assert paper_bleu(["a b c"], ["a b c d"], "en").score == 0
+
+
+def test_case_counts_in_both():
+    for bleu in (sacrebleu, lambda t, r: paper_bleu(t, r, "de")):
+        assert bleu(["Ein Haus am See dort"], ["Ein Haus am See dort"]).score == pytest.approx(100)
+        assert bleu(["ein Haus am See dort"], ["Ein Haus am See dort"]).score < 100
+
+
+def test_moses_tokens_part_punctuation_from_words():
+    assert paper_bleu(["Das ist gut , z.B. so ."], ["Das ist gut, z.B. so."], "de").score == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("line", "split"),
+    [
+        ("well-known", "well ##AT##-##AT## known"),
+        ("a state-of-the-art house", "a state ##AT##-##AT## of ##AT##-##AT## the ##AT##-##AT## art house"),
+        ("yes - no", "yes - no"),
+        ("-5 and 5-", "-5 and 5-"),
+        ("a-b-c", "a ##AT##-##AT## b-c"),  # as the authors' script, whose matches do not overlap
+        ("", ""),
+    ],
+)
+def test_hyphenated_compounds_are_split(line, split):
+    assert split_compounds(line) == split
+
+
+def test_splitting_compounds_gives_credit_for_their_parts():
+    translations, references = ["the long well-known road to town"], ["the long well-trodden road to town"]
+    whole = BLEU(tokenize="none", force=True, smooth_method="none").corpus_score(translations, [references]).score
+    assert paper_bleu(translations, references, "en").score > whole
+
+
+def test_sacrebleu_is_sacrebleus_own_and_says_how():
+    translations, references = ["The cat sat on the mat."], ["The cat is on the mat, isn't it?"]
+    score = sacrebleu(translations, references)
+    assert score.score == pytest.approx(BLEU().corpus_score(translations, [references]).score)
+    assert "tok:13a" in score.signature
+    assert "smooth:exp" in score.signature
+
+
+def test_the_papers_signature_says_what_is_its_own():
+    signature = paper_bleu(["a"], ["a"], "de").signature
+    assert all(part in signature for part in ("tok:none", "smooth:none", "moses:de", "compounds:split"))
+
+
+@pytest.mark.parametrize("bleu", [sacrebleu, lambda t, r: paper_bleu(t, r, "de")])
+def test_different_counts_and_none_are_refused(bleu):
+    with pytest.raises(InputError, match="2 translations for 1 references"):
+        bleu(["a", "b"], ["a"])
+    with pytest.raises(InputError, match="no translations"):
+        bleu([], [])

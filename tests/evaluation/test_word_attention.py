@@ -1,0 +1,68 @@
+import pytest
+import torch
+
+from transformer.evaluation.attention import word_attention
+from transformer.files import InputError
+
+SENTENCE = "the well-known cat finds a zebra ."
+
+
+def test_rows_are_distributions_over_words_and_the_end(package):
+    found = word_attention(package(N=3), SENTENCE, 2)
+    assert found.words == [*SENTENCE.split(), "<EOS>"]
+    weights = torch.tensor(found.weights)
+    assert weights.shape == (2, 8, 8)
+    assert (weights >= 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 8), rtol=0, atol=1e-5)
+
+
+def test_to_a_word_weights_are_summed_and_from_a_word_they_are_averaged(package):
+    loaded = package()
+    pieces = [*loaded.subwords.pieces(SENTENCE), "\u2581"]
+    groups = [[]]
+    for i, piece in enumerate(pieces):
+        if i and piece.startswith("\u2581"):
+            groups.append([])
+        groups[-1].append(i)
+    assert len(groups) == 8
+    assert max(map(len, groups)) > 1
+    with torch.no_grad():
+        weights = loaded.model.encoder_attention_weights(torch.tensor(loaded.subwords.encode([SENTENCE])), 1)[0]
+    found = word_attention(loaded, SENTENCE, 1)
+    for q, query in enumerate(groups):
+        for k, key in enumerate(groups):
+            wanted = weights[:, query][:, :, key].sum(-1).mean(-1)
+            torch.testing.assert_close(torch.tensor(found.weights)[:, q, k], wanted, rtol=0, atol=1e-6)
+
+
+def test_each_layer_has_weights_of_its_own(package):
+    loaded = package(N=2)
+    assert word_attention(loaded, SENTENCE, 1).weights != word_attention(loaded, SENTENCE, 2).weights
+
+
+def test_blanks_more_or_less_are_no_words(package):
+    loaded = package()
+    assert word_attention(loaded, "  the   cat ", 1).weights == word_attention(loaded, "the cat", 1).weights
+
+
+@pytest.mark.parametrize("layer", [-1, 0, 3])
+def test_a_layer_that_is_not_there_is_refused(package, layer):
+    with pytest.raises(InputError, match=rf"layer {layer}: the encoder of base has layers 1 to 2"):
+        word_attention(package(N=2), SENTENCE, layer)
+
+
+@pytest.mark.parametrize("sentence", ["", "  \t"])
+def test_a_sentence_without_words_is_refused(package, sentence):
+    with pytest.raises(InputError, match="without words"):
+        word_attention(package(), sentence, 1)
+
+
+@pytest.mark.parametrize("sentence", ["the \u200b cat", "a\u00b4b cat"])
+def test_words_that_normalisation_joins_or_parts_are_refused(package, sentence):
+    with pytest.raises(InputError, match="do not keep its words apart"):
+        word_attention(package(), sentence, 1)
+
+
+def test_a_sentence_beyond_the_learned_positions_is_refused(package):
+    with pytest.raises(InputError, match="learned 24 positions"):
+        word_attention(package(positions="learned"), "the cat " * 13, 1)

@@ -1,0 +1,120 @@
+import pytest
+import torch
+import torch.nn.functional as F
+
+from transformer.model.attention import (
+    AttentionOverParameters,
+    EncoderDecoderAttention,
+    KeysValues,
+    SelfAttention,
+    attention,
+    attention_weights,
+    causal_bias,
+    join_heads,
+    padding_bias,
+    split_heads,
+    xavier_linear,
+)
+
+CPU = torch.device("cpu")
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+@pytest.mark.parametrize("bias", [None, causal_bias(7, CPU), padding_bias(torch.tensor([[5, 1] + [0] * 5] * 2), 0)])
+@pytest.mark.parametrize("scale", [None, 1.0])
+@pytest.mark.parametrize(("d_k", "d_v"), [(16, 16), (3, 8), (1, 1)])
+def test_attention_is_pytorchs(bias, scale, d_k, d_v):
+    q, k, v = draw(2, 3, 7, d_k), draw(2, 3, 7, d_k) + 1, draw(2, 3, 7, d_v)
+    expected = F.scaled_dot_product_attention(
+        q.double(), k.double(), v.double(), bias.double() if bias is not None else None, scale=scale
+    )
+    torch.testing.assert_close(attention(q, k, v, bias, scale), expected.float())
+
+
+def test_gradients_of_attention_are_pytorchs():
+    ours, theirs = ([draw(1, 2, 5, 4).add(i).requires_grad_() for i in range(3)] for _ in range(2))
+    bias, weight = causal_bias(5, CPU), draw(1, 2, 5, 4)
+    (attention(*ours, bias) * weight).sum().backward()
+    (F.scaled_dot_product_attention(*theirs, bias) * weight).sum().backward()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a.grad, b.grad)
+
+
+def test_weights_sum_to_one_and_large_scores_do_not_overflow():
+    weights = attention_weights(1e4 * draw(2, 2, 3, 4), draw(2, 2, 6, 4), None, 1.0)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2, 3))
+
+
+def test_bfloat16_attends_with_float32_weights():
+    q = draw(1, 1, 3, 4).bfloat16()
+    assert attention_weights(q, q, None, 0.5).dtype == torch.float32
+    assert attention(q, q, q).dtype == torch.bfloat16
+
+
+def test_heads_are_joined_as_they_were_split():
+    x = draw(2, 5, 12)
+    heads = split_heads(x, 3)
+    assert heads.shape == (2, 3, 5, 4)
+    assert torch.equal(heads[:, 1], x[:, :, 4:8])
+    assert torch.equal(join_heads(heads), x)
+
+
+def test_the_masks_hide_padding_and_what_comes_later():
+    assert padding_bias(torch.tensor([[4, 1, 0], [4, 5, 1]]), 0).isinf().tolist() == [
+        [[[False, False, True]]],
+        [[[False, False, False]]],
+    ]
+    bias = causal_bias(4, CPU)
+    assert all((bias[i, j] == 0) == (j <= i) for i in range(4) for j in range(4))
+    assert set(bias.unique().tolist()) == {0, float("-inf")}
+
+
+def test_a_linear_map_is_initialised_by_glorot_without_bias():
+    torch.manual_seed(1)
+    linear, limit = xavier_linear(100, 300), (6 / 400) ** 0.5
+    assert 0.99 * limit < linear.weight.abs().max() <= limit
+    assert linear.weight.mean().abs() < limit / 100
+    assert not linear.bias.any()
+
+
+def heads_one_by_one(q, k, v, h, bias):
+    """Equation 1 for each head, the heads concatenated (section 3.2.2)."""
+    parts = zip(q.chunk(h, -1), k.chunk(h, -1), v.chunk(h, -1), strict=True)
+    return torch.cat(
+        [torch.softmax(a @ b.transpose(-1, -2) / a.size(-1) ** 0.5 + bias, -1) @ c for a, b, c in parts], -1
+    )
+
+
+def test_self_attention_is_the_papers_multi_head_attention():
+    layer, x, bias = SelfAttention(12, h=3, d_k=5, d_v=2), draw(2, 6, 12), causal_bias(6, CPU)
+    q, k, v = layer.query_key_value(x).split([15, 15, 6], -1)
+    torch.testing.assert_close(layer(x, bias), layer.output(heads_one_by_one(q, k, v, 3, bias)))
+
+
+def test_encoder_decoder_attention_is_the_papers_multi_head_attention():
+    layer, x, memory = EncoderDecoderAttention(12, h=3, d_k=5, d_v=2), draw(2, 4, 12), draw(2, 6, 12)
+    ids = torch.tensor([[3, 3, 3, 3, 3, 1], [3, 3, 1, 0, 0, 0]])
+    k, v = layer.key_value(memory).split([15, 6], -1)
+    expected = layer.output(heads_one_by_one(layer.query(x), k, v, 3, padding_bias(ids, 0)[:, 0]))
+    torch.testing.assert_close(layer(x, layer.keys_values(memory), padding_bias(ids, 0)), expected)
+
+
+def test_a_step_writes_its_place_in_the_cache_and_sees_those_before_it():
+    layer, x = SelfAttention(8, h=2, d_k=3, d_v=5), draw(2, 3, 4, 8)
+    cache = KeysValues(torch.full((2, 3, 2, 9, 3), torch.nan), torch.full((2, 3, 2, 9, 5), torch.nan))
+    steps = torch.stack([layer.step(x[:, :, i], cache, i) for i in range(4)], 2)
+    torch.testing.assert_close(steps.flatten(0, 1), layer(x.flatten(0, 1), causal_bias(4, CPU)))
+    assert cache.keys[:, :, :, :4].isfinite().all()
+    assert cache.keys[:, :, :, 4:].isnan().all()
+
+
+def test_attention_over_parameters_is_the_appendixs():
+    layer, x = AttentionOverParameters(16, h_p=2, d_pk=3, d_pv=5, n_p=7), draw(2, 4, 16)
+    q = layer.query(x).unflatten(-1, (2, 3)).transpose(1, 2)
+    weights = torch.softmax(q @ (layer.keys * 4).transpose(-1, -2), -1)  # sqrt(16) = 4; no 1 / sqrt(d_pk)
+    expected = layer.output((weights @ (layer.values * 4)).transpose(1, 2).flatten(2))
+    torch.testing.assert_close(layer(x), expected)
+    torch.testing.assert_close(layer(x[:, 1:2]), expected[:, 1:2])  # each position by itself

@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from transformer.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.flops import forward_flops
+from transformer.model.transformer import Transformer
+
+SIZES = {"N": 3, "d_model": 8, "d_ff": 24, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.1}
+PLAIN = ModelConfig(**SIZES, positions="sinusoidal", max_length=20)
+OVER = ModelConfig(
+    **SIZES, positions="learned", max_length=20, attention_over_parameters=AttentionOverParametersConfig(2, 4, 6, 7)
+)
+
+
+def counted(config, pairs, source, target):
+    model = Transformer(config, 30)
+    with FlopCounterMode(display=False) as counter:
+        model.logits(model(torch.ones(pairs, source, dtype=torch.long), torch.ones(pairs, target, dtype=torch.long)))
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("config", [PLAIN, OVER])
+@pytest.mark.parametrize(("pairs", "source", "target"), [(1, 1, 1), (4, 9, 5), (2, 3, 11)])
+def test_the_flops_are_those_that_pytorch_counts(config, pairs, source, target):
+    assert forward_flops(config, 30, np.array([[source, target]] * pairs)) == counted(config, pairs, source, target)
+
+
+def test_pairs_add_up_and_padding_costs_nothing():
+    lengths = np.array([[9, 5], [3, 11], [1, 1]], np.int64)
+    single = sum(forward_flops(PLAIN, 30, lengths[i : i + 1]) for i in range(3))
+    assert forward_flops(PLAIN, 30, lengths) == single
+
+
+def test_training_costs_three_times_as_much():
+    model = Transformer(PLAIN, 30)
+    ids = torch.ones(2, 6, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter:
+        model.logits(model(ids, ids)).sum().backward()
+    assert 3 * forward_flops(PLAIN, 30, np.array([[6, 6]] * 2)) == pytest.approx(counter.get_total_flops(), rel=0.02)

@@ -1,0 +1,96 @@
+import dataclasses
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from transformer.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.attention import AttentionOverParameters, causal_bias
+from transformer.model.layers import DecoderLayer, Dropout, EncoderLayer, FeedForward, Residual, position_wise
+
+CONFIG = ModelConfig(N=1, d_model=8, d_ff=16, h=2, d_k=4, d_v=4, P_drop=0.0, positions="sinusoidal", max_length=9)
+
+
+def normal(x):
+    return F.layer_norm(x, x.shape[-1:], eps=1e-6)
+
+
+def test_the_feed_forward_layer_is_equation_2():
+    layer, x = FeedForward(8, 16), torch.randn(2, 3, 8)
+    inner = (x @ layer.inner.weight.T + layer.inner.bias).clamp(min=0)
+    torch.testing.assert_close(layer(x), inner @ layer.outer.weight.T + layer.outer.bias)
+
+
+def test_an_encoder_layer_normalises_after_each_residual():
+    layer, x, bias = EncoderLayer(CONFIG), torch.randn(2, 5, 8), torch.zeros(2, 1, 1, 5)
+    y = normal(x + layer.self_attention(x, bias))
+    torch.testing.assert_close(layer(x, bias), normal(y + layer.position_wise(y)))
+
+
+def test_a_decoder_layer_normalises_after_each_residual():
+    layer, x, bias = DecoderLayer(CONFIG), torch.randn(2, 5, 8), torch.zeros(2, 1, 1, 6)
+    causal = causal_bias(5, x.device)
+    memory = layer.encoder_attention.keys_values(torch.randn(2, 6, 8))
+    y = normal(x + layer.self_attention(x, causal))
+    y = normal(y + layer.encoder_attention(y, memory, bias))
+    torch.testing.assert_close(layer(x, causal, memory, bias), normal(y + layer.position_wise(y)))
+
+
+def test_dropout_acts_on_the_sub_layer_and_not_on_the_residual():
+    residual, x = Residual(64, 0.999), torch.randn(4, 64)
+    torch.manual_seed(1)
+    dropped = residual.dropout(torch.ones(4, 64))
+    torch.manual_seed(1)
+    torch.testing.assert_close(residual(x, torch.ones(4, 64)), normal(x + dropped))
+
+
+def test_attention_over_parameters_replaces_the_feed_forward_layer():
+    over = dataclasses.replace(CONFIG, attention_over_parameters=AttentionOverParametersConfig(2, 4, 4, 6))
+    assert isinstance(position_wise(CONFIG), FeedForward)
+    assert isinstance(position_wise(over), AttentionOverParameters)
+    assert not any(isinstance(module, FeedForward) for module in DecoderLayer(over).modules())
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+def test_dropout_drops_its_share_and_keeps_the_mean(p):
+    torch.manual_seed(1)
+    n = 400_003  # no multiple of four
+    y = Dropout(p)(torch.full((n,), 3.0))
+    assert (y == 0).float().mean().item() == pytest.approx(p, abs=5 * (p * (1 - p) / n) ** 0.5)
+    torch.testing.assert_close(y[y != 0].unique(), torch.tensor([3 / (1 - p)]))
+
+
+def test_dropout_drops_each_element_by_itself():
+    torch.manual_seed(1)
+    kept = (Dropout(0.5)(torch.ones(1000, 64)) != 0).float()
+    correlation = torch.corrcoef(kept.T) - torch.eye(64)
+    assert correlation.abs().max() < 0.2
+
+
+def test_dropout_is_the_identity_outside_training_and_at_rate_0():
+    x = torch.randn(3, 4)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0)(x) is x
+
+
+def test_dropout_repeats_itself_from_the_same_seed():
+    x, results = torch.randn(50, 7), []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        results.append(Dropout(0.5)(x))
+    assert torch.equal(results[0], results[1])
+    assert not torch.equal(results[0], results[2])
+
+
+def test_gradients_pass_where_dropout_let_values_pass():
+    x = torch.randn(20, 5).t().requires_grad_()  # not contiguous
+    y = Dropout(0.25)(x)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, y.detach() / x.detach())
+
+
+def test_dropout_of_bfloat16_goes_on_in_float32():
+    x = torch.randn(30).bfloat16().requires_grad_()
+    y = Dropout(0.25)(x)
+    y.sum().backward()
+    assert (y.dtype, x.grad.dtype) == (torch.float32, torch.bfloat16)

@@ -1,0 +1,88 @@
+"""Every row's parameter count against the one the paper prints, and against the closed formula."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.config import Experiment, Scale
+from transformer.model.transformer import Transformer
+from transformer.strict import read_yaml
+
+CONFIG = Path(__file__).parents[2] / "config"
+MODELS = read_yaml(CONFIG / "models.yaml")["models"]
+PUBLISHED = read_yaml(CONFIG / "published.yaml")
+PRINTED = {row["model"]: row["params"] for row in PUBLISHED["table3"] + PUBLISHED["appendix"] if "params" in row}
+VOCABULARY = 40960  # the authors' code; none of the printed counts fits the 37,000 subwords of the text
+MILLIONS = {  # by the closed formula
+    "base": 65.110,
+    "B-dk16": 58.018,
+    "B-dk32": 60.382,
+    "C-N2": 35.684,
+    "C-N4": 50.397,
+    "C-N8": 79.823,
+    "C-d256": 27.849,
+    "C-d1024": 167.944,
+    "C-ff1024": 52.515,
+    "C-ff4096": 90.300,
+}
+
+
+def architecture(model):
+    experiment = Experiment("", "", (), (1,), Scale(1, 1), 1, None, {}, MODELS, {})
+    return experiment.run("", model, 1).architecture
+
+
+def network(model):
+    with torch.device("meta"):
+        return Transformer(architecture(model), VOCABULARY)
+
+
+def count(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_every_count_that_the_paper_prints_is_held():
+    assert PRINTED.keys() == MILLIONS.keys() | {"big", "aop1", "aop2"}
+
+
+@pytest.mark.parametrize("model", PRINTED.keys() - {"big"})
+def test_a_row_has_as_many_parameters_as_the_paper_prints(model):
+    assert round(count(network(model)) / 1e6) == PRINTED[model]
+
+
+def test_big_has_more_parameters_than_the_paper_prints():
+    # 213 million are printed. No vocabulary explains both that and the ten other counts of Table 3.
+    assert PRINTED["big"] == 213
+    assert round(count(network("big")) / 1e6, 1) == 218.3
+
+
+@pytest.mark.parametrize("model", MILLIONS)
+def test_the_counts_are_exact(model):
+    assert f"{count(network(model)) / 1e6:.3f}" == f"{MILLIONS[model]:.3f}"
+
+
+@pytest.mark.parametrize("model", [name for name in MODELS if not name.startswith(("aop", "E"))])
+def test_the_counts_are_those_of_the_closed_formula(model):
+    c = architecture(model)
+    d, keys, values = c.d_model, c.h * c.d_k, c.h * c.d_v
+    attention = 2 * d * keys + 2 * d * values + 2 * keys + values + d
+    feed_forward = 2 * d * c.d_ff + c.d_ff + d
+    layers = (attention + feed_forward + 4 * d) + (2 * attention + feed_forward + 6 * d)
+    assert count(network(model)) == VOCABULARY * d + c.N * layers
+
+
+@pytest.mark.parametrize("model", [name for name in MODELS if name.startswith(("A-", "D-"))])
+def test_rows_without_a_printed_count_have_that_of_base(model):
+    assert count(network(model)) == count(network("base"))
+
+
+def test_learned_positions_are_two_tables_more():
+    assert count(network("E-learned")) - count(network("base")) == 2 * 256 * 512
+
+
+@pytest.mark.parametrize("model", ["aop1", "aop2"])
+def test_attention_over_parameters_has_the_weights_of_a_feed_forward_layer(model):
+    for layer in (*network(model).encoder, *network(model).decoder):
+        weights = [weight for name, weight in layer.position_wise.named_parameters() if not name.endswith("bias")]
+        assert sum(weight.numel() for weight in weights) == 2_097_152

@@ -1,0 +1,171 @@
+import dataclasses
+
+import pytest
+import torch
+
+from transformer.config import END, PADDING, AttentionOverParametersConfig, ModelConfig
+from transformer.model.attention import KeysValues
+from transformer.model.transformer import Transformer
+
+BASE = ModelConfig(N=2, d_model=32, d_ff=64, h=4, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=16)
+VARIANTS = {
+    "base": {},
+    "one head": {"h": 1, "d_k": 32, "d_v": 32},
+    "32 heads": {"h": 32, "d_k": 1, "d_v": 1},
+    "d_k below d_v": {"d_k": 3, "d_v": 8},
+    "d_k above d_v": {"d_k": 8, "d_v": 3},
+    "learned positions": {"positions": "learned"},
+    "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},
+}
+V = 20
+B, S, T = 3, 7, 6
+
+
+@pytest.fixture(params=VARIANTS)
+def model(request):
+    return build(**VARIANTS[request.param]).eval()
+
+
+def build(**changes):
+    torch.manual_seed(1)
+    return Transformer(dataclasses.replace(BASE, **changes), V)
+
+
+def draw(*shape):
+    return torch.randint(3, V, shape, generator=torch.Generator().manual_seed(2))
+
+
+def sources():
+    """Three sentences of 7, 5 and 2 subwords, ends counted."""
+    source = draw(B, S)
+    for row, length in enumerate((7, 5, 2)):
+        source[row, length - 1] = END
+        source[row, length:] = PADDING
+    return source
+
+
+@torch.no_grad()
+def test_a_later_target_subword_changes_no_earlier_output(model):
+    source, target = sources(), draw(B, T)
+    before = model(source, target)
+    for i in range(T):
+        changed = target.clone()
+        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
+        after = model(source, changed)
+        torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1])  # a position sees the subwords before it
+        for later in range(i + 1, T):
+            assert not torch.allclose(after[:, later], before[:, later], atol=1e-4)
+
+
+@torch.no_grad()
+def test_every_source_subword_reaches_every_output(model):
+    source, target = sources(), draw(B, T)
+    before = model(source, target)
+    for row, length in enumerate((7, 5, 2)):
+        for i in range(length):
+            changed = source.clone()
+            changed[row, i] = 3 + (changed[row, i] - 2) % (V - 3)
+            differs = ((model(changed, target) - before).abs() > 1e-5).any(-1)
+            assert differs[row].all()
+            assert not differs[torch.arange(B) != row].any()
+
+
+@torch.no_grad()
+def test_padding_changes_nothing(model):
+    source, target = sources(), draw(B, T)
+    expected = model(source, target)
+    wider = torch.nn.functional.pad(source, (0, 4))
+    longer = torch.nn.functional.pad(target, (0, 5))
+    torch.testing.assert_close(model(wider, longer)[:, :T], expected)
+    torch.testing.assert_close(model(source[2:, :2], target[2:]), expected[2:])
+
+
+@torch.no_grad()
+def test_decoding_step_by_step_is_the_forward_pass(model):
+    width = 2
+    source, target = sources(), draw(B, width, T)
+    forward = model(source.repeat_interleave(width, 0), target.flatten(0, 1))
+    encoded, bias = model.encode(source)
+    config = model.config
+    caches = [
+        KeysValues(*(torch.full((B, width, config.h, T + 2, size), torch.nan) for size in (config.d_k, config.d_v)))
+        for _ in range(config.N)
+    ]
+    memories = model.memory(encoded)
+    steps = [model.step(target[:, :, i - 1] if i else None, i, memories, bias, caches) for i in range(T)]
+    torch.testing.assert_close(torch.stack(steps, 2).flatten(0, 1), model.logits(forward), rtol=1e-4, atol=1e-5)
+
+
+def test_every_parameter_is_learnt(model):
+    model.logits(model(sources(), draw(B, T))).logsumexp(-1).sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+    assert all(parameter.grad.any() for parameter in model.parameters())
+
+
+def test_one_matrix_embeds_source_and_target_and_gives_the_logits():
+    model = build()
+    assert [name for name, parameter in model.named_parameters() if V in parameter.shape] == ["embedding"]
+    torch.testing.assert_close(model.embed(torch.tensor([5])), model.embedding[5:6] * 32**0.5)
+    y = torch.randn(4, 32)
+    torch.testing.assert_close(model.logits(y), y @ model.embedding.T)
+    assert model.embedding.std().item() == pytest.approx(32**-0.5, rel=0.1)
+
+
+@torch.no_grad()
+def test_no_output_is_normalised_twice_or_not_at_all():
+    y = build()(sources(), draw(B, T))
+    torch.testing.assert_close(y.mean(-1), torch.zeros(B, T), rtol=0, atol=1e-5)
+    torch.testing.assert_close(y.var(-1, correction=0), torch.ones(B, T), rtol=0, atol=1e-3)
+
+
+@torch.no_grad()
+def test_the_first_output_has_seen_no_target():
+    model = build().eval()
+    source = sources()
+    torch.testing.assert_close(model(source, draw(B, T))[:, :1], model(source, draw(B, 1)))
+
+
+@torch.no_grad()
+def test_encoder_attention_weights_sum_to_one_and_leave_out_padding(model):
+    source = sources()
+    for layer in range(1, model.config.N + 1):
+        weights = model.encoder_attention_weights(source, layer)
+        assert weights.shape == (B, model.config.h, S, S)
+        torch.testing.assert_close(weights.sum(-1), torch.ones(B, model.config.h, S))
+        assert not weights.transpose(1, 3)[source == PADDING].any()
+
+
+@torch.no_grad()
+def test_encoder_attention_weights_are_those_that_the_layer_uses():
+    model, source = build(d_v=3).eval(), sources()
+    x, _ = model.encode(source, 1)
+    layer = model.encoder[1].self_attention
+    mixed = model.encoder_attention_weights(source, 2) @ layer.project(x)[2]
+    expected = layer(x, model.encode(source)[1])
+    torch.testing.assert_close(layer.output(mixed.transpose(1, 2).flatten(2)), expected)
+    torch.testing.assert_close(model.encode(source, BASE.N)[0], model.encode(source)[0])
+
+
+def test_dropout_is_drawn_from_the_seed_and_only_in_training():
+    model, source, target = build(), sources(), draw(B, T)
+    outputs = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        outputs.append(model(source, target))
+    assert torch.equal(outputs[0], outputs[1])
+    assert not torch.allclose(outputs[0], outputs[2])
+    model.eval()
+    assert torch.equal(model(source, target), model(source, target))
+
+
+@torch.no_grad()
+def test_a_sentence_may_be_longer_than_those_trained_on():
+    ids = draw(1, 40)
+    assert build()(ids, ids).shape == (1, 40, 32)
+    with pytest.raises(ValueError, match="position 40 is beyond the 16 learnt positions"):
+        build(positions="learned")(ids, ids)
+
+
+def test_the_same_seed_gives_the_same_model():
+    first, second = build().state_dict(), build().state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)

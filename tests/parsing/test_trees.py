@@ -1,0 +1,148 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.files import InputError
+from transformer.parsing.trees import (
+    Leaf,
+    Tree,
+    build,
+    linearise,
+    read_tree,
+    read_trees,
+    repair,
+    symbols,
+    tags,
+    walk,
+    words,
+)
+
+JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
+FORM = "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
+
+LABELS = st.sampled_from(["S", "NP", "VP", "PP", "SBAR", "NP-SBJ", "PRP$", "XX"])
+LEAVES = st.builds(
+    Leaf,
+    st.sampled_from(["DT", "NN", ".", ",", "``", "-LRB-"]),
+    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="()"), min_size=1, max_size=5),
+)
+
+
+def constituents(children):
+    return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
+
+
+TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
+TOKENS = st.lists(
+    st.one_of(
+        st.sampled_from(["XX", "(S", ")S", "(NP", ")NP", "(VP", ")VP", "(", ")", "", "))", "NP"]),
+        st.text(max_size=4),
+    ),
+    max_size=40,
+)
+WORDS = st.lists(st.sampled_from(["a", "dog", ".", "(", "naïve"]), min_size=1, max_size=12)
+
+
+def repaired(text, count):
+    tree, changed = repair(text.split(), ["w"] * count, ["T"] * count)
+    return linearise(tree), changed
+
+
+def test_the_example_has_the_published_form():
+    tree = read_tree(JOHN)
+    assert linearise(tree) == FORM
+    assert words(tree) == ["John", "has", "a", "dog", "."]
+    assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
+
+
+@given(TREES)
+def test_a_printed_tree_is_read_back_and_a_walked_one_built_again(tree):
+    assert read_tree(str(tree)) == tree
+    assert build(walk(tree)) == tree
+
+
+def test_blanks_between_brackets_do_not_matter():
+    assert read_tree("  ( S(NP ( NNP John ))(VP(VBZ has)(NP (DT a)\t(NN dog)) )(. .))\r") == read_tree(JOHN)
+
+
+def test_parentheses_in_words_are_printed_as_penn_does():
+    assert str(Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))) == "(NP (-LRB- -LRB-) (NN f-LRB-x-RRB-))"
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("", 1),
+        ("(S (NN dog)", 1),
+        ("(S (NN dog)))", 13),
+        ("(S (NP ) (NN dog))", 4),
+        ("(S ((NN dog)))", 4),
+        ("(S (NN dog) cat)", 13),
+        ("(S (NN big dog))", 8),
+        ("(S (NN dog)) (S (NN cat))", 14),
+        ("(NN dog)", 1),
+        (")", 1),
+        ("dog", 1),
+    ],
+)
+def test_a_line_that_is_no_tree_is_refused_with_its_column(line, column):
+    with pytest.raises(InputError, match=f"^column {column}: "):
+        read_tree(line)
+
+
+def test_a_file_that_has_no_tree_on_a_line_is_refused_with_its_line(tmp_path: Path):
+    (tmp_path / "dev.trees").write_text(f"{JOHN}\n\n")
+    with pytest.raises(InputError, match=r"dev\.trees, line 2, column 1: "):
+        read_trees(tmp_path / "dev.trees")
+
+
+def test_symbols_are_all_that_targets_hold():
+    assert symbols([FORM, "(S XX )S"]) == ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "XX"]
+
+
+@given(TREES)
+def test_well_formed_output_is_left_as_it_is(tree):
+    assert repair(linearise(tree).split(" "), words(tree), tags(tree)) == (tree, False)
+
+
+@given(TOKENS, WORDS)
+def test_any_output_becomes_a_tree_over_exactly_the_words(tokens, given_words):
+    given_tags = [word.upper() for word in given_words]
+    tree, changed = repair(tokens, given_words, given_tags)
+    assert (words(tree), tags(tree)) == (given_words, given_tags)
+    assert changed == (linearise(tree).split(" ") != tokens)
+    assert repair(linearise(tree).split(" "), given_words, given_tags) == (tree, False)
+
+
+@pytest.mark.parametrize(
+    ("output", "form"),
+    [
+        ("(S (NP XX )NP (VP XX", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(S (NP XX )NP (VP XX )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(S (NP XX )NP )NP (VP XX )VP )S )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(S (NP XX )NP XX XX XX )S", "(S (NP XX )NP XX )S"),
+        ("(S (NP XX )NP (VP XX )VP (NP XX )NP )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(VP (NP XX )NP )VP", "(VP (NP XX )NP XX )VP"),
+        ("(NP XX )NP (VP XX )VP", "(S (NP XX )NP (VP XX )VP )S"),
+        ("XX <unk> XX", "(S XX XX )S"),
+        ("", "(S XX XX )S"),
+    ],
+)
+def test_each_kind_of_malformed_output_is_repaired(output, form):
+    assert repaired(output, 2) == (form, True)
+
+
+def test_output_of_any_depth_is_repaired():
+    form, changed = repaired("(S " * 5000, 1)
+    assert (form, changed) == ("(S XX )S", True)
+    deep = "(S " * 5000 + "XX" + " )S" * 5000
+    assert repaired(deep, 1) == (deep, False)
+
+
+def test_a_tree_needs_words_and_a_tag_for_each():
+    with pytest.raises(ValueError, match="at least one word"):
+        repair(["(S", ")S"], [], [])
+    with pytest.raises(ValueError, match="zip"):
+        repair(["XX"], ["a", "b"], ["DT"])

@@ -1,0 +1,156 @@
+import json
+import shutil
+
+import pytest
+import torch
+
+from transformer.decoding.translate import translate
+from transformer.files import InputError, read_lines
+from transformer.package import load_package
+from transformer.training.checkpoint import read_tensors
+
+CPU = torch.device("cpu")
+
+
+def test_what_is_saved_is_loaded_and_ready(save, run_config):
+    folder = save()
+    loaded = load_package(folder, CPU)
+    weights, _ = read_tensors(folder / "model.safetensors")
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in loaded.model.state_dict().items())
+    assert not loaded.model.training
+    assert loaded.config.architecture == run_config().architecture
+    assert loaded.config.decoding.beam == 3
+    assert loaded.config.averaged == (6, 9, 12)
+    assert loaded.config.vocabulary == len(loaded.subwords)
+
+
+@pytest.mark.parametrize("changes", [{"positions": "learned"}, {"d_v": 5, "h": 3}])
+def test_other_architectures_come_back_too(save, run_config, changes):
+    assert load_package(save(**changes), CPU).config.architecture == run_config(**changes).architecture
+
+
+def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text):
+    lines = text(3, 5)
+    folder = save()
+    before = list(translate(load_package(folder, CPU), lines, 2, 200))
+    moved = shutil.move(folder, tmp_path / "elsewhere" / "model")
+    assert not folder.exists()
+    assert list(translate(load_package(moved, CPU), lines, 2, 200)) == before
+    assert sorted(path.name for path in moved.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "subwords.model",
+    ]
+    assert all(str(tmp_path).encode() not in path.read_bytes() for path in moved.iterdir())
+
+
+def test_the_same_package_is_the_same_bytes(save):
+    one, other = save("one"), save("other")
+    assert all((other / path.name).read_bytes() == path.read_bytes() for path in one.iterdir())
+
+
+def test_the_readme_is_filled(save):
+    readme = "\n".join(read_lines(save() / "README.md"))
+    assert "{" not in readme
+    assert "# base, en to de" in readme
+    assert "trained on toy (random words; CC0)" in readme
+    assert "| parameters | 1,234 |" in readme
+    assert "12, the average of 3 checkpoint(s)" in readme
+    assert "3 s on abacus, float32" in readme
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "subwords.model"])
+def test_a_missing_file_is_named(save, name):
+    folder = save()
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=name):
+        load_package(folder, CPU)
+
+
+def test_it_needs_no_readme(save):
+    folder = save()
+    (folder / "README.md").unlink()
+    load_package(folder, CPU)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "subwords.model"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
+def test_a_damaged_file_is_named(save, name, share):
+    path = save() / name
+    content = bytearray(path.read_bytes())
+    content[int(share * len(content))] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"{name}: SHA-256 [0-9a-f]{{64}}, expected [0-9a-f]{{64}}"):
+        load_package(path.parent, CPU)
+
+
+def test_a_file_of_another_package_is_named(save):
+    one, other = save("one"), save("other", seed=2)
+    shutil.copy(other / "model.safetensors", one / "model.safetensors")
+    with pytest.raises(InputError, match=r"one/model\.safetensors: SHA-256"):
+        load_package(one, CPU)
+
+
+def test_a_hash_that_is_left_out_is_missed(save):
+    path = save() / "config.json"
+    config = json.loads(path.read_text())
+    del config["sha256"]["subwords.model"]
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"subwords\.model: SHA-256 [0-9a-f]+, expected None"):
+        load_package(path.parent, CPU)
+
+
+def test_weights_of_another_architecture_are_refused(save):
+    path = save() / "config.json"
+    config = json.loads(path.read_text())
+    config["architecture"]["d_ff"] = 64
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"model\.safetensors is not of the architecture in config\.json"):
+        load_package(path.parent, CPU)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not JSON"),
+        (b'{"task": "ende"', "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[]", "not a mapping"),
+        (b'{"task": "ende", "colour": "red"}', "unknown key colour"),
+    ],
+)
+def test_a_config_that_is_none_of_ours_is_named(save, content, message):
+    path = save() / "config.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"config\.json: [\s\S]*{message}"):
+        load_package(path.parent, CPU)
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "empty"])
+def test_what_is_no_package_is_refused(tmp_path, kind):
+    path = tmp_path / "package"
+    if kind == "file":
+        path.write_text("")
+    elif kind == "empty":
+        path.mkdir()
+    with pytest.raises(InputError, match=f"{path}: no package"):
+        load_package(path, CPU)
+
+
+def test_a_record_without_what_the_readme_needs_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
+    monkeypatch.setattr("transformer.package.README", "{colour}")
+    with pytest.raises(InputError, match="neither corpus.json nor training.json has the key 'colour'"):
+        save()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_half_written_package_is_no_package(save, tmp_path, monkeypatch):
+    def full(*_):
+        raise InputError("config.json: cannot be written (No space left on device)")
+
+    monkeypatch.setattr("transformer.package.write_json", full)
+    with pytest.raises(InputError, match="No space"):
+        save()
+    with pytest.raises(InputError, match="no package"):
+        load_package(tmp_path / "package", CPU)

@@ -1,0 +1,28 @@
+import pytest
+import torch
+
+from transformer.training import device
+from transformer.training.device import choose_device, device_name, faster_precision, sustained_flops
+
+CPU = torch.device("cpu")
+
+
+def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device() == CPU
+
+
+def test_the_device_has_a_name():
+    assert device_name(CPU).strip()
+
+
+def test_flops_are_those_of_the_fastest_product(monkeypatch):
+    seconds = iter([5.0, 4.0, 2.0, 3.0, 4.0])
+    monkeypatch.setattr(device, "_seconds", lambda *_: next(seconds))
+    assert sustained_flops(CPU, torch.float32, 10) == 2 * 10**3 / 2.0
+
+
+@pytest.mark.parametrize(("gain", "precision"), [(1.0, "float32"), (1.29, "float32"), (1.3, "bfloat16"), (4, "bfloat16")])
+def test_bfloat16_is_chosen_where_it_is_clearly_faster(monkeypatch, gain, precision):
+    monkeypatch.setattr(device, "sustained_flops", lambda _, dtype, __: gain if dtype == torch.bfloat16 else 1.0)
+    assert faster_precision(CPU) == precision

@@ -1,0 +1,427 @@
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.data.tokens import Pairs, write_pairs
+from transformer.files import InputError, read_lines
+from transformer.training import loop
+from transformer.training.checkpoint import read_tensors
+from transformer.training.loop import HISTORY, Interrupted, Trainer, run
+
+CPU = torch.device("cpu")
+VOCABULARY = 40
+
+
+@pytest.fixture(autouse=True)
+def quick_writes(monkeypatch):
+    """Flushing each file to the disk takes longer than training such a model."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def start(tmp_path, run_config, encoded):
+    """A trainer in the folder of that name; the config with some keys changed."""
+
+    def make(folder="state", vocabulary=VOCABULARY, **changes):
+        config = run_config(**changes)
+        return Trainer(config, vocabulary, encoded("train"), encoded("dev"), tmp_path / folder, CPU)
+
+    return make
+
+
+def contents(trainer):
+    """All that must be the same after an interruption: tensors, place, and history but for the speed."""
+    tensors, metadata = read_tensors(trainer.folder / "state.safetensors")
+    state = json.loads(metadata["state"])
+    timed = {"seconds", "row_seconds"}
+    history = [row[:3] + row[4:] for row in state.pop("history")]
+    checkpoints = {path.name: path.read_bytes() for path in sorted(trainer.folder.glob("step-*"))}
+    return tensors, {key: value for key, value in state.items() if key not in timed}, history, checkpoints
+
+
+def assert_same(one, other):
+    (tensors, state, history, checkpoints), theirs = contents(one), contents(other)
+    assert tensors.keys() == theirs[0].keys()
+    for name, tensor in tensors.items():
+        assert torch.equal(tensor, theirs[0][name]), name
+    assert (state, history) == theirs[1:3]
+    assert checkpoints == theirs[3]
+
+
+def before(trainer, step, act):
+    """Have `act` called in the course of step `step`."""
+    one_step = trainer.step
+
+    def wrapped(batches):
+        if trainer.state.step + 1 == step:
+            act()
+        one_step(batches)
+
+    trainer.step = wrapped
+
+
+@pytest.fixture
+def whole(start):
+    """A trainer that has trained without interruption."""
+    trainer = start("whole")
+    trainer.train()
+    return trainer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_goes_on_after_each_of_its_steps_as_if_nothing_had_happened(start, whole, number):
+    for step in range(1, 12):
+        trainer = start()
+        before(trainer, step, lambda: os.kill(os.getpid(), number))
+        with pytest.raises(Interrupted, match=signal.Signals(number).name) as interruption:
+            trainer.train()
+        assert (trainer.state.step, interruption.value.number) == (step, number)
+    trainer = start()
+    assert trainer.state.step == 11
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+@pytest.mark.parametrize("step", [1, 5, 6, 11])
+def test_one_interruption_changes_nothing(start, whole, step):
+    trainer = start()
+    before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        trainer.train()
+    trainer = start()
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_a_signal_in_the_last_step_comes_too_late(start, whole):
+    trainer = start()
+    before(trainer, 12, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_signals_do_again_what_they_did_before(start):
+    handler = signal.getsignal(signal.SIGTERM)
+    trainer = start()
+    before(trainer, 3, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        trainer.train()
+    assert signal.getsignal(signal.SIGTERM) == handler
+
+
+def test_how_often_the_state_is_saved_changes_nothing(start, whole):
+    trainer = start()
+    trainer.train(save_seconds=0)
+    assert_same(trainer, whole)
+
+
+def train_on(config, train, dev, folder):
+    """Train in a process of its own, saving as often as may be."""
+    torch.set_num_threads(1)
+    Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU).train(save_seconds=0)
+
+
+def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_config, encoded):
+    config = run_config(steps=120, checkpoint_every=20, average=5)
+    prefixes = [str(encoded(part).ids.filename).removesuffix(".ids.npy") for part in ("train", "dev")]
+    whole = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "whole", CPU)
+    whole.train()
+    state = tmp_path / "state" / "state.safetensors"
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["transformer.training.loop"])
+    moments = random.Random(0)
+    killed = 0
+    for _ in range(3):
+        seen = state.stat().st_mtime_ns if state.exists() else None
+        process = processes.Process(target=train_on, args=(config, *prefixes, state.parent))
+        process.start()
+        while process.is_alive() and (not state.exists() or state.stat().st_mtime_ns == seen):
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.1))
+        process.kill()
+        process.join()
+        killed += process.exitcode == -signal.SIGKILL
+    assert killed >= 2
+    trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), state.parent, CPU)
+    assert trainer.state.step > 0
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_a_kill_while_the_state_is_written_leaves_the_one_before(start, whole, monkeypatch):
+    """The new state's file never appears: the process dies after the old one has become `previous`."""
+    trainer = start()
+    before(trainer, 5, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        trainer.train()
+    (trainer.folder / "state.safetensors").rename(trainer.folder / "previous.safetensors")
+    (trainer.folder / ".state.safetensors.1.part").write_bytes(b"half")
+    trainer = start()
+    assert trainer.state.step == 5
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def interrupted_twice(start, *steps):
+    for step in steps:
+        trainer = start()
+        before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with pytest.raises(Interrupted):
+            trainer.train()
+    return trainer.folder
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def test_a_damaged_state_falls_back_to_the_one_before_and_says_so(start, whole, capsys):
+    folder = interrupted_twice(start, 4, 7)
+    cut(folder / "state.safetensors")
+    capsys.readouterr()
+    trainer = start()
+    said = capsys.readouterr().err
+    assert f"{folder}/state.safetensors: damaged" in said
+    assert "the state before it" in said
+    assert trainer.state.step == 4
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_when_both_states_are_damaged_the_run_starts_again_and_says_so(start, whole, capsys):
+    folder = interrupted_twice(start, 4, 7)
+    cut(folder / "state.safetensors")
+    cut(folder / "previous.safetensors")
+    trainer = start()
+    said = capsys.readouterr().err
+    assert f"{folder}/previous.safetensors: damaged" in said
+    assert "going on from the start" in said
+    assert trainer.state.step == 0
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_a_full_disk_loses_nothing(start, whole, monkeypatch):
+    folder = interrupted_twice(start, 4)
+    trainer = start()
+
+    def full(*_):
+        raise InputError("state.safetensors: cannot be written (No space left on device)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "write_tensors", full)
+        with pytest.raises(InputError, match="No space left"):
+            trainer.train()
+    assert list(folder.glob("*.safetensors"))
+    trainer = start()
+    assert trainer.state.step == 4
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+@pytest.mark.parametrize("changes", [{"learning_rate": 2.0}, {"P_drop": 0.0}, {"seed": 2}, {"d_ff": 64}, {"steps": 13}])
+def test_the_state_of_another_config_is_refused(start, changes):
+    folder = interrupted_twice(start, 4)
+    with pytest.raises(InputError, match=rf"{folder}/state\.safetensors: the state of another config; remove {folder}"):
+        start(**changes)
+
+
+def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded, tmp_path):
+    folder = interrupted_twice(start, 4)
+    with pytest.raises(InputError, match="the state of another vocabulary; remove"):
+        start(vocabulary=41)
+    with pytest.raises(InputError, match="the state of another data; remove"):
+        Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(start, whole):
+    again = start("again")
+    again.train()
+    other = start("other", seed=2)
+    other.train()
+    assert_same(again, whole)
+    assert not torch.equal(other.model.embedding, whole.model.embedding)
+
+
+def gradients(trainer):
+    """Of the first step."""
+    found = {}
+    trainer.optimizer.step = lambda: found.update({n: p.grad.clone() for n, p in trainer.model.named_parameters()})
+    _, _, batches = next(trainer.batches.from_position(0, 0))
+    trainer.step(batches)
+    return found, len(batches)
+
+
+def test_micro_batches_sum_to_the_gradients_of_the_whole_batch(start):
+    once, one = gradients(start("once", P_drop=0.0, batch_tokens=300, micro_batch_tokens=300))
+    summed, many = gradients(start("summed", P_drop=0.0, batch_tokens=300, micro_batch_tokens=40))
+    assert one == 1
+    assert many > 3
+    for name, gradient in once.items():
+        torch.testing.assert_close(summed[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_a_step_follows_the_schedule_and_counts_the_targets(start):
+    trainer = start()
+    _, _, batches = next(trainer.batches.from_position(0, 0))
+    trainer.step(batches)
+    assert trainer.optimizer.param_groups[0]["lr"] == pytest.approx(16**-0.5 * 4**-1.5)
+    assert trainer.state.target_tokens == sum(int((micro.target != 0).sum()) for micro in batches)
+
+
+def test_padding_has_no_share_in_the_loss(start):
+    trainer = start(P_drop=0.0)
+    trainer.model.eval()
+    _, _, batches = next(trainer.batches.from_position(0, 0))
+    whole = batches[0]
+    alone = sum(
+        trainer.loss(loop.Batch(whole.source[i : i + 1, :s], whole.target[i : i + 1, :t], whole.lengths[i : i + 1]), 0.1)
+        for i, (s, t) in enumerate(whole.lengths.tolist())
+    )
+    torch.testing.assert_close(trainer.loss(whole, 0.1), alone, rtol=1e-5, atol=0)
+
+
+def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):
+    assert {path.name for path in whole.folder.glob("step-*")} == {f"step-{step}.safetensors" for step in (6, 9, 12)}
+    tensors, metadata = read_tensors(whole.folder / "step-12.safetensors")
+    assert metadata["step"] == "12"
+    assert all(torch.equal(tensor, tensors[name]) for name, tensor in whole.model.state_dict().items())
+
+
+def test_it_learns(tmp_path, run_config):
+    write_pairs(tmp_path / "same", [([n, 1], [n, 5, n, 6, 1]) for n in range(7, 15)], VOCABULARY)
+    pairs = Pairs(tmp_path / "same")
+    config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
+    trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
+    trainer.train()
+    assert trainer.state.history[0][1] > 3
+    assert trainer.state.history[-1][1] < 1
+    assert trainer.state.history[-1][4] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
+
+
+def test_an_absurd_learning_rate_stops_with_the_step(start):
+    trainer = start(learning_rate=1e30)
+    with pytest.raises(InputError, match=r"ende base: the (loss|dev perplexity) is not finite at step [1-4]; lower"):
+        trainer.train()
+    assert not (trainer.folder / "state.safetensors").exists()
+
+
+def spoil(trainer, step, value):
+    """Have the loss of one step be `value`."""
+    loss = trainer.loss
+
+    def spoilt(*given):
+        return loss(*given) * (value if trainer.model.training and trainer.state.step + 1 == step else 1)
+
+    trainer.loss = spoilt
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("step", [5, 12])
+def test_a_loss_that_is_no_number_stops_the_run_and_names_its_step(start, value, step):
+    trainer = start()
+    spoil(trainer, step, value)
+    with pytest.raises(InputError, match=rf"the loss is not finite at step {step}; lower learning_rate"):
+        trainer.train(save_seconds=0)
+    assert not (trainer.folder / "step-12.safetensors").exists()
+
+
+def test_a_late_check_still_names_the_first_bad_step(start):
+    trainer = start(steps=1000, checkpoint_every=1)
+    spoil(trainer, 13, float("nan"))
+    with pytest.raises(InputError, match="at step 13;"):
+        trainer.train()
+    assert trainer.state.step == 20
+
+
+def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(start, tmp_path, run_config, encoded):
+    write_pairs(tmp_path / "dev", [([5] * 29 + [1], [6, 1]), ([5, 1], [6, 1])], VOCABULARY)
+    config = run_config(positions="learned")
+    trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    trainer.train()
+    assert trainer.state.history[-1][4] > 1
+
+
+def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp_path, run_config, encoded):
+    for _ in range(2):  # again over what it has published
+        run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+        published = sorted(str(path.relative_to(tmp_path / "1")) for path in (tmp_path / "1").rglob("*"))
+        checkpoints = [f"checkpoints/step-{step}.safetensors" for step in (12, 6, 9)]
+        assert published == ["checkpoints", *checkpoints, "history.csv", "training.json"]
+    record = json.loads((tmp_path / "1" / "training.json").read_text())
+    assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
+    assert record["parameters"] == sum(t.numel() for t in Trainer(
+        run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "other", CPU
+    ).model.parameters())
+    assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
+    assert record["precision"] == "float32"
+
+
+def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, monkeypatch):
+    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+
+    def killed(*_):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "write_json", killed)
+        with pytest.raises(SystemExit):
+            run(*arguments)
+    monkeypatch.setattr(Trainer, "step", killed)  # no step is trained again
+    run(*arguments)
+    assert len(list((tmp_path / "1" / "checkpoints").iterdir())) == 3
+    assert (tmp_path / "1" / "training.json").exists()
+
+
+def test_the_history_has_a_row_now_and_then_and_few_perplexities(tmp_path, start):
+    trainer = start(steps=250, checkpoint_every=1)
+    trainer.train()
+    lines = [line.split(",") for line in read_lines(trainer.folder / "history.csv")]
+    assert lines[0] == list(HISTORY)
+    steps = [int(line[0]) for line in lines[1:]]
+    assert len(steps) == 100
+    assert steps[-1] == 250
+    assert {b - a for a, b in itertools.pairwise(steps)} == {2, 3}
+    assert [step for step, line in zip(steps, lines[1:], strict=True) if line[4]] == list(range(25, 251, 25))
+    assert all(re.fullmatch(r"[0-9.e+-]+", field) for line in lines[1:] for field in line[:4])
+
+
+def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
+    trainer = start(P_drop=0.0)
+    sums = []
+    loss = trainer.loss
+
+    def noted(pairs, eps_ls):
+        value = loss(pairs, eps_ls)
+        if trainer.model.training:
+            sums.append((trainer.state.step + 1, value.item(), pairs.target_tokens))
+        return value
+
+    trainer.loss = noted
+    trainer.train()
+    for step, mean, *_ in trainer.state.history:
+        mine = [entry[1:] for entry in sums if entry[0] == step]
+        assert mean == pytest.approx(sum(value for value, _ in mine) / sum(count for _, count in mine))
+
+
+def test_bfloat16_keeps_the_weights_in_float32(start):
+    trainer = start(precision="bfloat16")
+    trainer.train()
+    assert {parameter.dtype for parameter in trainer.model.parameters()} == {torch.float32}
+    assert trainer.state.precision == "bfloat16"
+
+
+def test_auto_precision_is_measured_once_and_kept(start, monkeypatch):
+    monkeypatch.setattr(loop, "faster_precision", lambda _: "bfloat16")
+    interrupted_twice(lambda: start(precision="auto"), 3)
+    monkeypatch.setattr(loop, "faster_precision", lambda _: "float32")
+    assert start(precision="auto").state.precision == "bfloat16"

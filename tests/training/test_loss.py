@@ -1,0 +1,76 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.training import loss
+from transformer.training.loss import smoothed_cross_entropy
+
+
+def reference(logits, target, eps_ls):
+    """Cross-entropy in float64 against 1 - eps on the true token and eps / (V - 1) on each other one."""
+    wanted = torch.full_like(logits, eps_ls / (logits.size(-1) - 1)).scatter(1, target[:, None], 1 - eps_ls)
+    return -(wanted * logits.log_softmax(-1)).sum()
+
+
+def random_logits(tokens=7, vocabulary=11, seed=0):
+    torch.manual_seed(seed)
+    return 3 * torch.randn(tokens, vocabulary), torch.randint(vocabulary, (tokens,))
+
+
+@given(st.integers(1, 9), st.integers(2, 40), st.floats(0, 0.9), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_loss_and_gradient_are_those_of_the_definition(tokens, vocabulary, eps_ls, seed):
+    logits, target = random_logits(tokens, vocabulary, seed)
+    ours, exact = logits.clone().requires_grad_(), logits.double().requires_grad_()
+    value, wanted = smoothed_cross_entropy(ours, target, eps_ls), reference(exact, target, eps_ls)
+    (value / 3).backward()
+    (wanted / 3).backward()
+    torch.testing.assert_close(value.double(), wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours.grad.double(), exact.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_without_smoothing_it_is_the_cross_entropy():
+    logits, target = random_logits()
+    torch.testing.assert_close(
+        smoothed_cross_entropy(logits, target, 0.0), F.cross_entropy(logits, target, reduction="sum")
+    )
+
+
+def test_chunks_change_nothing(monkeypatch):
+    logits, target = random_logits(tokens=20)
+    results = []
+    for rows in (4096, 20, 7, 1):
+        monkeypatch.setattr(loss, "ROWS", rows)
+        ours = logits.clone().requires_grad_()
+        value = smoothed_cross_entropy(ours, target, 0.1)
+        value.backward()
+        results.append((value, ours.grad))
+    for value, gradient in results[1:]:
+        torch.testing.assert_close(value, results[0][0], rtol=1e-6, atol=0)
+        assert torch.equal(gradient, results[0][1])
+
+
+def test_huge_logits_overflow_nothing():
+    logits = torch.tensor([[1e4, -1e4, 0.0]], requires_grad=True)
+    value = smoothed_cross_entropy(logits, torch.tensor([1]), 0.1)
+    value.backward()
+    assert value.item() == pytest.approx(reference(logits.detach().double(), torch.tensor([1]), 0.1).item())
+    assert logits.grad.isfinite().all()
+
+
+def test_the_logits_are_left_as_they_were():
+    logits, target = random_logits()
+    before = logits.clone()
+    smoothed_cross_entropy(logits, target, 0.1)
+    assert torch.equal(logits, before)
+
+
+def test_bfloat16_logits_are_summed_in_float32():
+    logits, target = random_logits(tokens=2000)
+    value = smoothed_cross_entropy(logits.bfloat16(), target, 0.1)
+    assert value.dtype == torch.float32
+    torch.testing.assert_close(
+        value.double(), reference(logits.bfloat16().double(), target, 0.1), rtol=1e-5, atol=0
+    )

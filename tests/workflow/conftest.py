@@ -1,0 +1,95 @@
+import json
+import math
+import random
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+
+
+class SyntheticResults:
+    """Files as the stages leave them, with made-up numbers."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, path, value):
+        path = self.folder / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return str(path)
+
+    def run(self, task, model, seed=1, part="dev", average=1, **scores):
+        """Write the scores, training and history of a run; `scores` replaces keys of its scores."""
+        head = {"task": task, "model": model, "seed": seed}
+        decoding = {"average": average, "part": part, "sentences": 900, "beam": 4, "alpha": 0.6}
+        bleu = {
+            "perplexity": 9.871,
+            "sacrebleu": {"score": 15.26, "signature": "nrefs:1|tok:13a"},
+            "paper_bleu": {"score": 16.04, "signature": "tok:moses|compounds:split"},
+        }
+        f1 = {"brackets": {"f1": 88.14, "recall": 88.0, "precision": 88.3, "exact": 40.0, "repaired": 3}}
+        cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
+        size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
+        folder = f"runs/{task}/{model}/{seed}"
+        return SimpleNamespace(
+            scores=self.write(
+                f"{folder}/average-{average}/{part}.scores.json",
+                {**head, **decoding, **(f1 if task in ("wsj", "semi") else bleu), **scores},
+            ),
+            training=self.write(f"{folder}/training.json", {**head, **cost, **size, "precision": "bfloat16"}),
+            history=self.write(f"{folder}/history.csv", history(f"{task} {model} {seed}")),
+        )
+
+    def snakemake(self, runs=(), output=(), inputs=None, **params):
+        """What Snakemake hands to a script."""
+        corpus = {
+            "corpus": "help",
+            "licence": "MPL-2.0",
+            "description": "pages",
+            "source": "en",
+            "target": "de",
+        }
+        corpus = {**corpus, "pairs": {"train": 30_000, "dev": 900, "test": 900}}
+        return SimpleNamespace(
+            input=SimpleNamespace(
+                published=str(ROOT / "config" / "published.yaml"),
+                scores=[run.scores for run in runs],
+                training=[run.training for run in runs],
+                histories=[run.history for run in runs],
+                corpora=[self.write("corpora/ende/corpus.json", corpus)],
+                **(inputs or {}),
+            ),
+            output=output,
+            params=SimpleNamespace(notes=["Not comparable: another text."], **params),
+            log=[str(self.folder / "log")],
+        )
+
+    def files(self, name, kinds):
+        return {kind: str(self.folder / f"{name}.{kind}") for kind in kinds}
+
+
+def history(seed):
+    """A history.csv of 1500 steps, with a development perplexity every 250."""
+    rng = random.Random(seed)
+    floor = rng.uniform(2.0, 3.5)
+    lines = ["step,loss,learning_rate,tokens_per_second,dev_perplexity"]
+    for step in range(50, 1501, 50):
+        loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
+        lines.append(f"{step},{loss},0.001,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def results(tmp_path):
+    return SyntheticResults(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def published():
+    return yaml.safe_load((ROOT / "config" / "published.yaml").read_text())

@@ -1,0 +1,116 @@
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def script():
+    return lambda name: importlib.import_module(name)
+
+
+def draw(script, results, name, runs, kinds=("svg",)):
+    """Run a figure's script; return the paths that it wrote."""
+    output = list(results.files("figure", kinds).values())
+    module = script(name)
+    module.logged(module.main, results.snakemake(runs, output))
+    return [Path(path) for path in output]
+
+
+def attention_of(published, heads):
+    """attention.json of the paper's two sentences, with uniform weights."""
+    sentences = dict.fromkeys(each["sentence"] for each in published["attention"]["figures"].values())
+    made = []
+    for sentence in sentences:
+        words = [*sentence.split(), "<EOS>"]
+        weights = np.full((heads, len(words), len(words)), 1 / len(words))
+        made.append({"source": sentence, "words": words, "weights": weights.tolist()})
+    return {"layer": 2, "layers": 2, "sentences": made}
+
+
+def test_figures_3_to_5_are_drawn(script, results, published):
+    attention = results.write("attention.json", attention_of(published, 8))
+    output = {f"figure{number}": [str(results.folder / f"figure{number}.svg")] for number in (3, 4, 5)}
+    script("attention").main(results.snakemake(output=output, inputs={"attention": attention}))
+    for [path] in output.values():
+        assert "<svg" in Path(path).read_text()
+
+
+@pytest.mark.parametrize(
+    ("heads", "figure4", "figure5"),
+    [
+        (16, [5, 6], [1, 2]),
+        (8, [5, 6], [1, 2]),
+        (4, [3, 4], [1, 2]),
+        (2, [1, 2], [1]),
+        (1, [1], [1]),
+    ],
+)
+def test_a_model_with_fewer_heads_shows_heads_that_it_has(script, published, heads, figure4, figure5):
+    figures = published["attention"]["figures"]
+    words = figures[4]["sentence"].split()
+    panels = {number: script("attention").panels_of(number, figures, words, heads) for number in (4, 5)}
+    assert panels[4] == [(figure4[:1], None), (figure4, words.index("its"))]
+    assert panels[5] == [([head], None) for head in figure5]
+
+
+def test_figure_3_shows_all_heads_from_making(script, published):
+    figures = published["attention"]["figures"]
+    words = figures[3]["sentence"].split()
+    [(heads, query)] = script("attention").panels_of(3, figures, words, 8)
+    assert list(heads) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert words[query] == "making"
+
+
+def test_a_line_is_as_opaque_as_its_weight(script):
+    weights = np.array([[[0.75, 0.25], [0.5, 0.5]]])
+    figure = script("attention").draw(["a", "b"], weights, [([1], None)])
+    [lines] = figure.axes[0].collections
+    assert [round(colour[3], 2) for colour in lines.get_colors()] == [0.75, 0.25, 0.5, 0.5]
+
+
+def test_curves_are_grouped_by_the_papers_tables(script, published):
+    runs = [("ende", "base"), ("ende", "A-h1"), ("enfr", "base"), ("enfr", "big-enfr"), ("wsj", "parser")]
+    groups = script("training_curves").groups_of(published, dict.fromkeys(runs))
+    assert groups == {
+        "Table 3 (A)": [("ende", "base"), ("ende", "A-h1")],
+        "Table 2": [("ende", "base"), ("enfr", "base"), ("enfr", "big-enfr")],
+        "Table 4": [("wsj", "parser")],
+    }
+
+
+def test_all_runs_of_the_paper_have_a_curve(script, published):
+    curves = {("ende", row["model"]): None for row in (*published["table3"], *published["appendix"])}
+    curves |= {("enfr", "base"): None, ("enfr", "big-enfr"): None, ("wsj", "parser"): None}
+    groups = script("training_curves").groups_of(published, curves)
+    assert {run for runs in groups.values() for run in runs} == set(curves)
+    assert max(map(len, groups.values())) <= 1 + len(script("figures_common").COLOURS)
+
+
+def test_training_curves_of_one_and_of_several_seeds_are_drawn(script, results):
+    runs = [results.run("ende", "base", seed) for seed in (1, 2)] + [results.run("ende", "B-dk16")]
+    for path in draw(script, results, "training_curves", runs, kinds=("svg", "pdf", "png")):
+        assert path.stat().st_size > 5_000
+
+
+def test_table3_is_drawn_with_few_runs_and_with_none(script, results):
+    for runs in ([results.run("ende", "base"), results.run("ende", "C-N2")], []):
+        [path] = draw(script, results, "table3_figure", runs)
+        assert "<svg" in path.read_text()
+
+
+def test_scores_stand_against_their_own_base(script):
+    against_base = script("table3_figure").against_base
+    assert against_base({"base": 20.0, "x": 18.5}, "BLEU") == {"base": 0.0, "x": -1.5}
+    assert against_base({"base": 4.0, "x": 5.0}, "perplexity") == {"base": 1.0, "x": 1.25}
+    assert against_base({"x": 5.0}, "perplexity") == {}
+
+
+def test_the_same_numbers_make_the_same_bytes(script, results):
+    runs = [results.run("ende", "base")]
+    kinds = ("svg", "pdf")
+    first, again = (
+        [path.read_bytes() for path in draw(script, results, "training_curves", runs, kinds)] for _ in range(2)
+    )
+    assert first == again

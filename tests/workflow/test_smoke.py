@@ -1,0 +1,101 @@
+"""The workflow itself, from text to report, in a folder of its own."""
+
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = [path for path in sorted((ROOT / "config").glob("*.yaml")) if "experiment:" in path.read_text()]
+
+
+def snakemake(folder, *arguments):
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        ["snakemake", "--cores", "2", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of what the project tracks, and a small corpus in it."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("config", "profiles", "transformer", "workflow"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
+    words = "the a dog cat bird house tree sees finds likes big small red old and with near under".split()
+    drawn = random.Random(1)
+    (folder / "own").mkdir()
+    for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
+        lines = [drawn.choices(words, k=drawn.randint(2, 8)) for _ in range(pairs)]
+        (folder / f"own/{part}.en").write_text("".join(" ".join(line) + "\n" for line in lines))
+        (folder / f"own/{part}.de").write_text("".join(" ".join(reversed(line)) + "\n" for line in lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(project):
+    """The project after `snakemake` ran to the end."""
+    run = snakemake(project, "--configfile", "smoke.yaml")
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    return project
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
+def test_every_experiment_has_a_complete_dag(project, config):
+    run = snakemake(project, "--dry-run", "--configfile", str(config))
+    assert run.returncode == 0, run.stderr
+    assert "train " in run.stdout
+
+
+@pytest.mark.workflow
+def test_every_fault_of_a_config_is_named_at_once(project):
+    faulty = project / "faulty.yaml"
+    faulty.write_text("seed: 1\nseeds: [one]\ntasks: {ende: {models: [base, A-h9], vocabulary: 0}}\nmodels: {big: {h: two}}\n")
+    run = snakemake(project, "--dry-run", "--configfile", str(faulty))
+    output = run.stdout + run.stderr
+    assert run.returncode != 0
+    assert "Traceback" not in output
+    for fault in ("unknown key seed", "seeds[0]: 'one'", "unknown model A-h9", "vocabulary: 0", "models.big.h: 'two'"):
+        assert fault in output
+
+
+@pytest.mark.workflow
+def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
+    results = finished / "results/smoke"
+    for table in ("table2", "table3", "table4", "appendix"):
+        for kind in ("csv", "md", "html", "tex"):
+            assert (results / f"tables/{table}.{kind}").stat().st_size > 0
+    for figure in ("figure3", "figure4", "figure5", "training_curves", "table3"):
+        for kind in ("pdf", "svg", "png"):
+            assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
+    table3 = (results / "tables/table3.csv").read_text()
+    assert table3.count("not run") == 3 * 16  # perplexity, BLEU and parameters of the 16 rows left out
+
+
+@pytest.mark.workflow
+def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(finished):
+    again = snakemake(finished, "--configfile", "smoke.yaml", "--dry-run")
+    assert "Nothing to be done" in again.stdout + again.stderr
+    changed = finished / "changed.yaml"
+    changed.write_text((finished / "smoke.yaml").read_text().replace("  parser:", "  A-h1: {eps_ls: 0.2}\n  parser:"))
+    run = snakemake(finished, "--configfile", "changed.yaml", "--dry-run")
+    counts = dict(line.split() for line in run.stdout.splitlines() if len(line.split()) == 2 and line.split()[1].isdigit())
+    assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
+    assert "fetch_text" not in counts
+    assert "learn_subwords" not in counts
+
+
+@pytest.mark.workflow
+def test_the_report_holds_every_table_and_figure(finished):
+    run = snakemake(finished, "--configfile", "smoke.yaml", "--report", "report.html")
+    assert run.returncode == 0, run.stderr[-3000:]
+    report = (finished / "report.html").read_text()
+    for artefact in ("table2", "table3", "table4", "appendix", "figure3", "figure4", "figure5", "training_curves"):
+        assert artefact in report

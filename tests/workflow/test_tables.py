@@ -1,0 +1,138 @@
+import csv
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+MODELS = yaml.safe_load((Path(__file__).parents[2] / "config" / "models.yaml").read_text())["models"]
+
+
+def make(results, name, runs, **params):
+    """Run a table's script; return its csv as dicts, and its md, html and tex."""
+    output = SimpleNamespace(**results.files(name, ("csv", "md", "html", "tex")))
+    script = importlib.import_module(name)
+    script.logged(script.main, results.snakemake(runs, output, **params))
+    with Path(output.csv).open() as stream:
+        rows = list(csv.DictReader(stream))
+    return rows, [Path(path).read_text() for path in (output.md, output.html, output.tex)]
+
+
+def test_every_printed_row_is_there_when_nothing_was_run(results):
+    for name, count in (("table2", 17), ("table3", 20), ("table4", 12), ("appendix", 3)):
+        rows, _ = make(results, name, [], trained_on={})
+        assert len(rows) == count
+        ours = [row[column] for row in rows for column in row if column in ("BLEU, ours", "F1, ours")]
+        expected = {"table2": 4, "table3": 20, "table4": 2, "appendix": 3}[name]
+        assert ours.count("not run") == expected
+        assert set(ours) <= {"not run", ""}
+
+
+def test_difference_is_ours_minus_published_as_shown(results):
+    base, *others = make(results, "table3", [results.run("ende", "base")])[0]
+    assert base["BLEU, published"] == "25.8"
+    assert base["BLEU, ours"] == "16.0"
+    assert base["BLEU, difference"] == "-9.8"
+    assert base["sacreBLEU, ours"] == "15.3"
+    assert base["Perplexity, ours"] == "9.87"
+    assert base["Perplexity, difference"] == "+4.95"
+    assert base["Parameters (millions), ours"] == "0.83"
+    assert all(row["BLEU, ours"] == "not run" and row["BLEU, difference"] == "" for row in others)
+
+
+def test_a_shortened_run_shows_its_steps_beside_the_published_ones(results):
+    rows, _ = make(results, "table3", [results.run("ende", "base"), results.run("ende", "big")])
+    steps = {row["Model"]: (row["Steps, published"], row["Steps, ours"]) for row in rows}
+    assert steps["base"] == ("100000", "1500")
+    assert steps["big"] == ("300000", "1500")
+    assert steps["C-N2"] == ("100000", "")
+
+
+def test_table2_gives_both_bleus_and_three_costs(results):
+    runs = [
+        results.run("ende", "base", part="test", average=5),
+        results.run("enfr", "big-enfr", part="test", average=20),
+    ]
+    rows, (md, _, _) = make(results, "table2", runs)
+    trained = {(row["Pair"], row["Model"]): row for row in rows}
+    base = trained["en-de", "Transformer (base model)"]
+    assert (base["BLEU, ours"], base["sacreBLEU, ours"]) == ("16.0", "15.3")
+    assert base["Training cost (FLOPs), published"] == "3.3e+18"
+    assert base["Training cost (FLOPs), ours, estimated"] == "2.0e+13"  # 200 s x 2 devices x 5e10
+    assert base["Training cost (FLOPs), ours, counted"] == "1.5e+12"
+    assert base["Training cost (FLOPs), ratio"] == "6.1e-06"
+    assert trained["en-fr", "Transformer (big)"]["BLEU, ours"] == "16.0"
+    assert trained["en-de", "Transformer (big)"]["BLEU, ours"] == "not run"
+    assert trained["en-de", "ByteNet"]["BLEU, ours"] == ""
+    assert "checkpoints averaged: base 5" in md
+
+
+def test_table4_says_beside_the_number_which_trees_it_is_from(results):
+    trees = {"wsj": "generated English", "semi": "more generated English"}
+    rows, _ = make(results, "table4", [results.run("wsj", "parser", part="test")], trained_on=trees)
+    for row in rows:
+        assert row["Ours: trees"] == ("generated English" if row["F1, ours"] == "88.1" else "")
+    assert [row["F1, ours"] for row in rows if row["F1, ours"]] == ["88.1", "not run"]
+
+
+def test_ours_is_the_mean_over_seeds(results):
+    runs = [
+        results.run("ende", "base", seed, paper_bleu={"score": score, "signature": "s"})
+        for seed, score in ((1, 10.0), (2, 13.0))
+    ]
+    rows, (md, _, _) = make(results, "appendix", runs)
+    assert rows[0]["BLEU, ours"] == "11.5"
+    assert "means over 2 seeds" in md
+
+
+def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
+    _, texts = make(results, "table3", [results.run("ende", "base")])
+    for text in texts:
+        assert "Not comparable: another text." in text
+        assert "help: pages (MPL-2.0)" in text
+        assert "tok:13a" in text
+        assert "compounds:split" in text
+        assert "213 million" in text
+
+
+def test_special_characters_are_escaped(results):
+    _, (_, html, tex) = make(results, "table4", [], trained_on={})
+    assert "Vinyals &amp; Kaiser" in html
+    assert r"Vinyals \& Kaiser" in tex
+
+
+def test_every_line_of_a_table_has_as_many_cells(results):
+    _, (md, html, tex) = make(results, "table3", [results.run("ende", "base")])
+    assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1
+    assert len({line.count("<td>") for line in html.splitlines() if "<td>" in line}) == 1
+    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {21}
+
+
+def test_a_run_without_training_record_is_named_in_the_log(results):
+    snakemake = results.snakemake([results.run("ende", "base")], SimpleNamespace())
+    snakemake.input.training = []
+    table3 = importlib.import_module("table3")
+    with pytest.raises(KeyError):
+        table3.logged(table3.main, snakemake)
+    assert "KeyError: ('ende', 'base', 1)" in Path(snakemake.log[0]).read_text()
+
+
+def test_published_floats_are_numbers(published):
+    for row in published["table2"]:
+        values = [*row["bleu"].values(), *row.get("flops", {}).values()]
+        assert all(isinstance(value, float) for value in values)
+    assert published["sustained_flops"]["P100"] * 8 * 12 * 3600 == pytest.approx(3.3e18, rel=0.01)
+
+
+def test_published_overrides_are_those_of_the_models(published):
+    keys = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls", "steps")
+    base = published["table3"][0]
+    for row in published["table3"]:
+        model = {**MODELS["base"], **MODELS[row["model"]]}
+        assert {key: model[key] for key in keys} == {key: row.get(key, base[key]) for key in keys}
+    for row in published["appendix"][1:]:
+        shown = MODELS[row["model"]]["attention_over_parameters"]
+        assert shown == {key: row[key] for key in ("h_p", "d_pk", "d_pv", "n_p")}
+    for row in published["table2"]:
+        assert set(row.get("model", {}).values()) <= set(MODELS)

@@ -1,0 +1,321 @@
+"""`python -m transformer COMMAND`: a command for each stage, so that all works without Snakemake too."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from transformer.config import (
+    Decoding,
+    Files,
+    Grammar,
+    LibreOfficeHelp,
+    Packages,
+    RunConfig,
+    SelfTraining,
+    TaskCorpus,
+)
+from transformer.files import InputError, decode_lines, read_bytes, read_lines, read_parallel, write_json
+from transformer.strict import load, plain, read_config
+
+if TYPE_CHECKING:
+    from transformer.data.tokens import Pairs
+
+
+def fetch(arguments: argparse.Namespace) -> None:
+    """Download the text of a corpus and check it."""
+    from transformer.data.corpora import fetch_libreoffice_help
+
+    fetch_libreoffice_help(read_config(Packages, arguments.config), arguments.output)
+
+
+def corpus(arguments: argparse.Namespace) -> None:
+    """Write the parts of a corpus: clean, split, aligned."""
+    from transformer.data import corpora, grammar, self_training
+
+    task = read_config(TaskCorpus, arguments.config)
+    names = {"name": task.name, "source": task.source, "target": task.target}
+    folder = arguments.output_dir
+    match task.corpus:
+        case LibreOfficeHelp():
+            corpora.prepare_libreoffice_help(task.corpus, _needed(arguments, "text"), folder, **names)
+        case Files():
+            corpora.prepare_files(task.corpus, folder, **names)
+        case Grammar():
+            grammar.write_corpus(task.corpus, folder, **names)
+        case SelfTraining():
+            gold = _needed(arguments, "gold")
+            parses = _needed(arguments, "parses")
+            self_training.write_corpus(task.corpus, gold, gold / "plain.source", parses, folder, **names)
+
+
+def _needed(arguments: argparse.Namespace, option: str) -> Path:
+    path: Path | None = getattr(arguments, option)
+    if path is None:
+        raise InputError(f"{arguments.config}: this corpus needs --{option}")
+    return path
+
+
+def subwords(arguments: argparse.Namespace) -> None:
+    """Learn the shared vocabulary of source and target."""
+    from transformer.data.subwords import learn
+    from transformer.parsing.trees import symbols
+
+    sources, targets = read_parallel(arguments.source, arguments.target)
+    whole = [f"\u2581{symbol}" for symbol in symbols(targets)] if arguments.kind == "parsing" else []
+    learn([*sources, *targets], arguments.vocabulary, arguments.output, whole, arguments.threads)
+
+
+def encode(arguments: argparse.Namespace) -> None:
+    """Turn a part of a corpus into ids."""
+    from transformer.data.subwords import Subwords
+    from transformer.data.tokens import write_pairs
+
+    sources, targets = read_parallel(arguments.source, arguments.target)
+    vocabulary = Subwords(arguments.subwords)
+    pairs = zip(vocabulary.encode(sources), vocabulary.encode(targets), strict=True)
+    write_pairs(arguments.output, pairs, len(vocabulary))
+
+
+def train(arguments: argparse.Namespace) -> None:
+    """Train a run, or go on with it."""
+    from transformer.data.subwords import Subwords
+    from transformer.training.device import choose_device
+    from transformer.training.loop import Interrupted, run
+
+    config = read_config(RunConfig, arguments.config)
+    vocabulary = len(Subwords(arguments.subwords))
+    train, dev = (_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
+    try:
+        run(config, vocabulary, train, dev, arguments.output_dir, choose_device())
+    except Interrupted as interruption:
+        print(interruption, file=sys.stderr)
+        sys.exit(128 + interruption.number)
+
+
+def _pairs(prefix: Path, vocabulary: int) -> "Pairs":
+    """Encoded pairs. Raises InputError when they have ids beyond the vocabulary."""
+    from transformer.data.tokens import Pairs
+
+    pairs = Pairs(prefix)
+    if (largest := int(pairs.ids.max(initial=0))) >= vocabulary:
+        raise InputError(
+            f"{prefix}: has id {largest}, but the vocabulary has {vocabulary} subwords; encode with this one"
+        )
+    return pairs
+
+
+def package(arguments: argparse.Namespace) -> None:
+    """Average checkpoints into a package."""
+    from transformer.data.subwords import Subwords
+    from transformer.package import save_package
+    from transformer.training.checkpoint import average, read_metadata
+
+    run = read_config(RunConfig, arguments.config)
+    corpus, training = _read_json(arguments.corpus), _read_json(arguments.training)
+    decoding = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}
+    load(Decoding, decoding, "--beam, --alpha, --extra")
+    steps = []
+    for path in arguments.checkpoints:
+        metadata = read_metadata(path)
+        if json.loads(metadata.get("config", "null")) != plain(run):
+            raise InputError(f"{path}: a checkpoint of another config than {arguments.config}; train that one")
+        steps.append(json.loads(metadata["step"]))
+    config = {
+        "task": run.task,
+        "kind": arguments.kind,
+        "model": run.model,
+        "seed": run.seed,
+        "source": corpus.get("source"),
+        "target": corpus.get("target"),
+        "architecture": plain(run.architecture),
+        "vocabulary": len(Subwords(arguments.subwords)),
+        "decoding": decoding,
+        "averaged": sorted(steps),
+        "corpus": corpus,
+        "training": training,
+    }
+    save_package(arguments.output_dir, config, average(arguments.checkpoints), arguments.subwords)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises InputError when it is none."""
+    try:
+        value = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); make it again") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a JSON object; make it again")
+    return value
+
+
+def translate(arguments: argparse.Namespace) -> None:
+    """Translate standard input to standard output, a sentence a line."""
+    from transformer.decoding.translate import translate as lines_of
+    from transformer.package import load_package
+    from transformer.progress import Progress
+    from transformer.training.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    beam = arguments.beam or loaded.config.decoding.beam
+    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
+    lines = decode_lines("standard input", sys.stdin.buffer)
+    for line in lines_of(loaded, lines, beam, arguments.batch_tokens):
+        sys.stdout.buffer.write(line.encode() + b"\n")
+        progress.update(1)
+    sys.stdout.buffer.flush()
+    progress.close()
+
+
+def score(arguments: argparse.Namespace) -> None:
+    """Score the translations of a part: BLEU twice or brackets, and perplexity."""
+    from transformer.evaluation.bleu import paper_bleu, sacrebleu
+    from transformer.evaluation.brackets import score_parses
+    from transformer.evaluation.perplexity import perplexity
+    from transformer.package import load_package
+    from transformer.training.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    config = loaded.config
+    translations = read_lines(arguments.translations)
+    pairs = _pairs(arguments.tokens, config.vocabulary)
+    if len(translations) != len(pairs):
+        raise InputError(
+            f"{arguments.translations} has {len(translations)} lines and {arguments.tokens} {len(pairs)} pairs; "
+            "translate the same part"
+        )
+    record = {
+        "task": config.task,
+        "model": config.model,
+        "seed": config.seed,
+        "average": len(config.averaged),
+        "part": arguments.part,
+        "sentences": len(pairs),
+        "beam": config.decoding.beam,
+        "alpha": config.decoding.alpha,
+        "perplexity": perplexity(loaded, pairs, arguments.batch_tokens),
+    }
+    if config.kind == "parsing":
+        scores, repaired = score_parses(translations, arguments.reference)
+        record["brackets"] = {**asdict(scores), "repaired": repaired}
+    else:
+        _, references = read_parallel(arguments.translations, arguments.reference)
+        record["sacrebleu"] = asdict(sacrebleu(translations, references))
+        record["paper_bleu"] = asdict(paper_bleu(translations, references, config.target))
+    write_json(arguments.output, record)
+
+
+def attention(arguments: argparse.Namespace) -> None:
+    """Write the encoder's self-attention between the words of some sentences."""
+    from transformer.evaluation.attention import word_attention
+    from transformer.package import load_package
+    from transformer.training.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    layers = loaded.config.architecture.N
+    layer = max(1, layers - 1) if arguments.layer is None else arguments.layer
+    sentences = [asdict(word_attention(loaded, sentence, layer)) for sentence in arguments.sentences]
+    write_json(arguments.output, {"layer": layer, "layers": layers, "sentences": sentences})
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if (value := int(text)) < 1:
+        raise ValueError(text)
+    return value
+
+
+class Parser(argparse.ArgumentParser):
+    """Refuses a wrong command line as any other wrong input."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises InputError."""
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def parser() -> Parser:
+    """The command line."""
+    top = Parser(prog="python -m transformer", description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(function: object, **required: str) -> argparse.ArgumentParser:
+        text = str(function.__doc__)
+        added = commands.add_parser(function.__name__, help=text, description=text)  # type: ignore[attr-defined]
+        added.set_defaults(function=function)
+        added.add_argument("--threads", type=positive, default=os.cpu_count(), help="CPU threads (default: all)")
+        for name, text in required.items():
+            added.add_argument(f"--{name.replace('_', '-')}", type=Path, required=True, metavar="PATH", help=text)
+        return added
+
+    command(fetch, config="the packages", output="the text, a segment a line")
+    added = command(corpus, config="the corpus as a task uses it", output_dir="folder for its parts")
+    added.add_argument("--text", type=Path, metavar="PATH", help="the fetched text")
+    added.add_argument("--gold", type=Path, metavar="PATH", help="folder of the gold trees")
+    added.add_argument("--parses", type=Path, metavar="PATH", help="parses of the plain sentences")
+    added = command(subwords, source="text", target="text", output="the vocabulary")
+    added.add_argument("--vocabulary", type=positive, required=True, help="how many subwords")
+    added.add_argument("--kind", choices=("translation", "parsing"), default="translation")
+    command(encode, subwords="the vocabulary", source="text", target="text", output="path without .ids.npy")
+    command(
+        train,
+        config="the run's config",
+        subwords="the vocabulary",
+        tokens="folder of ids",
+        output_dir="the run's folder",
+    )
+    added = command(
+        package,
+        config="the run's config",
+        subwords="the vocabulary",
+        corpus="corpus.json",
+        training="training.json",
+        output_dir="folder for the package",
+    )
+    added.add_argument("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH")
+    added.add_argument("--kind", choices=("translation", "parsing"), default="translation")
+    added.add_argument("--beam", type=int, default=4)
+    added.add_argument("--alpha", type=float, default=0.6, help="length penalty")
+    added.add_argument("--extra", type=int, default=50, help="longest output: input + this many subwords")
+    added = command(translate, package="folder of a trained model")
+    added.add_argument("--beam", type=positive, help="beam size (default: the package's)")
+    added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
+    added = command(
+        score,
+        package="folder of a trained model",
+        tokens="ids of the part, without .ids.npy",
+        reference="translations, or gold trees, to compare with",
+        translations="what the model wrote",
+        output="scores.json",
+    )
+    added.add_argument("--part", required=True, help="the part's name: dev or test")
+    added.add_argument("--batch-tokens", type=positive, default=4096, help="padded subwords of a batch")
+    added = command(attention, package="folder of a trained model", output="attention.json")
+    added.add_argument("--layer", type=int, help="counted from 1 (default: the last but one)")
+    added.add_argument("sentences", nargs="+", help="words apart by blanks")
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command. Wrong input, or a file that cannot be used, ends as a message on standard error and status 1."""
+    try:
+        arguments = parser().parse_args(argv)
+        if arguments.command not in ("fetch", "corpus", "subwords", "encode"):
+            import torch
+
+            torch.set_num_threads(arguments.threads)
+        arguments.function(arguments)
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
+        return 1
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -1,0 +1,381 @@
+"""What config/*.yaml say, as frozen dataclasses.
+
+`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from transformer.strict import ConfigError, fill, not_positive, unknown
+
+PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
+
+
+@dataclass(frozen=True)
+class AttentionOverParametersConfig:
+    """Sizes of the appendix's sub-layer: h_p heads over n_p keys of d_pk and values of d_pv."""
+
+    h_p: int
+    d_pk: int
+    d_pv: int
+    n_p: int
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A column group of Table 3: what the network is. Names as in the paper."""
+
+    N: int
+    d_model: int
+    d_ff: int
+    h: int
+    d_k: int
+    d_v: int
+    P_drop: float
+    positions: Literal["sinusoidal", "learned"]
+    max_length: int  # longer pairs are not trained on; the number of learned positions
+    attention_over_parameters: AttentionOverParametersConfig | None = None
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
+        if self.attention_over_parameters is not None:
+            found += not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+        if self.d_model % 2:
+            found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, choose an even number")
+        if not 0 <= self.P_drop < 1:
+            found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
+        return found
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the network is trained (section 5)."""
+
+    steps: int
+    warmup: int
+    learning_rate: float  # multiplies the schedule of section 5.3; the paper's is 1
+    beta1: float
+    beta2: float
+    epsilon: float
+    eps_ls: float
+    batch_tokens: int  # source tokens, and target tokens, of one step
+    micro_batch_tokens: int  # of one forward pass; the gradients of a step's micro-batches are summed
+    checkpoint_every: int  # steps between the checkpoints that are averaged
+    average: int  # how many of the last checkpoints are kept, and averaged for Tables 2 and 4
+    precision: Literal["auto", "float32", "bfloat16"]
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon", "batch_tokens")
+        found += not_positive(self, "micro_batch_tokens", "checkpoint_every", "average")
+        for name in ("beta1", "beta2", "eps_ls"):
+            if not 0 <= getattr(self, name) < 1:
+                found.append(f"{name}: {getattr(self, name)} is not in [0, 1)")
+        if self.steps - (self.average - 1) * self.checkpoint_every < 1:
+            found.append(
+                f"average: {self.average} checkpoints, {self.checkpoint_every} steps apart, "
+                f"do not fit into {self.steps} steps"
+            )
+        return found
+
+    def checkpoint_steps(self) -> list[int]:
+        """The step numbers of the checkpoints kept, the last one first."""
+        return [self.steps - i * self.checkpoint_every for i in range(self.average)]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One run: task x model x seed, resolved."""
+
+    task: str
+    model: str
+    seed: int
+    architecture: ModelConfig
+    training: TrainingConfig
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return [f"seed: {self.seed} is negative"] if self.seed < 0 else []
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What a pair needs to stay: words a side (least, most), the longer side's words per the shorter's."""
+
+    words: tuple[int, int]
+    ratio: float
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "ratio")
+        if not 1 <= self.words[0] <= self.words[1]:
+            found.append(f"words: {list(self.words)} is not a range from 1 upwards")
+        return found
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The shares of the pages that go to dev and to test; train has the rest."""
+
+    dev: float
+    test: float
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "dev", "test")
+        if self.dev + self.test >= 1:
+            found.append(f"dev and test: {self.dev} + {self.test} leave nothing to train on")
+        return found
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Debian package and the SHA-256 of the text in it."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The Debian package of each language."""
+
+    packages: dict[str, Package]
+
+
+@dataclass(frozen=True)
+class LibreOfficeHelp:
+    """A corpus from the help pages of LibreOffice."""
+
+    origin: Literal["libreoffice-help"]
+    description: str
+    licence: str
+    packages: dict[str, Package]
+    cleaning: Cleaning
+    shares: Shares
+
+
+@dataclass(frozen=True)
+class Files:
+    """A corpus of one's own: a source and a target file for each part, UTF-8, a segment a line."""
+
+    origin: Literal["files"]
+    description: str
+    licence: str
+    train: tuple[str, str]
+    dev: tuple[str, str]
+    test: tuple[str, str]
+    cleaning: Cleaning
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sentences of each part; `plain` are those without trees, for the semi-supervised row of Table 4."""
+
+    train: int
+    dev: int
+    test: int
+    plain: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "train", "dev", "test", "plain")
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A corpus of generated English with its trees: sentences of so many words (least, most)."""
+
+    origin: Literal["grammar"]
+    description: str
+    licence: str
+    sentences: Sizes
+    words: tuple[int, int]
+    seed: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        least, most = self.words
+        return [] if 1 <= least <= most else [f"words: {list(self.words)} is not a range from 1 upwards"]
+
+
+@dataclass(frozen=True)
+class SelfTraining:
+    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences parsed by model `parser`."""
+
+    origin: Literal["self-training"]
+    description: str
+    licence: str
+    gold: str
+    parser: str
+    copies: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "copies")
+
+
+Corpus = LibreOfficeHelp | Files | Grammar | SelfTraining
+
+
+@dataclass(frozen=True)
+class TaskCorpus:
+    """A corpus as a task uses it: from side `source` to side `target`."""
+
+    name: str
+    source: str
+    target: str
+    corpus: Corpus
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Beam search (section 6.1): beam size, length penalty alpha, output of at most input + extra subwords."""
+
+    beam: int
+    alpha: float
+    extra: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "beam", "extra")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learnt: a corpus, read from `source` to `target`, as subwords of one shared vocabulary."""
+
+    kind: Literal["translation", "parsing"]
+    corpus: str
+    source: str
+    target: str
+    vocabulary: int
+    decoding: Decoding
+    models: tuple[str, ...]
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "vocabulary")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """By how much every model is shrunk: width for d_model, d_ff, d_k, d_v (and the appendix's sizes), depth for N.
+
+    N is rounded, to 1 at least; a width has to stay a whole number.
+    """
+
+    width: Fraction
+    depth: Fraction
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "width", "depth")
+
+
+WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Which run's attention figures 3 to 5 show."""
+
+    task: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All that config/*.yaml say about one experiment."""
+
+    experiment: str
+    results: str
+    notes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    scale: Scale
+    table3_average: int
+    figures: Figures
+    tasks: dict[str, Task]
+    models: dict[str, dict[str, Any]]
+    corpora: dict[str, Corpus]
+
+    def faults(self) -> list[str]:
+        """What does not fit together, in all runs."""
+        found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0]
+        if not self.seeds:
+            found.append("seeds: is empty; give at least one")
+        if "base" not in self.models:
+            return [*found, "models: base is missing; every row is an override of it"]
+        for name, task in self.tasks.items():
+            if task.corpus not in self.corpora:
+                found.append(f"tasks.{name}.corpus: " + unknown(task.corpus, self.corpora, "corpus"))
+            for model in task.models:
+                if model not in self.models:
+                    found.append(f"tasks.{name}.models: " + unknown(model, self.models, "model"))
+            corpus = self.corpora.get(task.corpus)
+            if isinstance(corpus, SelfTraining):
+                if corpus.gold not in self.tasks:
+                    found.append(f"corpora.{task.corpus}.gold: " + unknown(corpus.gold, self.tasks, "task"))
+                elif corpus.parser not in self.tasks[corpus.gold].models:
+                    found.append(
+                        f"corpora.{task.corpus}.parser: {corpus.parser} is not among tasks.{corpus.gold}.models"
+                    )
+        if self.figures.task not in self.tasks:
+            found.append("figures.task: " + unknown(self.figures.task, self.tasks, "task"))
+        elif self.figures.model not in self.tasks[self.figures.task].models:
+            found.append(f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models")
+        inherited: set[str] = set()  # faults of base, told once and not again for each row
+        for model in ["base", *(model for model in self.models if model != "base")]:
+            try:
+                run = self.run("", model, 0)
+            except ConfigError as error:
+                rows = [fault.removeprefix(f"models.{model}.") for fault in error.faults]
+                found += [f"models.{model}.{fault}" for fault in rows if fault not in inherited]
+                inherited |= set(rows) if model == "base" else set()
+            else:
+                if not 1 <= self.table3_average <= run.training.average:
+                    found.append(
+                        f"table3_average: {self.table3_average} is not in 1 to {run.training.average}, "
+                        f"the average of {model}"
+                    )
+        return list(dict.fromkeys(found))
+
+    def run(self, task: str, model: str, seed: int) -> RunConfig:
+        """The resolved config of one run. Raises ConfigError for an unknown model, and for each key of it at fault."""
+        if model not in self.models:
+            raise ConfigError("config", [unknown(model, self.models, "model")])
+        values = self.models["base"] | self.models[model]
+        faults: list[str] = []
+        parts = []
+        known = {key.name: key for part in (ModelConfig, TrainingConfig) for key in dataclasses.fields(part)}
+        faults += [f"models.{model}.{key}: " + unknown(key, known, "key") for key in values if key not in known]
+        for part in (ModelConfig, TrainingConfig):
+            mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
+            if part is ModelConfig:
+                mine = self._scaled(mine, f"models.{model}", faults)
+            parts.append(fill(part, mine, f"models.{model}", faults))
+        if faults:
+            raise ConfigError("config", faults)
+        return RunConfig(task, model, seed, *parts)
+
+    def _scaled(self, values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
+        scaled = dict(values)
+        for key, value in values.items():
+            if isinstance(value, Mapping):
+                scaled[key] = self._scaled(value, f"{where}.{key}", faults)
+            elif key == "N" and type(value) is int and value > 0:
+                scaled[key] = max(1, round(value * self.scale.depth))
+            elif key in WIDTHS and type(value) is int:
+                product = value * self.scale.width
+                if product.denominator == 1:
+                    scaled[key] = int(product)
+                else:
+                    faults.append(
+                        f"{where}.{key}: {value} x width {self.scale.width} is {product}, no whole number; "
+                        "change scale.width"
+                    )
+        return scaled

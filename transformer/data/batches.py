@@ -1,0 +1,78 @@
+"""Batches of pairs of similar length (section 5.1), in an order that the seed, the epoch and nothing else decides."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.data.tokens import Pairs
+from transformer.files import InputError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids, source [pairs, S] and target [pairs, T], and the lengths of both sides without padding [pairs, 2]."""
+
+    source: Tensor
+    target: Tensor
+    lengths: np.ndarray
+
+    @property
+    def target_tokens(self) -> int:
+        """Target ids that are no padding."""
+        return int(self.lengths[:, 1].sum())
+
+
+def batch(pairs: Pairs, which: np.ndarray) -> Batch:
+    """Some pairs, padded."""
+    source, target = (torch.from_numpy(pairs.padded(which, side)) for side in (0, 1))
+    return Batch(source, target, pairs.lengths[which])
+
+
+def chunks(lengths: np.ndarray, order: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """Cut `order` into runs whose padded source and target each hold at most `tokens`; a longer pair stands alone."""
+    cuts = []
+    start, longest = 0, 0
+    for i, length in enumerate(lengths[order].max(1).tolist()):
+        if i > start and max(longest, length) * (i - start + 1) > tokens:
+            cuts.append(i)
+            start, longest = i, 0
+        longest = max(longest, length)
+    return np.split(order, cuts)
+
+
+class Batches:
+    """The batches of a corpus, epoch after epoch."""
+
+    def __init__(self, pairs: Pairs, tokens: int, micro_tokens: int, max_length: int, seed: int):
+        """`tokens` a step and side, in micro-batches of `micro_tokens`; pairs longer than `max_length` are left out.
+
+        Raises InputError when no pair is short enough.
+        """
+        self.pairs, self.tokens, self.micro_tokens, self.seed = pairs, tokens, micro_tokens, seed
+        self.kept = np.flatnonzero(pairs.lengths.max(1) <= max_length)
+        if not len(self.kept):
+            raise InputError(f"no pair has at most {max_length} subwords on both sides; raise max_length")
+
+    def epoch(self, epoch: int) -> list[np.ndarray]:
+        """The pairs of each step of one epoch: pairs of like lengths together, ties and steps in random order."""
+        random = np.random.default_rng([self.seed, epoch])
+        lengths = self.pairs.lengths[self.kept]
+        order = np.lexsort((random.random(len(self.kept)), lengths[:, 0], lengths[:, 1], lengths.max(1)))
+        steps = chunks(self.pairs.lengths, self.kept[order], self.tokens)
+        random.shuffle(steps)
+        return steps
+
+    def from_position(self, epoch: int, index: int) -> Iterator[tuple[int, int, list[Batch]]]:
+        """For ever: the position after the step (epoch, index), and the step's micro-batches."""
+        while True:
+            steps = self.epoch(epoch)
+            for i in range(index, len(steps)):
+                yield (
+                    epoch,
+                    i + 1,
+                    [batch(self.pairs, part) for part in chunks(self.pairs.lengths, steps[i], self.micro_tokens)],
+                )
+            epoch, index = epoch + 1, 0

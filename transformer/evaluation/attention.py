@@ -1,0 +1,46 @@
+"""Attention between words (figures 3 to 5), from the model's attention between subwords."""
+
+from dataclasses import dataclass
+
+import torch
+
+from transformer.decoding.translate import check_lengths
+from transformer.files import InputError
+from transformer.package import Package
+
+WORD_START = "\u2581"
+
+
+@dataclass(frozen=True)
+class WordAttention:
+    """Weights [head][query][key] between the words of a sentence, its end counted as one."""
+
+    source: str
+    words: list[str]
+    weights: list[list[list[float]]]
+
+
+@torch.inference_mode()
+def word_attention(package: Package, sentence: str, layer: int) -> WordAttention:
+    """Encoder self-attention in `layer`, counted from 1, between the words of a sentence, told apart by blanks.
+
+    To a word: the sum over its subwords; from a word: the mean over them (Clark et al. 2019). Raises InputError
+    when the sentence has no words or too many, or the model no such layer.
+    """
+    architecture = package.config.architecture
+    if not 1 <= layer <= architecture.N:
+        raise InputError(f"layer {layer}: the encoder of {package.config.model} has layers 1 to {architecture.N}")
+    words = sentence.split()
+    if not words:
+        raise InputError("a sentence without words has no attention; give one with words")
+    pieces = package.subwords.pieces(" ".join(words))
+    starts = torch.tensor([piece.startswith(WORD_START) for piece in pieces] + [True])
+    membership = torch.nn.functional.one_hot(starts.cumsum(0) - 1).float()  # [subwords, words]
+    if membership.size(1) != len(words) + 1:
+        raise InputError(f"{sentence!r}: its subwords do not keep its words apart; write it in plain characters")
+    check_lengths(package, [len(starts)])
+    ids = torch.tensor(package.subwords.encode([" ".join(words)]), device=package.model.embedding.device)
+    weights = package.model.encoder_attention_weights(ids, layer)[0].cpu()  # [heads, subwords, subwords]
+    mean = membership / membership.sum(0)
+    between = mean.t() @ weights @ membership
+    return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])

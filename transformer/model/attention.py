@@ -1,0 +1,150 @@
+"""Multi-head attention (section 3.2) and attention over parameters (appendix of arXiv v2).
+
+Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H heads, K d_k, V d_v, P parameters n_p.
+All projections have biases, as in the authors' code.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class KeysValues(NamedTuple):
+    """What attention reads: keys [B, H, S, K] and values [B, H, S, V]."""
+
+    keys: Tensor
+    values: Tensor
+
+
+def split_heads(x_BTE: Tensor, h: int) -> Tensor:
+    """[B, T, H * E] to [B, H, T, E]."""
+    return x_BTE.unflatten(-1, (h, -1)).transpose(-2, -3)
+
+
+def join_heads(x_BHTE: Tensor) -> Tensor:
+    """[B, H, T, E] to [B, T, H * E]."""
+    return x_BHTE.transpose(-2, -3).flatten(-2)
+
+
+def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
+    """softmax(Q K^T scale + bias) of equation 1, [B, H, T, S], in float32.
+
+    Written out, because PyTorch's softmax on a CPU is ten times slower where rows are short and no multiple of 16.
+    """
+    scores = ((q_BHTK * scale) @ k_BHSK.transpose(-1, -2)).float()
+    if bias is not None:
+        scores = scores + bias
+    exponentials = (scores - scores.amax(-1, keepdim=True).detach()).exp()
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+def attention(
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None = None, scale: float | None = None
+) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V]. `bias` is 0 where a key may be read, else -infinity.
+
+    On a GPU PyTorch's fused attention; on a CPU, where that one is slow on short sentences, the equation itself.
+    """
+    if q_BHTK.is_cuda:
+        bias = None if bias is None else bias.to(q_BHTK.dtype)
+        return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, scale=scale)
+    weights = attention_weights(q_BHTK, k_BHSK, bias, q_BHTK.size(-1) ** -0.5 if scale is None else scale)
+    return weights.to(v_BHSV.dtype) @ v_BHSV
+
+
+def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
+    """[B, 1, 1, S]: 0 at subwords, -infinity at padding."""
+    return torch.zeros(ids_BS.shape, device=ids_BS.device).masked_fill(ids_BS == padding, float("-inf"))[:, None, None]
+
+
+def causal_bias(length: int, device: torch.device) -> Tensor:
+    """[T, T]: 0 at one's own position and those before it, -infinity at later ones."""
+    return torch.full((length, length), float("-inf"), device=device).triu(1)
+
+
+def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
+    """A linear map with Glorot-uniform weights and zero biases."""
+    linear = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence over itself.
+
+    Q, K and V are one matrix, so its Glorot limit is that of D -> 3D, as in the authors' code.
+    """
+
+    def __init__(self, d_model: int, h: int, d_k: int, d_v: int):
+        super().__init__()
+        self.h, self.sizes = h, (h * d_k, h * d_k, h * d_v)
+        self.query_key_value = xavier_linear(d_model, sum(self.sizes))
+        self.output = xavier_linear(h * d_v, d_model)
+
+    def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries [B, H, T, K], keys [B, H, T, K] and values [B, H, T, V]."""
+        q, k, v = self.query_key_value(x_BTD).split(self.sizes, -1)
+        return split_heads(q, self.h), split_heads(k, self.h), split_heads(v, self.h)
+
+    def forward(self, x_BTD: Tensor, bias: Tensor) -> Tensor:
+        """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]."""
+        return self.output(join_heads(attention(*self.project(x_BTD), bias)))
+
+    def step(self, x_BWD: Tensor, cache: KeysValues, position: int) -> Tensor:
+        """One new token for each of W hypotheses: write its key and value at `position` of the cache, attend up to it.
+
+        The cache holds keys [B, W, H, length, K] and values [B, W, H, length, V]. Returns [B, W, D].
+        """
+        q, k, v = self.project(x_BWD[:, :, None])
+        cache.keys[:, :, :, position : position + 1] = k
+        cache.values[:, :, :, position : position + 1] = v
+        end = position + 1
+        y = attention(q, cache.keys[:, :, :, :end], cache.values[:, :, :, :end])
+        return self.output(join_heads(y))[:, :, 0]
+
+
+class EncoderDecoderAttention(nn.Module):
+    """Multi-head attention of the decoder over the encoder's output."""
+
+    def __init__(self, d_model: int, h: int, d_k: int, d_v: int):
+        super().__init__()
+        self.h, self.sizes = h, (h * d_k, h * d_v)
+        self.query = xavier_linear(d_model, h * d_k)
+        self.key_value = xavier_linear(d_model, sum(self.sizes))
+        self.output = xavier_linear(h * d_v, d_model)
+
+    def keys_values(self, memory_BSD: Tensor) -> KeysValues:
+        """Keys and values of the encoder's output, computed once a sentence."""
+        k, v = self.key_value(memory_BSD).split(self.sizes, -1)
+        return KeysValues(split_heads(k, self.h), split_heads(v, self.h))
+
+    def forward(self, x_BTD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+        """Attend to the source positions that `bias` [B, 1, 1, S] allows: [B, T, D] to [B, T, D]."""
+        q = split_heads(self.query(x_BTD), self.h)
+        return self.output(join_heads(attention(q, memory.keys, memory.values, bias)))
+
+
+class AttentionOverParameters(nn.Module):
+    """Attention whose keys and values are parameters, in place of the feed-forward layer (appendix).
+
+    Keys and values are scaled by sqrt(d_model); the scores are not divided by sqrt(d_k).
+    """
+
+    def __init__(self, d_model: int, h_p: int, d_pk: int, d_pv: int, n_p: int):
+        super().__init__()
+        self.h_p, self.scale = h_p, d_model**0.5
+        self.query = xavier_linear(d_model, h_p * d_pk)
+        self.keys = nn.Parameter(torch.empty(h_p, n_p, d_pk))
+        self.values = nn.Parameter(torch.empty(h_p, n_p, d_pv))
+        self.output = xavier_linear(h_p * d_pv, d_model)
+        nn.init.normal_(self.keys, std=d_model**-0.5)
+        nn.init.normal_(self.values, std=d_model**-0.5)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        """[B, T, D] to [B, T, D], each position by itself."""
+        q_HNK = self.query(x_BTD.flatten(0, -2)).unflatten(-1, (self.h_p, -1)).transpose(0, 1)
+        y_HNV = attention(q_HNK, self.keys * self.scale, self.values * self.scale, scale=1.0)
+        return self.output(y_HNV.transpose(0, 1).flatten(-2)).view_as(x_BTD)

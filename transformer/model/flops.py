@@ -1,0 +1,27 @@
+"""Floating-point operations of the matrix products, counted; a multiplication and an addition are two."""
+
+import numpy as np
+
+from transformer.config import ModelConfig
+
+
+def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray) -> float:
+    """FLOPs of one forward pass over pairs of `lengths` [pairs, 2] (source, target), without padding.
+
+    Training costs three times as much. Element-wise work (softmax, LayerNorm, dropout) is not counted.
+    """
+    source, target = lengths.astype(np.float64).T
+    keys, values = config.h * config.d_k, config.h * config.d_v
+    projections = config.d_model * (2 * keys + 2 * values)
+    parameters = config.attention_over_parameters
+    if parameters is None:
+        position_wise = 2 * config.d_model * config.d_ff
+    else:
+        over = parameters.h_p * (parameters.d_pk + parameters.d_pv)
+        position_wise = over * (config.d_model + parameters.n_p)
+    encoder = source * (projections + position_wise) + source**2 * (keys + values)
+    cross = source * config.d_model * (keys + values) + target * config.d_model * (keys + values)
+    decoder = target * (projections + position_wise) + target**2 * (keys + values)
+    decoder += cross + source * target * (keys + values)
+    softmax = target * config.d_model * vocabulary
+    return float(2 * (config.N * (encoder + decoder) + softmax).sum())

@@ -1,0 +1,49 @@
+"""Positional encoding (section 3.5): sinusoids, or learned positions (Table 3, row E)."""
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, d_model: int) -> Tensor:
+    """The table [length, d_model] of PE(pos, 2i) = sin(pos / 10000^(2i/d_model)) and PE(pos, 2i+1) = cos(the same).
+
+    This is the paper's formula; the authors' code puts all sines before all cosines and divides by d_model/2 - 1.
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    table = torch.zeros(length, d_model, dtype=torch.float64)
+    table[:, 0::2] = torch.sin(position * frequency)
+    table[:, 1::2] = torch.cos(position * frequency)
+    return table.float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Sinusoids for positions `start` to `start + length`, computed once and longer when a longer sentence comes."""
+
+    def __init__(self, d_model: int, length: int):
+        super().__init__()
+        self.register_buffer("table", sinusoids(length, d_model), persistent=False)
+        self.table: Tensor
+
+    def forward(self, length: int, start: int = 0) -> Tensor:
+        """Encodings [length, d_model]."""
+        end = start + length
+        if end > len(self.table):
+            self.table = sinusoids(max(end, 2 * len(self.table)), self.table.size(1)).to(self.table)
+        return self.table[start:end]
+
+
+class LearnedPositions(nn.Module):
+    """One vector a position, learnt (row E); initialised and scaled as the word embeddings are."""
+
+    def __init__(self, d_model: int, length: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(length, d_model))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def forward(self, length: int, start: int = 0) -> Tensor:
+        """Encodings [length, d_model]. Raises ValueError beyond the last position learnt."""
+        end = start + length
+        if end > len(self.table):
+            raise ValueError(f"position {end} is beyond the {len(self.table)} learnt positions")
+        return self.table[start:end] * self.table.size(1) ** 0.5

@@ -1,0 +1,100 @@
+"""The Transformer (figure 1): embeddings and softmax (section 3.4), encoder and decoder stacks (section 3.1).
+
+Shapes as in attention.py; N subwords of the vocabulary.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.config import PADDING, ModelConfig
+from transformer.model.attention import KeysValues, attention_weights, causal_bias, padding_bias
+from transformer.model.layers import DecoderLayer, Dropout, EncoderLayer
+from transformer.model.positions import LearnedPositions, SinusoidalPositions
+
+
+def positions(config: ModelConfig) -> nn.Module:
+    """The positional encoding a model's config names."""
+    kind = LearnedPositions if config.positions == "learned" else SinusoidalPositions
+    return kind(config.d_model, config.max_length)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder around one matrix that embeds source and target and, transposed, gives the logits."""
+
+    def __init__(self, config: ModelConfig, vocabulary: int):
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
+        nn.init.normal_(self.embedding, std=config.d_model**-0.5)
+        self.source_positions = positions(config)
+        self.target_positions = positions(config)
+        self.dropout = Dropout(config.P_drop)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.N))
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Embeddings times sqrt(d_model), [..., D] (section 3.4)."""
+        return F.embedding(ids, self.embedding) * self.config.d_model**0.5
+
+    def logits(self, y: Tensor) -> Tensor:
+        """Decoder output [..., D] to scores of the vocabulary [..., N]; the softmax has no bias."""
+        return F.linear(y, self.embedding)
+
+    def encode(self, source_BS: Tensor, layers: int | None = None) -> tuple[Tensor, Tensor]:
+        """The output [B, S, D] of the encoder, or of its first `layers`, and the bias that hides padding."""
+        bias = padding_bias(source_BS, PADDING)
+        x = self.dropout(self.embed(source_BS) + self.source_positions(source_BS.size(1)))
+        for layer in self.encoder[:layers]:
+            x = layer(x, bias)
+        return x, bias
+
+    def encoder_attention_weights(self, source_BS: Tensor, layer: int) -> Tensor:
+        """Weights [B, H, S, S] of the self-attention in encoder layer `layer`, counted from 1 (figures 3 to 5)."""
+        x, bias = self.encode(source_BS, layer - 1)
+        q, k, _ = cast(EncoderLayer, self.encoder[layer - 1]).self_attention.project(x)
+        return attention_weights(q, k, bias, self.config.d_k**-0.5)
+
+    def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
+        """Each decoder layer's keys and values of the encoder's output."""
+        return [layer.encoder_attention.keys_values(encoded_BSD) for layer in self._decoder_layers()]
+
+    def _decoder_layers(self) -> Iterable[DecoderLayer]:
+        return cast(Iterable[DecoderLayer], self.decoder)
+
+    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """Decoder output [B, T, D] at each target position, which has seen the positions before it.
+
+        The decoder's input is the target shifted right by a zero vector.
+        """
+        encoded, bias = self.encode(source_BS)
+        causal = causal_bias(target_BT.size(1), target_BT.device)
+        y = F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0))
+        y = self.dropout(y + self.target_positions(target_BT.size(1)))
+        for layer, memory in zip(self.decoder, self.memory(encoded), strict=True):
+            y = layer(y, causal, memory, bias)
+        return y
+
+    def step(
+        self,
+        ids_BW: Tensor | None,
+        position: int,
+        memories: Sequence[KeysValues],
+        bias: Tensor,
+        caches: Sequence[KeysValues],
+    ) -> Tensor:
+        """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0).
+
+        Writes the caches, a layer's keys and values as in `SelfAttention.step`.
+        """
+        if ids_BW is None:
+            y = caches[0].keys.new_zeros(*caches[0].keys.shape[:2], self.config.d_model)
+        else:
+            y = self.embed(ids_BW)
+        y = self.dropout(y + self.target_positions(1, position))
+        for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
+            y = layer.step(y, memory, bias, cache, position)
+        return self.logits(y)

@@ -1,0 +1,109 @@
+"""A trained model as a folder that stands alone: config.json, model.safetensors, subwords.model, README.md."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.config import Decoding, ModelConfig
+from transformer.data.subwords import Subwords
+from transformer.files import InputError, atomic, read_bytes, sha256, write_json, write_lines
+from transformer.model.transformer import Transformer
+from transformer.strict import ConfigError, load, plain
+from transformer.training.checkpoint import read_tensors, write_tensors
+
+HASHED = ("model.safetensors", "subwords.model")
+README = """\
+# {model}, {source} to {target}
+
+A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {corpus} ({description}; {licence}).
+
+| | |
+|---|---|
+| parameters | {parameters:,} |
+| steps | {steps:,}, the average of {averaged} checkpoint(s) |
+| seed | {seed} |
+| training | {seconds:.0f} s on {device}, {precision} |
+
+Translate, a sentence a line:
+
+    python -m transformer translate --package FOLDER < sentences > translations
+"""
+
+
+@dataclass(frozen=True)
+class PackageConfig:
+    """config.json: the model, how to decode with it, what it was made of, and the SHA-256 of the files beside it."""
+
+    task: str
+    kind: str
+    model: str
+    seed: int
+    source: str
+    target: str
+    architecture: ModelConfig
+    vocabulary: int
+    decoding: Decoding
+    averaged: tuple[int, ...]
+    corpus: dict[str, Any]
+    training: dict[str, Any]
+    sha256: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Package:
+    """A model ready to use."""
+
+    config: PackageConfig
+    model: Transformer
+    subwords: Subwords
+
+
+def save_package(folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path) -> None:
+    """Write a package; `config` gives the keys of PackageConfig but sha256.
+
+    Raises InputError as `atomic` does, and when the corpus or the training lack a key that README.md names.
+    """
+    summary = {**config, **config["training"], **config["corpus"], "averaged": len(config["averaged"])}
+    try:
+        readme = README.format(**summary)
+    except KeyError as error:
+        raise InputError(
+            f"{folder}: neither corpus.json nor training.json has the key {error}; make them again"
+        ) from error
+    write_tensors(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
+    with atomic(folder / "subwords.model") as stream:
+        stream.write(read_bytes(subwords))
+    hashes = {name: sha256(folder / name) for name in HASHED}
+    write_lines(folder / "README.md", readme.splitlines())
+    write_json(folder / "config.json", {**plain(config), "sha256": hashes})
+
+
+def load_package(folder: Path, device: torch.device) -> Package:
+    """Read a package. Raises InputError naming the file that is missing, damaged or does not belong to the others."""
+    folder = Path(folder)
+    path = folder / "config.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: no package (it has no config.json); name a folder that `train` or `package` made")
+    try:
+        config = load(PackageConfig, json.loads(read_bytes(path)), str(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); make the package again") from error
+    except ConfigError as error:
+        raise InputError(f"{error}\n  (a package of another version, or none of ours)") from error
+    for name in HASHED:
+        if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
+            raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")
+    weights, _ = read_tensors(folder / "model.safetensors")
+    model = Transformer(config.architecture, config.vocabulary)
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    if shapes != {name: tensor.shape for name, tensor in weights.items()}:
+        raise InputError(
+            f"{folder}: model.safetensors is not of the architecture in config.json; make the package again"
+        )
+    model.load_state_dict(weights)
+    return Package(config, model.to(device).eval(), Subwords(folder / "subwords.model"))

@@ -1,0 +1,188 @@
+"""Constituency trees: Penn brackets, the linearised form that the model writes (section 6.3), and its repair.
+
+The linearised form is that of Vinyals et al., "Grammar as a Foreign Language" (2015): every bracket
+carries its label, every part-of-speech tag becomes XX, and the words stay on the source side.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from transformer.files import InputError, read_lines
+
+WORD = "XX"
+_SYMBOL = re.compile(r"[()][^()\s]+")
+_PENN = re.compile(
+    r"""(?: \(\s*(?P<tag>[^()\s]+)\s+(?P<word>[^()\s]+)\s*\)
+          | \(\s*(?P<label>[^()\s]+)
+          | (?P<close>\)) )\s*""",
+    re.ASCII | re.VERBOSE,
+)
+
+
+class Leaf(NamedTuple):
+    """A word under its part-of-speech tag."""
+
+    tag: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A constituent: its label and its children, at least one. A sentence is a Tree, never a Leaf."""
+
+    label: str
+    children: tuple["Tree | Leaf", ...]
+
+    def __str__(self) -> str:
+        """Penn brackets on one line; parentheses inside words become -LRB- and -RRB-."""
+        text = ""
+        for item in walk(self):
+            if isinstance(item, Leaf):
+                word = item.word.replace("(", "-LRB-").replace(")", "-RRB-")
+                text += f" ({item.tag} {word})"
+            else:
+                text += f" {item}" if item[0] == "(" else ")"
+        return text[1:]
+
+
+def walk(tree: Tree) -> Iterator[Leaf | str]:
+    """The tree from left to right: "(NP" where a constituent opens, its leaves, ")NP" where it closes."""
+    pending: list[Tree | Leaf | str] = [tree]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Tree):
+            yield f"({item.label}"
+            pending += [f"){item.label}", *reversed(item.children)]
+        else:
+            yield item
+
+
+def build(items: Iterable[Leaf | str]) -> Tree:
+    """The tree whose `walk` is `items`."""
+    levels: list[list[Tree | Leaf]] = [[]]
+    for item in items:
+        if isinstance(item, Leaf):
+            levels[-1].append(item)
+        elif item[0] == "(":
+            levels.append([])
+        else:
+            children = tuple(levels.pop())
+            levels[-1].append(Tree(item[1:], children))
+    [[tree]] = levels
+    if isinstance(tree, Leaf):
+        raise ValueError(f"{tree} is a leaf, not a tree")
+    return tree
+
+
+def words(tree: Tree) -> list[str]:
+    """The words of a tree, from left to right."""
+    return [item.word for item in walk(tree) if isinstance(item, Leaf)]
+
+
+def tags(tree: Tree) -> list[str]:
+    """The part-of-speech tags of a tree, one for each of its words."""
+    return [item.tag for item in walk(tree) if isinstance(item, Leaf)]
+
+
+def linearise(tree: Tree) -> str:
+    """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`."""
+    return " ".join(WORD if isinstance(item, Leaf) else item for item in walk(tree))
+
+
+def symbols(lines: Iterable[str]) -> list[str]:
+    """Every symbol of linearised trees: `XX` and the brackets that occur, sorted."""
+    return sorted({symbol for line in lines for symbol in line.split()})
+
+
+def read_tree(line: str) -> Tree:
+    """The tree of one line of Penn brackets, `(S (NP (NNP John)) (VP (VBZ runs)) (. .))`.
+
+    Raises InputError naming the column, counted from 1, of what makes it no tree: a bracket that is not
+    closed, closes nothing, holds nothing or has no label, a word without a tag, text after the tree.
+    """
+    items: list[Leaf | str] = []
+    open_at: list[tuple[str, int]] = []
+    position = len(line) - len(line.lstrip())
+    while position < len(line):
+        match = _PENN.match(line, position)
+        column = position + 1
+        if match is None:
+            found = line[position : position + 20]
+            raise InputError(f"column {column}: {found!r} should begin with (LABEL or (TAG word) or )")
+        if items and not open_at:
+            raise InputError(f"column {column}: there is text after the tree; write one tree a line")
+        if match["tag"]:
+            if not open_at:
+                raise InputError(f"column {column}: a tag without a constituent; write (S (TAG word))")
+            items.append(Leaf(match["tag"], match["word"]))
+        elif match["label"]:
+            items.append(f"({match['label']}")
+            open_at.append((match["label"], column))
+        else:
+            if not open_at:
+                raise InputError(f"column {column}: this bracket closes nothing; remove it")
+            label, opened = open_at.pop()
+            if isinstance(items[-1], str) and items[-1][0] == "(":
+                raise InputError(f"column {opened}: ({label} holds nothing; remove it")
+            items.append(f"){label}")
+        position = match.end()
+    if open_at:
+        label, opened = open_at[-1]
+        raise InputError(f"column {opened}: ({label} is not closed; add a )")
+    if not items:
+        raise InputError("column 1: there is no tree on this line; write (S (TAG word) ...)")
+    return build(items)
+
+
+def read_trees(path: Path) -> list[Tree]:
+    """The trees of a file, one a line. Raises InputError naming file, line and column; see `read_tree`."""
+    trees = []
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            trees.append(read_tree(line))
+        except InputError as error:
+            raise InputError(f"{path}, line {number}, {error}") from None
+    return trees
+
+
+def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> tuple[Tree, bool]:
+    """The tree that a decoder's output means over exactly these words and tags, and whether it was repaired.
+
+    Well-formed output is left as it is. Otherwise constituents still open when an outer one closes, or at the
+    end, are closed there; closing brackets that match nothing, constituents without words, XX beyond the last
+    word and unknown tokens are dropped; missing words are attached to the root; without a single root all is
+    wrapped in S. Raises ValueError when there are no words, or not as many tags as words.
+    """
+    leaves = [Leaf(tag, word) for tag, word in zip(tags, words, strict=True)]
+    if not leaves:
+        raise ValueError("a tree needs at least one word")
+    unread = iter(leaves)
+    levels: list[tuple[str, list[Tree | Leaf]]] = [("S", [])]
+
+    def close() -> str:
+        label, children = levels.pop()
+        if children:
+            levels[-1][1].append(Tree(label, tuple(children)))
+        return label
+
+    for token in tokens:
+        if token == WORD:
+            levels[-1][1].extend(islice(unread, 1))
+        elif _SYMBOL.fullmatch(token):
+            label = token[1:]
+            if token[0] == "(":
+                levels.append((label, []))
+            elif any(label == opened for opened, _ in levels[1:]):
+                while close() != label:
+                    pass
+    while len(levels) > 1:
+        close()
+    top, children = levels[0]
+    if len(children) == 1 and isinstance(children[0], Tree):
+        top, children = children[0].label, list(children[0].children)
+    tree = Tree(top, (*children, *unread))
+    return tree, linearise(tree).split(" ") != list(tokens)

@@ -1,0 +1,46 @@
+"""The device a run uses: which one, how fast, and whether bfloat16 is the faster precision on it."""
+
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+
+def choose_device() -> torch.device:
+    """The GPU where there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def device_name(device: torch.device) -> str:
+    """The device's model."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def sustained_flops(device: torch.device, dtype: torch.dtype, size: int = 1024) -> float:
+    """FLOP/s of a [size, size] matrix product in `dtype` on the threads in use: the best of five."""
+    a = torch.randn(size, size, device=device).to(dtype)
+    seconds = min(_seconds(lambda: a @ a, device) for _ in range(5))
+    return 2 * size**3 / seconds
+
+
+def faster_precision(device: torch.device) -> str:
+    """bfloat16 where its matrix products are at least 1.3 times as fast as those of float32, else float32."""
+    gain = sustained_flops(device, torch.bfloat16, 512) / sustained_flops(device, torch.float32, 512)
+    return "bfloat16" if gain >= 1.3 else "float32"
+
+
+def _seconds(work: Callable[[], object], device: torch.device) -> float:
+    start = time.perf_counter()
+    work()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - start

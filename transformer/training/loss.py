@@ -1,0 +1,42 @@
+"""Label smoothing (section 5.4): the true subword gets 1 - eps_ls, each other one eps_ls / (N - 1) (authors' code)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+ROWS = 4096  # tokens whose float32 probabilities are held at a time
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """Loss and gradient in one pass: with p the softmax and q the smoothed target, d loss / d logits = p - q."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, target: Tensor, eps_ls: float) -> Tensor:
+        others = eps_ls / (logits.size(-1) - 1)
+        true = 1 - eps_ls - others
+        gradient = torch.empty_like(logits)
+        loss = logits.new_zeros((), dtype=torch.float32)
+        for start in range(0, len(logits), ROWS):
+            part = slice(start, start + ROWS)
+            x = logits[part].to(torch.float32, copy=True)
+            index = target[part, None]
+            loss -= true * x.gather(1, index).sum() + others * x.sum()
+            largest = x.amax(1, keepdim=True)
+            total = x.sub_(largest).exp_().sum(1, keepdim=True)
+            loss += (largest + total.log()).sum()
+            x.div_(total).sub_(others)
+            x.scatter_add_(1, index, x.new_full(index.shape, -true))
+            gradient[part] = x
+        ctx.save_for_backward(gradient)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * grad[0].to(gradient.dtype), None, None
+
+
+def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float) -> Tensor:
+    """Summed cross-entropy, in nats, of logits [tokens, N] against `target` [tokens]."""
+    return _SmoothedCrossEntropy.apply(logits, target, eps_ls)

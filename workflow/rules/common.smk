@@ -1,0 +1,213 @@
+# What the rules share: the config, checked; where things are; which runs there are. The only Python of the workflow.
+
+import shlex
+import sys
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, workflow.basedir)
+shell.prefix(f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
+
+from transformer.config import Experiment, Files, Grammar, LibreOfficeHelp, SelfTraining, TaskCorpus
+from transformer.files import InputError
+from transformer.strict import load, plain
+
+try:
+    experiment = load(Experiment, config, "config")
+except InputError as error:
+    raise WorkflowError(str(error)) from None
+
+HERE = Path(workflow.basedir)
+RESULTS = f"{experiment.results}/{experiment.experiment}"
+RUN = f"{RESULTS}/runs/{{task}}/{{model}}/{{seed}}"
+LOG = f"{RESULTS}/logs/{{task}}/{{model}}/{{seed}}"
+BENCHMARK = f"{RESULTS}/benchmarks/{{task}}/{{model}}/{{seed}}"
+PACKAGE = [
+    f"{RUN}/average-{{average}}/package/{name}"
+    for name in ("config.json", "model.safetensors", "subwords.model", "README.md")
+]
+PUBLISHED = yaml.safe_load((HERE / "config/published.yaml").read_text())
+
+# Which runs each table shows: task -> models.
+TABLE2 = {
+    task: [row["model"][task] for row in PUBLISHED["table2"] if "model" in row] for task in ("ende", "enfr")
+}
+TABLE3 = {"ende": [row["model"] for row in PUBLISHED["table3"]]}
+TABLE4 = {row["task"]: [row["model"]] for row in PUBLISHED["table4"] if "task" in row}
+APPENDIX = {"ende": [row["model"] for row in PUBLISHED["appendix"]]}
+ALL_RUNS = {name: task.models for name, task in experiment.tasks.items()}
+
+
+def any_of(names):
+    """A wildcard constraint: one of `names`."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def tasks_of(*origins):
+    """The tasks whose corpus has one of these origins."""
+    return [
+        name
+        for name, task in experiment.tasks.items()
+        if isinstance(experiment.corpora[task.corpus], origins)
+    ]
+
+
+def code(*modules):
+    """Source files that a stage's numbers depend on; when one changes, the stage runs again."""
+    return [HERE / "transformer" / f"{module}.py" for module in modules]
+
+
+def scripts(*names):
+    return [HERE / "workflow/scripts" / f"{name}.py" for name in names]
+
+
+MODEL_CODE = code("model/attention", "model/layers", "model/positions", "model/transformer")
+
+
+# Corpora
+
+
+def task_corpus(wildcards):
+    """The corpus of a task with its settings, as the corpus stage reads it."""
+    task = experiment.tasks[wildcards.task]
+    return plain(TaskCorpus(task.corpus, task.source, task.target, experiment.corpora[task.corpus]))
+
+
+def packages_of(wildcards):
+    return {"packages": plain(experiment.corpora[wildcards.corpus].packages)}
+
+
+def text_of(wildcards):
+    """What a corpus of translations is made from: fetched text, or files of one's own."""
+    name = experiment.tasks[wildcards.task].corpus
+    corpus = experiment.corpora[name]
+    if isinstance(corpus, Files):
+        return [*corpus.train, *corpus.dev, *corpus.test]
+    return f"{RESULTS}/corpora/origin/{name}.tsv"
+
+
+def text_option(wildcards, input):
+    """One's own files are named in the corpus's settings."""
+    own = isinstance(experiment.corpora[experiment.tasks[wildcards.task].corpus], Files)
+    return [] if own else ["--text", input.text]
+
+
+def gold_of(wildcards):
+    """The trees, and the parses of plain sentences, that a self-training corpus is made from."""
+    corpus = experiment.corpora[experiment.tasks[wildcards.task].corpus]
+    folder = f"{RESULTS}/corpora/{corpus.gold}"
+    run = f"{RESULTS}/runs/{corpus.gold}/{corpus.parser}/{experiment.seeds[0]}"
+    return {
+        "gold": multiext(f"{folder}/train", ".source", ".target"),
+        "held_out": collect(
+            "{folder}/{part}.{side}", folder=folder, part=["dev", "test"], side=["source", "target", "trees"]
+        ),
+        "plain": f"{folder}/plain.source",
+        "parses": f"{run}/average-{average_of(corpus.gold, corpus.parser)}/plain.translation",
+    }
+
+
+# Runs
+
+
+def resolved_run(wildcards):
+    return plain(experiment.run(wildcards.task, wildcards.model, int(wildcards.seed)))
+
+
+def average_of(task, model):
+    """How many checkpoints of a model are averaged for Tables 2 and 4."""
+    return experiment.run(task, model, experiment.seeds[0]).training.average
+
+
+def last_checkpoints(wildcards):
+    """The checkpoints that a package averages."""
+    training = experiment.run(wildcards.task, wildcards.model, int(wildcards.seed)).training
+    steps = training.checkpoint_steps()[: int(wildcards.average)]
+    return [f"{RUN}/checkpoints/step-{step}.safetensors".format(**wildcards) for step in steps]
+
+
+def reference_of(wildcards):
+    """What translations are scored against: the target side, or gold trees."""
+    kind = {"translation": "target", "parsing": "trees"}[experiment.tasks[wildcards.task].kind]
+    return f"{RESULTS}/corpora/{wildcards.task}/{wildcards.part}.{kind}"
+
+
+def run_files(task, models, pattern):
+    """A file of each run of `task` with one of `models` that the experiment has, for each seed."""
+    known = experiment.tasks[task].models if task in experiment.tasks else ()
+    return [
+        f"{RESULTS}/runs/{task}/{model}/{seed}/{pattern}"
+        for model in models
+        if model in known
+        for seed in experiment.seeds
+    ]
+
+
+# Tables and figures
+
+
+def files_of(runs, pattern):
+    """A file of each of `runs`, task -> models, in the same order whatever the pattern."""
+    return [path for task, models in runs.items() for path in run_files(task, models, pattern)]
+
+
+def averaged_test_scores(runs):
+    """The test scores of `runs`, of the average of as many checkpoints as the model is given."""
+    return [
+        path
+        for task, models in runs.items()
+        for model in models
+        if model in experiment.models
+        for path in run_files(task, [model], f"average-{average_of(task, model)}/test.scores.json")
+    ]
+
+
+def dev_scores(runs):
+    """The dev scores of `runs`, of as many checkpoints as Table 3 averages: one, in the paper."""
+    return files_of(runs, f"average-{experiment.table3_average}/dev.scores.json")
+
+
+def corpora_of(runs):
+    return [f"{RESULTS}/corpora/{task}/corpus.json" for task in runs if task in experiment.tasks]
+
+
+def trees_of(runs):
+    """Which trees each task is trained on; stands beside each number of Table 4."""
+    return {
+        task: experiment.corpora[experiment.tasks[task].corpus].description
+        for task in runs
+        if task in experiment.tasks
+    }
+
+
+def attention_file():
+    """The attention of the run that figures 3 to 5 show."""
+    task, model = experiment.figures.task, experiment.figures.model
+    return f"{RESULTS}/runs/{task}/{model}/{experiment.seeds[0]}/average-{average_of(task, model)}/attention.json"
+
+
+def attention_sentences():
+    """The sentences of figures 3 to 5."""
+    return list(dict.fromkeys(figure["sentence"] for figure in PUBLISHED["attention"]["figures"].values()))
+
+
+def table_report(name, kind):
+    return report(
+        f"{RESULTS}/tables/{name}.{kind}",
+        caption=f"../report/{name}.rst",
+        category="Tables",
+        labels={"table": name, "format": kind},
+    )
+
+
+def figure_report(name, caption):
+    """The three formats of a figure; the report shows the svg."""
+    folder = f"{RESULTS}/figures"
+    shown = report(
+        f"{folder}/{name}.svg",
+        caption=f"../report/{caption}.rst",
+        category="Figures",
+        labels={"figure": name},
+    )
+    return [shown, f"{folder}/{name}.pdf", f"{folder}/{name}.png"]

@@ -1,0 +1,59 @@
+# Figures 3 to 5 of the paper, the training curves of all runs, and Table 3 as a picture.
+
+
+localrules:
+    draw_attention,
+    draw_training_curves,
+    draw_table3,
+
+
+rule draw_attention:
+    input:
+        published=HERE / "config/published.yaml",
+        attention=attention_file(),
+        code=scripts("runs", "figures_common"),
+    output:
+        figure3=figure_report("figure3", "attention"),
+        figure4=figure_report("figure4", "attention"),
+        figure5=figure_report("figure5", "attention"),
+    log:
+        f"{RESULTS}/logs/attention_figures.log",
+    conda:
+        "../../environment.yml"
+    params:
+        task=experiment.figures.task,
+        model=experiment.figures.model,
+    script:
+        "../scripts/attention.py"
+
+
+rule draw_training_curves:
+    input:
+        published=HERE / "config/published.yaml",
+        training=files_of(ALL_RUNS, "training.json"),
+        histories=files_of(ALL_RUNS, "history.csv"),
+        code=scripts("runs", "figures_common"),
+    output:
+        figure_report("training_curves", "training_curves"),
+    log:
+        f"{RESULTS}/logs/training_curves.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/training_curves.py"
+
+
+rule draw_table3:
+    input:
+        published=HERE / "config/published.yaml",
+        scores=dev_scores(TABLE3),
+        training=files_of(TABLE3, "training.json"),
+        code=scripts("runs", "figures_common", "table3"),
+    output:
+        figure_report("table3", "table3_figure"),
+    log:
+        f"{RESULTS}/logs/table3_figure.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/table3_figure.py"

@@ -1,0 +1,41 @@
+# One vocabulary a task, for source and target, and the corpus as its ids.
+
+
+rule learn_subwords:
+    input:
+        source=f"{RESULTS}/corpora/{{task}}/train.source",
+        target=f"{RESULTS}/corpora/{{task}}/train.target",
+        code=code("data/subwords"),
+    output:
+        f"{RESULTS}/subwords/{{task}}.model",
+    log:
+        f"{RESULTS}/logs/{{task}}/subwords.log",
+    conda:
+        "../../environment.yml"
+    threads: 2
+    params:
+        vocabulary=lookup("tasks/{task}/vocabulary", within=config),
+        kind=lookup("tasks/{task}/kind", within=config),
+    shell:
+        "python -m transformer subwords --source {input.source} --target {input.target} --output {output}"
+        " --vocabulary {params.vocabulary} --kind {params.kind} --threads {threads} 2>&1 | tee -i {log}"
+
+
+rule encode_part:
+    input:
+        source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
+        target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
+        subwords=f"{RESULTS}/subwords/{{task}}.model",
+        code=code("data/subwords", "data/tokens"),
+    output:
+        ids=f"{RESULTS}/tokens/{{task}}/{{part}}.ids.npy",
+        offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
+    log:
+        f"{RESULTS}/logs/{{task}}/encode.{{part}}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        prefix=subpath(output.ids, strip_suffix=".ids.npy"),
+    shell:
+        "python -m transformer encode --subwords {input.subwords} --source {input.source} --target {input.target}"
+        " --output {params.prefix} 2>&1 | tee -i {log}"

@@ -1,0 +1,97 @@
+# Tables 2, 3 and 4 and the appendix's: published, ours and difference side by side.
+
+
+localrules:
+    write_table2,
+    write_table3,
+    write_table4,
+    write_appendix,
+
+
+rule write_table2:
+    input:
+        published=HERE / "config/published.yaml",
+        scores=averaged_test_scores(TABLE2),
+        training=files_of(TABLE2, "training.json"),
+        corpora=corpora_of(TABLE2),
+        code=scripts("runs", "tables_common"),
+    output:
+        csv=table_report("table2", "csv"),
+        md=f"{RESULTS}/tables/table2.md",
+        html=table_report("table2", "html"),
+        tex=f"{RESULTS}/tables/table2.tex",
+    log:
+        f"{RESULTS}/logs/table2.log",
+    conda:
+        "../../environment.yml"
+    params:
+        notes=experiment.notes,
+    script:
+        "../scripts/table2.py"
+
+
+rule write_table3:
+    input:
+        published=HERE / "config/published.yaml",
+        scores=dev_scores(TABLE3),
+        training=files_of(TABLE3, "training.json"),
+        corpora=corpora_of(TABLE3),
+        code=scripts("runs", "tables_common"),
+    output:
+        csv=table_report("table3", "csv"),
+        md=f"{RESULTS}/tables/table3.md",
+        html=table_report("table3", "html"),
+        tex=f"{RESULTS}/tables/table3.tex",
+    log:
+        f"{RESULTS}/logs/table3.log",
+    conda:
+        "../../environment.yml"
+    params:
+        notes=experiment.notes,
+    script:
+        "../scripts/table3.py"
+
+
+rule write_table4:
+    input:
+        published=HERE / "config/published.yaml",
+        scores=averaged_test_scores(TABLE4),
+        training=files_of(TABLE4, "training.json"),
+        corpora=corpora_of(TABLE4),
+        code=scripts("runs", "tables_common"),
+    output:
+        csv=table_report("table4", "csv"),
+        md=f"{RESULTS}/tables/table4.md",
+        html=table_report("table4", "html"),
+        tex=f"{RESULTS}/tables/table4.tex",
+    log:
+        f"{RESULTS}/logs/table4.log",
+    conda:
+        "../../environment.yml"
+    params:
+        notes=experiment.notes,
+        trained_on=trees_of(TABLE4),
+    script:
+        "../scripts/table4.py"
+
+
+rule write_appendix:
+    input:
+        published=HERE / "config/published.yaml",
+        scores=dev_scores(APPENDIX),
+        training=files_of(APPENDIX, "training.json"),
+        corpora=corpora_of(APPENDIX),
+        code=scripts("runs", "tables_common", "table3"),
+    output:
+        csv=table_report("appendix", "csv"),
+        md=f"{RESULTS}/tables/appendix.md",
+        html=table_report("appendix", "html"),
+        tex=f"{RESULTS}/tables/appendix.tex",
+    log:
+        f"{RESULTS}/logs/appendix.log",
+    conda:
+        "../../environment.yml"
+    params:
+        notes=experiment.notes,
+    script:
+        "../scripts/appendix.py"

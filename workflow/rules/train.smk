@@ -1,0 +1,80 @@
+# A job for each run: task x model x seed; and its checkpoints averaged into a package.
+
+
+localrules:
+    configure_run,
+
+
+rule configure_run:
+    output:
+        f"{RUN}/config.yaml",
+    log:
+        f"{LOG}/configure.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=resolved_run,
+    script:
+        "../scripts/write_config.py"
+
+
+# What a run needs to go on after an interruption stands in {RUN}/state, which Snakemake does not know and so keeps.
+rule train:
+    input:
+        config=f"{RUN}/config.yaml",
+        subwords=f"{RESULTS}/subwords/{{task}}.model",
+        ids=f"{RESULTS}/tokens/{{task}}/train.ids.npy",
+        beside=collect(
+            f"{RESULTS}/tokens/{{{{task}}}}/{{file}}",
+            file=["train.offsets.npy", "dev.ids.npy", "dev.offsets.npy"],
+        ),
+        code=MODEL_CODE + code("data/batches", "training/loop", "training/loss", "training/schedule"),
+    output:
+        checkpoints=directory(f"{RUN}/checkpoints"),
+        history=f"{RUN}/history.csv",
+        record=f"{RUN}/training.json",
+    log:
+        f"{LOG}/train.log",
+    benchmark:
+        f"{BENCHMARK}/train.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        tokens=subpath(input.ids, parent=True),
+        folder=subpath(output.record, parent=True),
+    shell:
+        "python -m transformer train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
+        " --output-dir {params.folder} --threads {threads} 2>&1 | tee -i {log}"
+
+
+rule average_checkpoints:
+    input:
+        config=f"{RUN}/config.yaml",
+        checkpoints=f"{RUN}/checkpoints",
+        training=f"{RUN}/training.json",
+        corpus=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        subwords=f"{RESULTS}/subwords/{{task}}.model",
+        code=code("package", "training/checkpoint"),
+    output:
+        PACKAGE[1:],
+        config=PACKAGE[0],
+    log:
+        f"{LOG}/average-{{average}}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        checkpoints=last_checkpoints,
+        folder=subpath(output.config, parent=True),
+        kind=lookup("tasks/{task}/kind", within=config),
+        beam=lookup("tasks/{task}/decoding/beam", within=config),
+        alpha=lookup("tasks/{task}/decoding/alpha", within=config),
+        extra=lookup("tasks/{task}/decoding/extra", within=config),
+    shell:
+        "python -m transformer package --config {input.config} --checkpoints {params.checkpoints}"
+        " --training {input.training} --corpus {input.corpus} --subwords {input.subwords} --kind {params.kind}"
+        " --beam {params.beam} --alpha {params.alpha} --extra {params.extra} --output-dir {params.folder}"
+        " 2>&1 | tee -i {log}"

@@ -1,0 +1,72 @@
+# Translations (or parses, which are translations into brackets) and their scores.
+
+
+rule translate:
+    input:
+        package=PACKAGE[0],
+        beside=PACKAGE[1:],
+        source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
+        code=MODEL_CODE + code("decoding/beam", "decoding/translate"),
+    output:
+        f"{RUN}/average-{{average}}/{{part}}.translation",
+    log:
+        f"{LOG}/average-{{average}}/{{part}}.translate.log",
+    benchmark:
+        f"{BENCHMARK}/average-{{average}}.{{part}}.translate.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        package=subpath(input.package, parent=True),
+    shell:
+        "python -m transformer translate --package {params.package} --threads {threads}"
+        " < {input.source} > {output} 2> {log}"
+
+
+rule score:
+    input:
+        package=PACKAGE[0],
+        beside=PACKAGE[1:],
+        ids=f"{RESULTS}/tokens/{{task}}/{{part}}.ids.npy",
+        offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
+        reference=reference_of,
+        translations=f"{RUN}/average-{{average}}/{{part}}.translation",
+        code=code("evaluation/bleu", "evaluation/brackets", "evaluation/perplexity", "parsing/trees"),
+    output:
+        f"{RUN}/average-{{average}}/{{part}}.scores.json",
+    log:
+        f"{LOG}/average-{{average}}/{{part}}.score.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        package=subpath(input.package, parent=True),
+        tokens=subpath(input.ids, strip_suffix=".ids.npy"),
+    shell:
+        "python -m transformer score --package {params.package} --part {wildcards.part} --tokens {params.tokens}"
+        " --reference {input.reference} --translations {input.translations} --output {output} --threads {threads}"
+        " 2>&1 | tee -i {log}"
+
+
+rule read_attention:
+    input:
+        package=PACKAGE[0],
+        beside=PACKAGE[1:],
+        published=HERE / "config/published.yaml",
+        code=MODEL_CODE + code("evaluation/attention"),
+    output:
+        f"{RUN}/average-{{average}}/attention.json",
+    log:
+        f"{LOG}/average-{{average}}/attention.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        package=subpath(input.package, parent=True),
+        sentences=attention_sentences(),
+    shell:
+        "python -m transformer attention --package {params.package} --output {output} --threads {threads}"
+        " {params.sentences:q} 2>&1 | tee -i {log}"

@@ -1,0 +1,42 @@
+"""The appendix's table: attention over parameters instead of feed-forward layers, the paper's and ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs import logged, mean_over_seeds
+from table3 import measured
+from tables_common import Row, number, read_inputs, write_table
+
+TITLE = "Appendix: attention over parameters, en-de, development set, published and ours"
+NOTES = [
+    "h_p to n_p are the paper's; for scale and text of ours see below. Perplexity and BLEU as in Table 3.",
+    "Hours: the published ones on 8 P100, ours on the device named below.",
+]
+
+
+def table_rows(
+    published: list[dict[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]], steps: int
+) -> list[Row]:
+    """A row for each row of the paper's table; `steps` are those of the paper's base model."""
+    return [table_row(row, ours.get(("ende", row["model"]), {}), steps) for row in published]
+
+
+def table_row(row: dict[str, Any], ours: Mapping[str, float], steps: int) -> Row:
+    return {
+        ("Model", ""): row["name"],
+        **{(key, ""): str(row.get(key, "")) for key in ("h_p", "d_pk", "d_pv", "n_p")},
+        ("Steps", "published"): number(steps, 0),
+        **measured(row, ours),
+        ("Hours", "published"): number(row["hours"], 0),
+        ("Hours", "ours"): number(ours["seconds"] / 3600 if ours else None, 2),
+    }
+
+
+def main(snakemake: Any) -> None:
+    published, runs, notes = read_inputs(snakemake)
+    rows = table_rows(published["appendix"], mean_over_seeds(runs), published["table3"][0]["steps"])
+    write_table(snakemake.output, TITLE, rows, [*NOTES, *published["appendix_notes"], *notes], names=1)
+
+
+if "snakemake" in globals():
+    logged(main, snakemake)

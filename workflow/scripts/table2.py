@@ -1,0 +1,54 @@
+"""Table 2: BLEU on the test sets and training cost, the literature's, the paper's and ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs import logged, mean_over_seeds
+from tables_common import NOT_RUN, Row, beside, number, power, read_inputs, write_table
+
+TITLE = "Table 2: BLEU on the test set and training cost, published and ours"
+NOTES = [
+    "BLEU, published and ours: tokenised, hyphenated compounds split; sacreBLEU: as its signature says.",
+    "Cost, published and estimated: seconds x devices x sustained single-precision FLOP/s of a device; "
+    "counted: the matrix products of all training steps; ratio: estimated / published.",
+]
+
+
+def table_rows(published: list[dict[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[Row]:
+    """A row for each printed BLEU, first all of en-de, then all of en-fr."""
+    return [
+        table_row(row, task, ours.get((task, row.get("model", {}).get(task)), {}))
+        for task in ("ende", "enfr")
+        for row in published
+        if task in row["bleu"]
+    ]
+
+
+def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
+    cost = row.get("flops", {}).get(task)
+    estimated = ours.get("estimated_flops")
+    return {
+        ("Pair", ""): f"{task[:2]}-{task[2:]}",
+        ("Model", ""): row["name"],
+        **beside("BLEU", row["bleu"][task], ours.get("paper_bleu.score"), 1, NOT_RUN if "model" in row else ""),
+        ("sacreBLEU", "ours"): number(ours.get("sacrebleu.score"), 1),
+        ("Steps", "published"): number(row.get("steps"), 0),
+        ("Steps", "ours"): number(ours.get("steps"), 0),
+        ("Training cost (FLOPs)", "published"): power(cost),
+        ("Training cost (FLOPs)", "ours, estimated"): power(estimated),
+        ("Training cost (FLOPs)", "ratio"): power(estimated / cost if estimated else None),
+        ("Training cost (FLOPs)", "ours, counted"): power(ours.get("flops")),
+    }
+
+
+def main(snakemake: Any) -> None:
+    published, runs, notes = read_inputs(snakemake)
+    rows = table_rows(published["table2"], mean_over_seeds(runs))
+    trained = [row for row in published["table2"] if "model" in row]
+    averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in trained)
+    averaged = f"Published: checkpoints averaged: {averages}."
+    write_table(snakemake.output, TITLE, rows, [*NOTES, averaged, *notes], names=2)
+
+
+if "snakemake" in globals():
+    logged(main, snakemake)

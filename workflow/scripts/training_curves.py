@@ -1,0 +1,96 @@
+"""Training loss and development perplexity of every run against its steps, by groups of models."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from figures_common import COLOURS, save
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+from runs import logged, read_json, read_yaml
+
+BASE = ("ende", "base")
+PER_LINE = 4  # groups side by side
+Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
+
+
+def read_curves(training: Sequence[str], histories: Sequence[str]) -> dict[tuple[str, str], list[pd.DataFrame]]:
+    """The histories of each (task, model); both arguments name the same runs in the same order."""
+    curves: dict[tuple[str, str], list[pd.DataFrame]] = {}
+    for run, history in zip(map(read_json, training), map(pd.read_csv, histories), strict=True):
+        curves.setdefault((run["task"], run["model"]), []).append(history)
+    return curves
+
+
+def groups_of(published: Mapping[str, Any], curves: Curves) -> dict[str, list[tuple[str, str]]]:
+    """The runs by the paper's tables, those of Table 3 by its groups and beside base; no empty group."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for row in published["table3"]:
+        if "group" in row:
+            groups.setdefault(f"Table 3 {row['group']}", [BASE]).append(("ende", row["model"]))
+    groups["Appendix"] = [("ende", row["model"]) for row in published["appendix"]]
+    groups = {name: runs for name, runs in groups.items() if any(run in curves for run in set(runs) - {BASE})}
+    groups["Table 2"] = [run for row in published["table2"] for run in row.get("model", {}).items()]
+    groups["Table 4"] = [(row["task"], row["model"]) for row in published["table4"] if "task" in row]
+    made = {name: [run for run in runs if run in curves] for name, runs in groups.items()}
+    return {name: runs for name, runs in made.items() if runs}
+
+
+def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
+    """For each group the loss above and the perplexity below; base is black, a task keeps its axes."""
+    lines = -(-len(groups) // PER_LINE)
+    figure, axes = plt.subplots(2 * lines, PER_LINE, squeeze=False, figsize=(10, 4.4 * lines), layout="constrained")
+    for each in axes.flat:
+        each.set_axis_off()
+    first: dict[str, tuple[Axes, Axes]] = {}
+    for place, (name, runs) in enumerate(groups.items()):
+        line, column = divmod(place, PER_LINE)
+        loss, perplexity = axes[2 * line, column], axes[2 * line + 1, column]
+        if runs[0][0] in first:
+            loss.sharey(first[runs[0][0]][0])
+            perplexity.sharey(first[runs[0][0]][1])
+        else:
+            first[runs[0][0]] = loss, perplexity
+        draw_group(loss, perplexity, curves, runs)
+        loss.set_title(name)
+        if column == 0:
+            loss.set_ylabel("training loss")
+            perplexity.set_ylabel("development perplexity")
+    return figure
+
+
+def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tuple[str, str]]) -> None:
+    """Draw the curves of `runs`: a colour and a dash a model, a line a seed."""
+    looks = zip(COLOURS, cycle(("-", "--", ":")))  # no more models in a group than colours
+    for task, model in runs:
+        colour, dashes = ("black", "-") if (task, model) == BASE else next(looks)
+        for seed, history in enumerate(curves[task, model]):
+            look = {"color": colour, "linestyle": dashes, "linewidth": 1.1}
+            name = model if task == "ende" else f"{task} {model}"
+            loss.plot(history["step"], history["loss"], label=None if seed else name, **look)
+            measured = history.dropna(subset="dev_perplexity")
+            perplexity.plot(measured["step"], measured["dev_perplexity"], marker="o", markersize=2, **look)
+    for axes in (loss, perplexity):
+        axes.set_axis_on()
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    perplexity.set_yscale("log")
+    perplexity.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    perplexity.yaxis.set_major_formatter(ScalarFormatter())
+    perplexity.yaxis.set_minor_locator(NullLocator())
+    perplexity.set_xlabel("steps")
+    loss.legend(handlelength=2.4, labelspacing=0.25)
+
+
+def main(snakemake: Any) -> None:
+    curves = read_curves(snakemake.input.training, snakemake.input.histories)
+    figure = draw(curves, groups_of(read_yaml(snakemake.input.published), curves))
+    save(figure, snakemake.output)
+    plt.close(figure)
+
+
+if "snakemake" in globals():
+    logged(main, snakemake)
