@@ -58,7 +58,9 @@ def encoded(tmp_path_factory) -> Callable[[str], Pairs]:
     folder = tmp_path_factory.mktemp("encoded")
     random = np.random.default_rng(1)
     for part, count in (("train", 40), ("dev", 10)):
-        sides = [[[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"]
+        sides = [
+            [[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"
+        ]
         write_pairs(folder / part, zip(*sides, strict=True), VOCABULARY)
     return lambda part: Pairs(folder / part)
 
@@ -66,7 +68,23 @@ def encoded(tmp_path_factory) -> Callable[[str], Pairs]:
 def sentences(seed: int, count: int) -> list[str]:
     """Random sentences of few words."""
     choose = random.Random(seed)
-    words = "the a big small old cat dog house tree sees finds likes well-known near under".split()
+    words = [
+        "the",
+        "a",
+        "big",
+        "small",
+        "old",
+        "cat",
+        "dog",
+        "house",
+        "tree",
+        "sees",
+        "finds",
+        "likes",
+        "well-known",
+        "near",
+        "under",
+    ]
     return [" ".join(choose.choices(words, k=choose.randint(2, 9))) + " ." for _ in range(count)]
 
 

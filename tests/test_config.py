@@ -123,20 +123,29 @@ def test_an_odd_width_is_refused():
     ]
 
 
-def test_a_fault_of_base_is_told_once():
-    base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {
-        "warmpu": 1,
-        "N": 0,
-        "d_ff": True,
-    }
-    assert faults(models=MODELS | {"base": base}) == [
+def test_unknown_and_ill_typed_keys_are_told_together_wherever_they_are():
+    rows = {"base": MODELS["base"] | {"warmpu": 1, "d_ff": True}, "wide": {"d_modell": 8, "N": "6"}, "none": 3}
+    rows["over"] = {"attention_over_parameters": {"h_p": 8, "d_pk": 64.5, "d_pv": 64}}
+    assert faults(models=MODELS | rows, scale={"width": 1, "dept": 1}, seeds=["a"]) == [
+        "seeds[0]: 'a' is not a whole number",
+        "scale.dept: unknown key dept; did you mean depth?",
+        "scale.depth: missing",
         "models.base.warmpu: unknown key warmpu; did you mean warmup?",
         "models.base.d_ff: True is not a whole number",
+        "models.wide.d_modell: unknown key d_modell; did you mean d_model?",
+        "models.wide.N: '6' is not a whole number",
+        "models.none: 3 is not a mapping",
+        "models.over.attention_over_parameters.d_pk: 64.5 is not a whole number",
+        "models.over.attention_over_parameters.n_p: missing",
+    ]
+
+
+def test_a_fault_of_base_is_told_once():
+    base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {"h": -1}
+    assert faults(models=MODELS | {"base": base, "high": {"P_drop": 2}}) == [
+        "models.base.h: -1 is not positive",
         "models.base.warmup: missing",
-        "models.C-ff1024.N: 0 is not positive",
-        "models.C-ff4096.N: 0 is not positive",
-        "models.big.N: 0 is not positive",
-        "models.big-enfr.N: 0 is not positive",
+        "models.high.P_drop: 2.0 is not in [0, 1)",
     ]
 
 

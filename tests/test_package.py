@@ -140,7 +140,7 @@ def test_what_is_no_package_is_refused(tmp_path, kind):
 
 def test_a_record_without_what_the_readme_needs_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
     monkeypatch.setattr("transformer.package.README", "{colour}")
-    with pytest.raises(InputError, match="neither corpus.json nor training.json has the key 'colour'"):
+    with pytest.raises(InputError, match=r"neither corpus\.json nor training\.json has the key 'colour'"):
         save()
     assert not list(tmp_path.iterdir())
 

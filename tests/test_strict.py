@@ -33,6 +33,16 @@ class Inner:
 
 
 @dataclass(frozen=True)
+class Sum:
+    parts: dict[str, Inner]
+    total: int
+
+    def faults(self):
+        total = sum(part.size for part in self.parts.values())
+        return [] if total == self.total else [f"total: {self.total} is not {total}"]
+
+
+@dataclass(frozen=True)
 class Outer:
     name: str
     flag: bool
@@ -112,6 +122,20 @@ def test_impossible_values_are_told_beside_unknown_keys():
         "inner.sise: unknown key sise; did you mean size?",
         "inner.size: -1 is negative",
     ]
+
+
+def test_what_does_not_fit_together_is_told_beside_impossible_parts():
+    parts = {"a": {"size": -1, "ratio": 1}, "b": {"size": 2, "ratio": 1}}
+    with pytest.raises(ConfigError) as error:
+        load(Sum, {"parts": parts, "total": 2, "totl": 1}, "")
+    assert error.value.faults == [
+        "totl: unknown key totl; did you mean total?",
+        "parts.a.size: -1 is negative",
+        "total: 2 is not 1",
+    ]
+    with pytest.raises(ConfigError) as error:
+        load(Sum, {"parts": parts | {"b": {"size": "2", "ratio": 1}}, "total": 2}, "")
+    assert error.value.faults == ["parts.a.size: -1 is negative", "parts.b.size: '2' is not a whole number"]
 
 
 @pytest.mark.parametrize("content", [None, [], "text", 3])

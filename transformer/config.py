@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from transformer.strict import ConfigError, fill, not_positive, unknown
 
@@ -85,6 +85,9 @@ class TrainingConfig:
     def checkpoint_steps(self) -> list[int]:
         """The step numbers of the checkpoints kept, the last one first."""
         return [self.steps - i * self.checkpoint_every for i in range(self.average)]
+
+
+Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any of the keys of both
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,7 @@ class Experiment:
     table3_average: int
     figures: Figures
     tasks: dict[str, Task]
-    models: dict[str, dict[str, Any]]
+    models: dict[str, Overrides]
     corpora: dict[str, Corpus]
 
     def faults(self) -> list[str]:
@@ -351,8 +354,6 @@ class Experiment:
         values = self.models["base"] | self.models[model]
         faults: list[str] = []
         parts = []
-        known = {key.name: key for part in (ModelConfig, TrainingConfig) for key in dataclasses.fields(part)}
-        faults += [f"models.{model}.{key}: " + unknown(key, known, "key") for key in values if key not in known]
         for part in (ModelConfig, TrainingConfig):
             mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
             if part is ModelConfig:

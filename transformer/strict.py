@@ -6,13 +6,15 @@ import types
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
 from transformer.files import InputError, atomic, read_bytes
 
 T = TypeVar("T")
+
+_BROKEN = object()  # in place of a value that cannot be made
 
 
 class ConfigError(InputError):
@@ -79,25 +81,23 @@ def not_positive(config: Any, *names: str) -> list[str]:
 
 
 def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
-    """An instance of dataclass `cls`; or None, with what is wrong added to `faults`."""
+    """An instance of dataclass `cls`; what is wrong is added to `faults`, and the result is not to be used then."""
     prefix = f"{where}." if where else ""
     if not isinstance(values, Mapping):
         faults.append(f"{where or 'config'}: {values!r} is not a mapping")
-        return None
-    hints = get_type_hints(cls)
+        return _BROKEN
+    hints = get_type_hints(cls, include_extras=True)
     keys = {key.name: key for key in dataclasses.fields(cls)}
-    for name in values:
-        if name not in keys:
-            faults.append(f"{prefix}{name}: " + unknown(name, keys, "key"))
-    before = len(faults)
+    faults += [f"{prefix}{name}: " + unknown(name, keys, "key") for name in values if name not in keys]
     arguments = {}
     for name, key in keys.items():
         if name in values:
             arguments[name] = _convert(hints[name], values[name], prefix + name, faults)
         elif key.default is dataclasses.MISSING and key.default_factory is dataclasses.MISSING:
             faults.append(f"{prefix}{name}: missing")
-    if len(faults) > before:
-        return None
+            arguments[name] = _BROKEN
+    if _BROKEN in arguments.values():
+        return _BROKEN
     instance = cls(**arguments)
     if hasattr(instance, "faults"):
         faults.extend(prefix + fault for fault in instance.faults())
@@ -108,20 +108,33 @@ def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
     """One of several dataclasses, told apart by the literal of their first field."""
     if not isinstance(value, Mapping):
         faults.append(f"{where}: {value!r} is not a mapping")
-        return None
+        return _BROKEN
     tag = dataclasses.fields(kinds[0])[0].name
     by_tag = {get_args(get_type_hints(kind)[tag])[0]: kind for kind in kinds}
     found = value.get(tag)
     if not isinstance(found, str) or found not in by_tag:
         faults.append(f"{where}.{tag}: {found!r} is not one of {', '.join(by_tag)}")
-        return None
+        return _BROKEN
     return fill(by_tag[found], value, where, faults)
+
+
+def _overrides(kinds: Iterable[Any], value: Any, where: str, faults: list[str]) -> Any:
+    """A mapping of any of the keys of some dataclasses: checked, and left as it is."""
+    if not isinstance(value, Mapping):
+        faults.append(f"{where}: {value!r} is not a mapping")
+        return _BROKEN
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+    faults += [f"{where}.{name}: " + unknown(name, hints, "key") for name in value if name not in hints]
+    checked = [_convert(hints[name], value[name], f"{where}.{name}", faults) for name in value if name in hints]
+    return _BROKEN if _BROKEN in checked else dict(value)
 
 
 def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
+    if origin is Annotated:
+        return _overrides(inner[1:], value, where, faults)
     if origin in (Union, types.UnionType):
         if value is None and type(None) in inner:
             return None
@@ -135,15 +148,15 @@ def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
         return fill(hint, value, where, faults)
     elif origin is dict:
         if isinstance(value, Mapping):
-            return {str(k): _convert(inner[1], v, f"{where}.{k}", faults) for k, v in value.items()}
+            mapping = {str(k): _convert(inner[1], v, f"{where}.{k}", faults) for k, v in value.items()}
+            return _BROKEN if _BROKEN in mapping.values() else mapping
         expected = "a mapping"
     elif origin is tuple:
         endless = inner[-1] is Ellipsis
         if isinstance(value, list | tuple) and (endless or len(value) == len(inner)):
             hints = inner[:1] * len(value) if endless else inner
-            return tuple(
-                _convert(h, v, f"{where}[{i}]", faults) for i, (h, v) in enumerate(zip(hints, value, strict=True))
-            )
+            items = [_convert(h, v, f"{where}[{i}]", faults) for i, (h, v) in enumerate(zip(hints, value, strict=True))]
+            return _BROKEN if _BROKEN in items else tuple(items)
         expected = "a list" if endless else f"a list of {len(inner)}"
     elif hint is Fraction:
         try:
@@ -161,4 +174,4 @@ def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
             return value
         expected = {int: "a whole number", str: "a text", bool: "true or false"}.get(hint, str(hint))
     faults.append(f"{where}: {value!r} is not {expected}")
-    return None
+    return _BROKEN

@@ -51,16 +51,12 @@ def test_a_segment_is_one_line_without_tabs(text):
         assert segment == " ".join(segment.split())
 
 
-def test_fetched_segments_stand_in_a_file_a_language(tmp_path, monkeypatch):
+def test_fetched_segments_stand_in_a_file_with_their_language(tmp_path, monkeypatch):
     pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
     monkeypatch.setattr(corpora, "fetch_pages", lambda packages: dict.fromkeys(packages, pages))
     fetch_libreoffice_help(Packages(HELP.packages), tmp_path / "help.tsv")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "libreoffice-help.de.tsv",
-        "libreoffice-help.en.tsv",
-    ]
-    lines = read_lines(tmp_path / "libreoffice-help.de.tsv")
-    assert lines == ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
+    segments = ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
+    assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
 
 
 def test_sentences_are_split_where_both_sides_have_as_many():
@@ -113,16 +109,16 @@ def test_a_test_page_stays_one_when_the_share_of_dev_changes():
 @pytest.fixture
 def origin(tmp_path):
     """Forty pages, each with a sentence of its own, two of one segment, and one that all pages share."""
-    folder = tmp_path / "origin"
-    folder.mkdir()
+    path = tmp_path / "help.tsv"
+    lines = []
     for language, word in (("en", "page"), ("de", "Seite")):
-        lines = []
         for number in range(40):
-            lines += [f"{number}.html\tpar_id1\tThe {word} {number}.", f"{number}.html\tpar_id2\tThe {word}"]
-            lines.append(f"{number}.html\tpar_id3\tOne {word} {number}. Two {word} {number}.")
-        lines.append(f"only.html\tpar_{language}\tThe {word} left")
-        (folder / f"libreoffice-help.{language}.tsv").write_text("\n".join(lines) + "\n")
-    return folder
+            head = f"{language}\t{number}.html\tpar_id"
+            lines += [f"{head}1\tThe {word} {number}.", f"{head}2\tThe {word}"]
+            lines.append(f"{head}3\tOne {word} {number}. Two {word} {number}.")
+        lines.append(f"{language}\tonly.html\tpar_{language}\tThe {word} left")
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def read_parts(folder):
@@ -166,8 +162,8 @@ def test_an_unknown_language_names_those_there_are(tmp_path, origin):
 
 
 def test_a_damaged_file_of_segments_is_refused_with_its_line(tmp_path, origin):
-    (origin / "libreoffice-help.de.tsv").write_text("a.html\tpar_id1\tText\na.html\tpar")
-    with pytest.raises(InputError, match=r"libreoffice-help\.de\.tsv, line 2: 2 columns"):
+    origin.write_text("de\ta.html\tpar_id1\tText\nde\ta.html\tpar")
+    with pytest.raises(InputError, match=r"help\.tsv, line 2: 3 columns"):
         prepare_libreoffice_help(HELP, origin, tmp_path, **LANGUAGES)
 
 
@@ -221,8 +217,3 @@ def test_empty_files_are_refused(tmp_path, own):
 def test_a_train_that_cleaning_empties_is_refused(tmp_path, own):
     with pytest.raises(InputError, match=r"train has no pair left.*words: 2"):
         prepare_files(replace(own, cleaning=Cleaning((5, 9), 2.0)), tmp_path / "own", **LANGUAGES)
-
-
-def test_a_part_needs_two_files(tmp_path, own):
-    with pytest.raises(InputError, match="corpus help: test names 1 files"):
-        prepare_files(replace(own, test=("a",)), tmp_path / "own", **LANGUAGES)

@@ -123,6 +123,16 @@ def test_a_beam_of_one_is_greedy_where_the_model_is_sure():
     assert same >= 10
 
 
+def ending(step, steps):
+    """Make the end of sentence likelier, and note each step."""
+
+    def wrapped(*given):
+        steps.append(given)
+        return step(*given) + 4 * torch.nn.functional.one_hot(torch.tensor(END), 9)
+
+    return wrapped
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
 def test_the_early_stop_changes_nothing(monkeypatch, alpha):
     sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
@@ -132,9 +142,8 @@ def test_the_early_stop_changes_nothing(monkeypatch, alpha):
         monkeypatch.setattr(Beam, "done", done)
         found = []
         for seed in range(6):
-            model = toy(seed, vocabulary=9, peaked=4.0)
-            step = model.step
-            model.step = lambda *given, step=step: steps.append(0) or step(*given)
+            model = toy(seed, vocabulary=9)
+            model.step = ending(model.step, steps)
             found.append(beam_search(model, sources, 3, alpha, 12))
         runs.append((found, len(steps)))
         steps.clear()
@@ -154,21 +163,12 @@ def test_each_sentence_has_its_own_limit_and_the_best_alive_when_nothing_ends():
         assert len(only.ids) == len(source) + 1 + 4
         assert END not in only.ids
         assert only.ids == beam_search(model, padded(source), 2, 0.6, 4)[0][0].ids
-    (alive,) = results[1]
-    (logp,) = log_probability(model, padded([8]), [alive.ids])
-    assert alive.score >= logp  # without the end there is more probability for the others
 
 
-def test_alone_the_best_alive_is_the_best_of_all(monkeypatch):
+def test_the_best_alive_is_the_best_of_all_that_do_not_end():
     model, source = unending(toy(vocabulary=4)), padded([2])
     ((alive,),) = beam_search(model, source, LONG, 0.6, 2)
-    caches = model.memory(model.encode(source)[0])
-    assert len(alive.ids) == 4
-    assert caches
-    best = max(
-        itertools.product([0, 2, 3], repeat=4),
-        key=lambda ids: without_end(model, source, ids),
-    )
+    best = max(itertools.product([0, 2, 3], repeat=4), key=lambda ids: without_end(model, source, ids))
     assert alive.ids == list(best)
     assert alive.score == pytest.approx(without_end(model, source, best), rel=1e-4)
 
@@ -187,8 +187,8 @@ def test_learned_positions_bound_the_output():
     assert len(alive.ids) == 6
 
 
-@given(st.integers(0, 1000), st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=6))
-@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5))
+@settings(max_examples=12, deadline=None)
 def test_neighbours_in_a_batch_and_their_order_change_nothing(seed, sources):
     model = toy(seed, vocabulary=9)
     alone = [beam_search(model, padded(source), 3, 0.6, 6)[0] for source in sources]

@@ -14,7 +14,9 @@ def test_it_is_what_a_plain_loop_gives(package, encoded, batch_tokens):
     loaded, pairs = package(), encoded("dev")
     total, count = 0.0, 0
     for i in range(len(pairs)):
-        source, target = (torch.tensor(pairs.ids[pairs.offsets[j] : pairs.offsets[j + 1]].astype(int)) for j in (2 * i, 2 * i + 1))
+        source, target = (
+            torch.tensor(pairs.ids[pairs.offsets[j] : pairs.offsets[j + 1]].astype(int)) for j in (2 * i, 2 * i + 1)
+        )
         with torch.no_grad():
             logits = loaded.model.logits(loaded.model(source[None], target[None]))[0]
         total += F.cross_entropy(logits.double(), target, reduction="sum").item()

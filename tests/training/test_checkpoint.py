@@ -78,7 +78,7 @@ def test_the_average_is_the_mean(tmp_path):
     torch.testing.assert_close(mean, torch.stack(values).mean(0))
 
 
-def test_the_average_of_one_is_itself(path, tmp_path):
+def test_the_average_of_one_is_itself(tmp_path):
     write_tensors(tmp_path / "one", {"weight": TENSORS["float"]}, {})
     assert torch.equal(average([tmp_path / "one"])["weight"], TENSORS["float"])
 

@@ -22,7 +22,9 @@ def test_flops_are_those_of_the_fastest_product(monkeypatch):
     assert sustained_flops(CPU, torch.float32, 10) == 2 * 10**3 / 2.0
 
 
-@pytest.mark.parametrize(("gain", "precision"), [(1.0, "float32"), (1.29, "float32"), (1.3, "bfloat16"), (4, "bfloat16")])
+@pytest.mark.parametrize(
+    ("gain", "precision"), [(1.0, "float32"), (1.29, "float32"), (1.3, "bfloat16"), (4, "bfloat16")]
+)
 def test_bfloat16_is_chosen_where_it_is_clearly_faster(monkeypatch, gain, precision):
     monkeypatch.setattr(device, "sustained_flops", lambda _, dtype, __: gain if dtype == torch.bfloat16 else 1.0)
     assert faster_precision(CPU) == precision

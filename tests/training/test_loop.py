@@ -157,7 +157,7 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_con
     assert_same(trainer, whole)
 
 
-def test_a_kill_while_the_state_is_written_leaves_the_one_before(start, whole, monkeypatch):
+def test_a_kill_while_the_state_is_written_leaves_the_one_before(start, whole):
     """The new state's file never appears: the process dies after the old one has become `previous`."""
     trainer = start()
     before(trainer, 5, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -235,7 +235,7 @@ def test_the_state_of_another_config_is_refused(start, changes):
         start(**changes)
 
 
-def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded, tmp_path):
+def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded):
     folder = interrupted_twice(start, 4)
     with pytest.raises(InputError, match="the state of another vocabulary; remove"):
         start(vocabulary=41)
@@ -284,7 +284,9 @@ def test_padding_has_no_share_in_the_loss(start):
     _, _, batches = next(trainer.batches.from_position(0, 0))
     whole = batches[0]
     alone = sum(
-        trainer.loss(loop.Batch(whole.source[i : i + 1, :s], whole.target[i : i + 1, :t], whole.lengths[i : i + 1]), 0.1)
+        trainer.loss(
+            loop.Batch(whole.source[i : i + 1, :s], whole.target[i : i + 1, :t], whole.lengths[i : i + 1]), 0.1
+        )
         for i, (s, t) in enumerate(whole.lengths.tolist())
     )
     torch.testing.assert_close(trainer.loss(whole, 0.1), alone, rtol=1e-5, atol=0)
@@ -343,7 +345,7 @@ def test_a_late_check_still_names_the_first_bad_step(start):
     assert trainer.state.step == 20
 
 
-def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(start, tmp_path, run_config, encoded):
+def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
     write_pairs(tmp_path / "dev", [([5] * 29 + [1], [6, 1]), ([5, 1], [6, 1])], VOCABULARY)
     config = run_config(positions="learned")
     trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
@@ -359,9 +361,12 @@ def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp
         assert published == ["checkpoints", *checkpoints, "history.csv", "training.json"]
     record = json.loads((tmp_path / "1" / "training.json").read_text())
     assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
-    assert record["parameters"] == sum(t.numel() for t in Trainer(
-        run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "other", CPU
-    ).model.parameters())
+    assert record["parameters"] == sum(
+        t.numel()
+        for t in Trainer(
+            run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "other", CPU
+        ).model.parameters()
+    )
     assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
     assert record["precision"] == "float32"
 
@@ -382,7 +387,7 @@ def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, mon
     assert (tmp_path / "1" / "training.json").exists()
 
 
-def test_the_history_has_a_row_now_and_then_and_few_perplexities(tmp_path, start):
+def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):
     trainer = start(steps=250, checkpoint_every=1)
     trainer.train()
     lines = [line.split(",") for line in read_lines(trainer.folder / "history.csv")]

@@ -71,6 +71,4 @@ def test_bfloat16_logits_are_summed_in_float32():
     logits, target = random_logits(tokens=2000)
     value = smoothed_cross_entropy(logits.bfloat16(), target, 0.1)
     assert value.dtype == torch.float32
-    torch.testing.assert_close(
-        value.double(), reference(logits.bfloat16().double(), target, 0.1), rtol=1e-5, atol=0
-    )
+    torch.testing.assert_close(value.double(), reference(logits.bfloat16().double(), target, 0.1), rtol=1e-5, atol=0)

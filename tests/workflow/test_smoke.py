@@ -15,7 +15,12 @@ CONFIGS = [path for path in sorted((ROOT / "config").glob("*.yaml")) if "experim
 def snakemake(folder, *arguments):
     environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        ["snakemake", "--cores", "2", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        ["snakemake", "--cores", "2", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
 
 
@@ -28,7 +33,7 @@ def project(tmp_path_factory):
     for name in ("config", "profiles", "transformer", "workflow"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
-    words = "the a dog cat bird house tree sees finds likes big small red old and with near under".split()
+    words = ["the", "a", "dog", "cat", "bird", "house", "tree", "sees", "finds", "likes", "big", "small", "red", "old", "and", "with", "near", "under"]
     drawn = random.Random(1)
     (folder / "own").mkdir()
     for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
@@ -57,7 +62,9 @@ def test_every_experiment_has_a_complete_dag(project, config):
 @pytest.mark.workflow
 def test_every_fault_of_a_config_is_named_at_once(project):
     faulty = project / "faulty.yaml"
-    faulty.write_text("seed: 1\nseeds: [one]\ntasks: {ende: {models: [base, A-h9], vocabulary: 0}}\nmodels: {big: {h: two}}\n")
+    faulty.write_text(
+        "seed: 1\nseeds: [one]\ntasks: {ende: {models: [base, A-h9], vocabulary: 0}}\nmodels: {big: {h: two}}\n"
+    )
     run = snakemake(project, "--dry-run", "--configfile", str(faulty))
     output = run.stdout + run.stderr
     assert run.returncode != 0
@@ -86,7 +93,9 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
     changed = finished / "changed.yaml"
     changed.write_text((finished / "smoke.yaml").read_text().replace("  parser:", "  A-h1: {eps_ls: 0.2}\n  parser:"))
     run = snakemake(finished, "--configfile", "changed.yaml", "--dry-run")
-    counts = dict(line.split() for line in run.stdout.splitlines() if len(line.split()) == 2 and line.split()[1].isdigit())
+    counts = dict(
+        line.split() for line in run.stdout.splitlines() if len(line.split()) == 2 and line.split()[1].isdigit()
+    )
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
     assert "fetch_text" not in counts
     assert "learn_subwords" not in counts
