@@ -69,6 +69,16 @@ def before(trainer, step, act):
     trainer.step = wrapped
 
 
+def interrupted(start, *steps):
+    """The folder of a run that was interrupted in the course of each of these steps."""
+    for step in steps:
+        trainer = start()
+        before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with pytest.raises(Interrupted):
+            trainer.train()
+    return trainer.folder
+
+
 @pytest.fixture
 def whole(start):
     """A trainer that has trained without interruption."""
@@ -93,10 +103,19 @@ def test_a_run_goes_on_after_each_of_its_steps_as_if_nothing_had_happened(start,
 
 @pytest.mark.parametrize("step", [1, 5, 6, 11])
 def test_one_interruption_changes_nothing(start, whole, step):
+    interrupted(start, step)
     trainer = start()
-    before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    with pytest.raises(Interrupted):
-        trainer.train()
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_an_interruption_between_two_rows_of_the_history_changes_neither(start, monkeypatch):
+    monkeypatch.setattr(loop, "LOG_POINTS", 2)
+    monkeypatch.setattr(loop, "DEV_POINTS", 1)
+    whole = start("whole")
+    whole.train()
+    assert [row[0] for row in whole.state.history] == [6, 12]
+    interrupted(start, 3, 5, 8)
     trainer = start()
     trainer.train()
     assert_same(trainer, whole)
@@ -111,10 +130,7 @@ def test_a_signal_in_the_last_step_comes_too_late(start, whole):
 
 def test_signals_do_again_what_they_did_before(start):
     handler = signal.getsignal(signal.SIGTERM)
-    trainer = start()
-    before(trainer, 3, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    with pytest.raises(Interrupted):
-        trainer.train()
+    interrupted(start, 3)
     assert signal.getsignal(signal.SIGTERM) == handler
 
 
@@ -131,7 +147,7 @@ def train_on(config, train, dev, folder):
 
 
 def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_config, encoded):
-    config = run_config(steps=120, checkpoint_every=20, average=5)
+    config = run_config(steps=100, checkpoint_every=20, average=5)
     prefixes = [str(encoded(part).ids.filename).removesuffix(".ids.npy") for part in ("train", "dev")]
     whole = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "whole", CPU)
     whole.train()
@@ -159,25 +175,13 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_con
 
 def test_a_kill_while_the_state_is_written_leaves_the_one_before(start, whole):
     """The new state's file never appears: the process dies after the old one has become `previous`."""
-    trainer = start()
-    before(trainer, 5, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    with pytest.raises(Interrupted):
-        trainer.train()
-    (trainer.folder / "state.safetensors").rename(trainer.folder / "previous.safetensors")
-    (trainer.folder / ".state.safetensors.1.part").write_bytes(b"half")
+    folder = interrupted(start, 5)
+    (folder / "state.safetensors").rename(folder / "previous.safetensors")
+    (folder / ".state.safetensors.1.part").write_bytes(b"half")
     trainer = start()
     assert trainer.state.step == 5
     trainer.train()
     assert_same(trainer, whole)
-
-
-def interrupted_twice(start, *steps):
-    for step in steps:
-        trainer = start()
-        before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
-        with pytest.raises(Interrupted):
-            trainer.train()
-    return trainer.folder
 
 
 def cut(path):
@@ -185,7 +189,7 @@ def cut(path):
 
 
 def test_a_damaged_state_falls_back_to_the_one_before_and_says_so(start, whole, capsys):
-    folder = interrupted_twice(start, 4, 7)
+    folder = interrupted(start, 4, 7)
     cut(folder / "state.safetensors")
     capsys.readouterr()
     trainer = start()
@@ -198,7 +202,7 @@ def test_a_damaged_state_falls_back_to_the_one_before_and_says_so(start, whole, 
 
 
 def test_when_both_states_are_damaged_the_run_starts_again_and_says_so(start, whole, capsys):
-    folder = interrupted_twice(start, 4, 7)
+    folder = interrupted(start, 4, 7)
     cut(folder / "state.safetensors")
     cut(folder / "previous.safetensors")
     trainer = start()
@@ -211,7 +215,7 @@ def test_when_both_states_are_damaged_the_run_starts_again_and_says_so(start, wh
 
 
 def test_a_full_disk_loses_nothing(start, whole, monkeypatch):
-    folder = interrupted_twice(start, 4)
+    folder = interrupted(start, 4)
     trainer = start()
 
     def full(*_):
@@ -230,13 +234,13 @@ def test_a_full_disk_loses_nothing(start, whole, monkeypatch):
 
 @pytest.mark.parametrize("changes", [{"learning_rate": 2.0}, {"P_drop": 0.0}, {"seed": 2}, {"d_ff": 64}, {"steps": 13}])
 def test_the_state_of_another_config_is_refused(start, changes):
-    folder = interrupted_twice(start, 4)
+    folder = interrupted(start, 4)
     with pytest.raises(InputError, match=rf"{folder}/state\.safetensors: the state of another config; remove {folder}"):
         start(**changes)
 
 
 def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded):
-    folder = interrupted_twice(start, 4)
+    folder = interrupted(start, 4)
     with pytest.raises(InputError, match="the state of another vocabulary; remove"):
         start(vocabulary=41)
     with pytest.raises(InputError, match="the state of another data; remove"):
@@ -388,15 +392,15 @@ def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, mon
 
 
 def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):
-    trainer = start(steps=250, checkpoint_every=1)
+    trainer = start(steps=150, checkpoint_every=1)
     trainer.train()
     lines = [line.split(",") for line in read_lines(trainer.folder / "history.csv")]
     assert lines[0] == list(HISTORY)
     steps = [int(line[0]) for line in lines[1:]]
     assert len(steps) == 100
-    assert steps[-1] == 250
-    assert {b - a for a, b in itertools.pairwise(steps)} == {2, 3}
-    assert [step for step, line in zip(steps, lines[1:], strict=True) if line[4]] == list(range(25, 251, 25))
+    assert steps[-1] == 150
+    assert {b - a for a, b in itertools.pairwise(steps)} == {1, 2}
+    assert [step for step, line in zip(steps, lines[1:], strict=True) if line[4]] == list(range(15, 151, 15))
     assert all(re.fullmatch(r"[0-9.e+-]+", field) for line in lines[1:] for field in line[:4])
 
 
@@ -427,6 +431,6 @@ def test_bfloat16_keeps_the_weights_in_float32(start):
 
 def test_auto_precision_is_measured_once_and_kept(start, monkeypatch):
     monkeypatch.setattr(loop, "faster_precision", lambda _: "bfloat16")
-    interrupted_twice(lambda: start(precision="auto"), 3)
+    interrupted(lambda: start(precision="auto"), 3)
     monkeypatch.setattr(loop, "faster_precision", lambda _: "float32")
     assert start(precision="auto").state.precision == "bfloat16"

@@ -285,7 +285,7 @@ class Trainer:
             }
         self.loss_sum.copy_(tensors["loss_sum"])
         torch.set_rng_state(tensors["random.cpu"])
-        if self.device.type == "cuda":
+        if self.device.type == "cuda" and "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
         self.state = state
 
