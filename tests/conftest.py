@@ -30,6 +30,7 @@ TRAINING = TrainingConfig(
     epsilon=1e-9,
     eps_ls=0.1,
     batch_tokens=96,
+    longest_pair=24,
     micro_batch_tokens=48,
     checkpoint_every=3,
     average=3,

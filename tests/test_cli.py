@@ -37,7 +37,7 @@ def house(tmp_path_factory, text, run_config):
         write_lines(corpus / f"{part}.source", lines)
         write_lines(corpus / f"{part}.target", [" ".join(reversed(line.split())) for line in lines])
     write_json(corpus / "corpus.json", CORPUS)
-    config = run_config(max_length=64, batch_tokens=400, micro_batch_tokens=400)
+    config = run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400)
     write_config(root / "config.yaml", config)
     train = {"source": corpus / "train.source", "target": corpus / "train.target"}
     subwords = root / "ende.model"
@@ -245,12 +245,12 @@ def test_what_training_reads_must_be_there_and_fit_together(house, tmp_path, ref
 
 
 def test_sentences_that_are_all_too_long_are_refused(house, tmp_path, run_config, refused):
-    write_config(tmp_path / "config.yaml", run_config(max_length=2))
+    write_config(tmp_path / "config.yaml", run_config(longest_pair=2))
     refused(training(house, tmp_path, config=tmp_path / "config.yaml"), "no pair has at most 2 subwords")
 
 
 def test_an_absurd_learning_rate_names_its_step(house, tmp_path, run_config, refused):
-    write_config(tmp_path / "config.yaml", run_config(max_length=64, learning_rate=1e30))
+    write_config(tmp_path / "config.yaml", run_config(longest_pair=64, learning_rate=1e30))
     refused(training(house, tmp_path, config=tmp_path / "config.yaml"), "is not finite at step", "lower learning_rate")
     assert not (tmp_path / "run" / "checkpoints").exists()
 
@@ -266,7 +266,7 @@ def packing(house, folder, **changes):
 
 def test_a_checkpoint_of_another_config_is_not_packed(house, tmp_path, run_config, refused):
     config = tmp_path / "config.yaml"
-    write_config(config, run_config(max_length=64, batch_tokens=400, micro_batch_tokens=400, P_drop=0.2))
+    write_config(config, run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400, P_drop=0.2))
     checkpoint = house.packing["checkpoints"][0]
     refused(packing(house, tmp_path, config=config), f"{checkpoint}: a checkpoint of another config than {config}")
     assert not (tmp_path / "package").exists()
@@ -353,7 +353,7 @@ def in_a_process(line, **options):
 
 def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house, tmp_path, run_config, monkeypatch):
     config = tmp_path / "config.yaml"
-    write_config(config, run_config(max_length=64, batch_tokens=400, micro_batch_tokens=400, steps=100))
+    write_config(config, run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400, steps=100))
     line = training(house, tmp_path, config=config)
     history = tmp_path / "run" / "state" / "history.csv"
     with in_a_process(line, stderr=subprocess.PIPE) as process:

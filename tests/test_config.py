@@ -274,6 +274,7 @@ trainings = st.builds(
     **dict.fromkeys(("beta1", "beta2", "eps_ls"), shares),
     **dict.fromkeys(("learning_rate", "epsilon"), positive),
     steps=st.integers(100, 10**6),
+    longest_pair=st.just(1),
     checkpoint_every=st.integers(1, 10),
     average=st.integers(1, 10),
     precision=st.sampled_from(["auto", "float32", "bfloat16"]),

@@ -36,7 +36,7 @@ class ModelConfig:
     d_v: int
     P_drop: float
     positions: Literal["sinusoidal", "learned"]
-    max_length: int  # longer pairs are not trained on; the number of learned positions
+    max_length: int  # of a sentence in subwords, where positions are learned
     attention_over_parameters: AttentionOverParametersConfig | None = None
 
     def faults(self) -> list[str]:
@@ -63,6 +63,7 @@ class TrainingConfig:
     epsilon: float
     eps_ls: float
     batch_tokens: int  # source tokens, and target tokens, of one step
+    longest_pair: int  # in subwords; longer ones are left out
     micro_batch_tokens: int  # of one forward pass; the gradients of a step's micro-batches are summed
     checkpoint_every: int  # steps between the checkpoints that are averaged
     average: int  # how many of the last checkpoints are kept, and averaged for Tables 2 and 4
@@ -71,7 +72,7 @@ class TrainingConfig:
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon", "batch_tokens")
-        found += not_positive(self, "micro_batch_tokens", "checkpoint_every", "average")
+        found += not_positive(self, "micro_batch_tokens", "longest_pair", "checkpoint_every", "average")
         for name in ("beta1", "beta2", "eps_ls"):
             if not 0 <= getattr(self, name) < 1:
                 found.append(f"{name}: {getattr(self, name)} is not in [0, 1)")
@@ -102,7 +103,11 @@ class RunConfig:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return [f"seed: {self.seed} is negative"] if self.seed < 0 else []
+        found = [f"seed: {self.seed} is negative"] if self.seed < 0 else []
+        longest, most = self.training.longest_pair, self.architecture.max_length
+        if self.architecture.positions == "learned" and longest > most:
+            found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
+        return found
 
 
 @dataclass(frozen=True)
@@ -245,7 +250,10 @@ class Decoding:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return not_positive(self, "beam", "extra")
+        found = not_positive(self, "beam", "extra")
+        if self.alpha < 0:
+            found.append(f"alpha: {self.alpha} is negative; 0 or more rewards length")
+        return found
 
 
 @dataclass(frozen=True)
@@ -320,7 +328,7 @@ class Experiment:
                 if model not in self.models:
                     found.append(f"tasks.{name}.models: " + unknown(model, self.models, "model"))
             corpus = self.corpora.get(task.corpus)
-            if isinstance(corpus, SelfTraining):
+            if isinstance(corpus, SelfTraining) and task.models:
                 if corpus.gold not in self.tasks:
                     found.append(f"corpora.{task.corpus}.gold: " + unknown(corpus.gold, self.tasks, "task"))
                 elif corpus.parser not in self.tasks[corpus.gold].models:
@@ -361,7 +369,10 @@ class Experiment:
             parts.append(fill(part, mine, f"models.{model}", faults))
         if faults:
             raise ConfigError("config", faults)
-        return RunConfig(task, model, seed, *parts)
+        run = RunConfig(task, model, seed, *parts)
+        if faults := run.faults():
+            raise ConfigError("config", [f"models.{model}.{fault}" for fault in faults])
+        return run
 
     def _scaled(self, values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
         scaled = dict(values)

@@ -100,7 +100,7 @@ def test_pairs_that_are_too_long_are_left_out(pairs):
 
 
 def test_a_corpus_without_a_pair_short_enough_is_refused(pairs):
-    with pytest.raises(InputError, match="no pair has at most 0 subwords on both sides; raise max_length"):
+    with pytest.raises(InputError, match="no pair has at most 0 subwords on both sides; raise longest_pair"):
         batches(pairs, max_length=0)
 
 

@@ -60,16 +60,27 @@ def test_every_experiment_has_a_complete_dag(project, config):
 
 
 @pytest.mark.workflow
-def test_every_fault_of_a_config_is_named_at_once(project):
-    faulty = project / "faulty.yaml"
-    faulty.write_text(
-        "seed: 1\nseeds: [one]\ntasks: {ende: {models: [base, A-h9], vocabulary: 0}}\nmodels: {big: {h: two}}\n"
-    )
-    run = snakemake(project, "--dry-run", "--configfile", str(faulty))
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (
+            "{seed: 1, seeds: [one], tasks: {ende: {vocabulary: 0}}, models: {big: {h: two, dk: 3}}}",
+            ["unknown key seed", "seeds[0]: 'one'", "vocabulary: 0", "models.big.h: 'two'", "unknown key dk"],
+        ),
+        (
+            "{tasks: {ende: {models: [base, A-h9], corpus: help}, wsj: {models: []}}, models: {big: {d_model: 10}}}",
+            ["unknown model A-h9", "unknown corpus help", "parser is not among", "models.big.d_model: 10 x width 1/4"],
+        ),
+    ],
+    ids=["keys", "names"],
+)
+def test_every_fault_of_a_config_is_named_at_once(project, text, faults):
+    (project / "faulty.yaml").write_text(text)
+    run = snakemake(project, "--dry-run", "--configfile", "faulty.yaml")
     output = run.stdout + run.stderr
     assert run.returncode != 0
     assert "Traceback" not in output
-    for fault in ("unknown key seed", "seeds[0]: 'one'", "unknown model A-h9", "vocabulary: 0", "models.big.h: 'two'"):
+    for fault in faults:
         assert fault in output
 
 

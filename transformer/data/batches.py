@@ -54,7 +54,7 @@ class Batches:
         self.pairs, self.tokens, self.micro_tokens, self.seed = pairs, tokens, micro_tokens, seed
         self.kept = np.flatnonzero(pairs.lengths.max(1) <= max_length)
         if not len(self.kept):
-            raise InputError(f"no pair has at most {max_length} subwords on both sides; raise max_length")
+            raise InputError(f"no pair has at most {max_length} subwords on both sides; raise longest_pair")
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         """The pairs of each step of one epoch: pairs of like lengths together, ties and steps in random order."""

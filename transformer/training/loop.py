@@ -97,8 +97,9 @@ class Trainer:
             eps=training.epsilon,
             fused=True,
         )
-        max_length = config.architecture.max_length
-        self.batches = Batches(train, training.batch_tokens, training.micro_batch_tokens, max_length, config.seed)
+        self.batches = Batches(
+            train, training.batch_tokens, training.micro_batch_tokens, training.longest_pair, config.seed
+        )
         self.not_finite = torch.zeros((), dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
         self.state = State()
@@ -211,7 +212,7 @@ class Trainer:
     def dev_perplexity(self) -> float | None:
         """Perplexity a subword of the first DEV_PAIRS pairs of dev, end of sentence counted, without label smoothing.
 
-        Pairs longer than max_length are left out, as in training. Raises InputError when it is no number.
+        Pairs beyond max_length are left out. Raises InputError when it is no number.
         """
         self.model.eval()
         total, tokens = 0.0, 0

@@ -36,7 +36,7 @@ TABLE2 = {
 TABLE3 = {"ende": [row["model"] for row in PUBLISHED["table3"]]}
 TABLE4 = {row["task"]: [row["model"]] for row in PUBLISHED["table4"] if "task" in row}
 APPENDIX = {"ende": [row["model"] for row in PUBLISHED["appendix"]]}
-ALL_RUNS = {name: task.models for name, task in experiment.tasks.items()}
+ALL_RUNS = {name: task.models for name, task in experiment.tasks.items() if task.models}
 
 
 def any_of(names):
@@ -135,11 +135,10 @@ def reference_of(wildcards):
 
 def run_files(task, models, pattern):
     """A file of each run of `task` with one of `models` that the experiment has, for each seed."""
-    known = experiment.tasks[task].models if task in experiment.tasks else ()
     return [
         f"{RESULTS}/runs/{task}/{model}/{seed}/{pattern}"
         for model in models
-        if model in known
+        if model in ALL_RUNS.get(task, ())
         for seed in experiment.seeds
     ]
 
@@ -169,7 +168,7 @@ def dev_scores(runs):
 
 
 def corpora_of(runs):
-    return [f"{RESULTS}/corpora/{task}/corpus.json" for task in runs if task in experiment.tasks]
+    return [f"{RESULTS}/corpora/{task}/corpus.json" for task in runs if task in ALL_RUNS]
 
 
 def trees_of(runs):
@@ -177,7 +176,7 @@ def trees_of(runs):
     return {
         task: experiment.corpora[experiment.tasks[task].corpus].description
         for task in runs
-        if task in experiment.tasks
+        if task in ALL_RUNS
     }
 
 
