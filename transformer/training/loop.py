@@ -33,7 +33,7 @@ from transformer.training.schedule import learning_rate
 
 LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # of which so many have a dev perplexity
-DEV_PAIRS = 500  # over so many pairs; the whole dev set is scored after training
+DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
 HISTORY = ("step", "loss", "learning_rate", "tokens_per_second", "dev_perplexity")
 
 
