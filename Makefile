@@ -5,8 +5,10 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .PHONY: reproduce report test lint
 
+# A lock that a killed run left behind is removed; flock makes sure that nothing of that run is still at work.
 reproduce: .venv/installed
-	snakemake --cores all
+	@flock --nonblock --conflict-exit-code 9 Makefile sh -c 'snakemake --unlock --quiet all && exec snakemake --cores all' || \
+	{ test $$? -ne 9 || echo "make reproduce, or a job that it started, is still at work here: wait, or end it" >&2; exit 1; }
 
 report: .venv/installed
 	snakemake --cores all --report results/quick/report.html

@@ -86,13 +86,14 @@ def train(arguments: argparse.Namespace) -> None:
     """Train a run, or go on with it."""
     from transformer.data.subwords import Subwords
     from transformer.training.device import choose_device
-    from transformer.training.loop import Interrupted, run
+    from transformer.training.loop import Interrupted
+    from transformer.training.run import train_run
 
     config = read_config(RunConfig, arguments.config)
     vocabulary = len(Subwords(arguments.subwords))
     train, dev = (_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
     try:
-        run(config, vocabulary, train, dev, arguments.output_dir, choose_device())
+        train_run(config, vocabulary, train, dev, arguments.output_dir, choose_device())
     except Interrupted as interruption:
         print(interruption, file=sys.stderr)
         sys.exit(128 + interruption.number)

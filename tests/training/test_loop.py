@@ -15,7 +15,7 @@ from transformer.data.tokens import Pairs, write_pairs
 from transformer.files import InputError, read_lines
 from transformer.training import loop
 from transformer.training.checkpoint import read_tensors
-from transformer.training.loop import HISTORY, Interrupted, Trainer, run
+from transformer.training.loop import HISTORY, Interrupted, Trainer
 
 CPU = torch.device("cpu")
 VOCABULARY = 40
@@ -355,40 +355,6 @@ def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_pat
     trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
     trainer.train()
     assert trainer.state.history[-1][4] > 1
-
-
-def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp_path, run_config, encoded):
-    for _ in range(2):  # again over what it has published
-        run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
-        published = sorted(str(path.relative_to(tmp_path / "1")) for path in (tmp_path / "1").rglob("*"))
-        checkpoints = [f"checkpoints/step-{step}.safetensors" for step in (12, 6, 9)]
-        assert published == ["checkpoints", *checkpoints, "history.csv", "training.json"]
-    record = json.loads((tmp_path / "1" / "training.json").read_text())
-    assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
-    assert record["parameters"] == sum(
-        t.numel()
-        for t in Trainer(
-            run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "other", CPU
-        ).model.parameters()
-    )
-    assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
-    assert record["precision"] == "float32"
-
-
-def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, monkeypatch):
-    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
-
-    def killed(*_):
-        raise SystemExit
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "write_json", killed)
-        with pytest.raises(SystemExit):
-            run(*arguments)
-    monkeypatch.setattr(Trainer, "step", killed)  # no step is trained again
-    run(*arguments)
-    assert len(list((tmp_path / "1" / "checkpoints").iterdir())) == 3
-    assert (tmp_path / "1" / "training.json").exists()
 
 
 def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):

@@ -4,6 +4,7 @@ import random
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,26 @@ def project(tmp_path_factory):
     for name in ("config", "profiles", "transformer", "workflow"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
-    words = ["the", "a", "dog", "cat", "bird", "house", "tree", "sees", "finds", "likes", "big", "small", "red", "old", "and", "with", "near", "under"]
+    words = [
+        "the",
+        "a",
+        "dog",
+        "cat",
+        "bird",
+        "house",
+        "tree",
+        "sees",
+        "finds",
+        "likes",
+        "big",
+        "small",
+        "red",
+        "old",
+        "and",
+        "with",
+        "near",
+        "under",
+    ]
     drawn = random.Random(1)
     (folder / "own").mkdir()
     for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
@@ -56,6 +76,18 @@ def finished(project):
 def test_every_experiment_has_a_complete_dag(project, config):
     run = snakemake(project, "--dry-run", "--configfile", str(config))
     assert run.returncode == 0, run.stderr
+    assert "train " in run.stdout
+
+
+@pytest.mark.workflow
+def test_the_own_corpus_of_the_readme_is_a_complete_experiment(project):
+    example = (ROOT / "README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
+    (project / "mine.yaml").write_text(textwrap.dedent(example))
+    for path in (project / "own").iterdir():
+        shutil.copy(path, project)
+    run = snakemake(project, "--dry-run", "--configfile", "mine.yaml")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "fetch_text" not in run.stdout
     assert "train " in run.stdout
 
 

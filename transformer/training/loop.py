@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import math
-import shutil
 import signal
 import sys
 import time
@@ -21,13 +20,13 @@ from torch import Tensor
 from transformer.config import PADDING, RunConfig
 from transformer.data.batches import Batch, Batches, batch, chunks
 from transformer.data.tokens import Pairs
-from transformer.files import InputError, atomic, write_json
+from transformer.files import InputError, atomic
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
 from transformer.progress import Progress
 from transformer.strict import plain
 from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
-from transformer.training.device import device_name, faster_precision, sustained_flops
+from transformer.training.device import faster_precision
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.schedule import learning_rate
 
@@ -305,46 +304,3 @@ def write_history(path: Path, rows: list[list[Any]]) -> None:
     lines = [",".join(HISTORY)] + [",".join("" if x is None else f"{x:.8g}" for x in row) for row in rows]
     with atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode())
-
-
-def run(config: RunConfig, vocabulary: int, train: Pairs, dev: Pairs, folder: Path, device: torch.device) -> None:
-    """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
-
-    Until then all is in `folder`/state, which is removed at the end. Raises Interrupted and InputError as `Trainer`
-    does.
-    """
-    state_folder = folder / "state"
-    trainer = Trainer(config, vocabulary, train, dev, state_folder, device)
-    trainer.train()
-    state = trainer.state
-    for step in config.training.checkpoint_steps():
-        target = folder / "checkpoints" / f"step-{step}.safetensors"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        try:
-            target.hardlink_to(trainer.checkpoint(step))
-        except OSError:  # a file system without hard links
-            shutil.copyfile(trainer.checkpoint(step), target)
-    write_history(folder / "history.csv", state.history)
-    write_json(
-        folder / "training.json",
-        {
-            "task": config.task,
-            "model": config.model,
-            "seed": config.seed,
-            "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
-            "steps": state.step,
-            "seconds": state.seconds,
-            "devices": 1,
-            "device": device_name(device),
-            "threads": torch.get_num_threads(),
-            "sustained_flops": sustained_flops(device, torch.float32),
-            "flops": state.flops,
-            "target_tokens": state.target_tokens,
-            "precision": state.precision,
-            "torch": torch.__version__,
-        },
-    )
-    for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
-        (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
-    shutil.rmtree(state_folder)

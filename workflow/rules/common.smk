@@ -167,6 +167,13 @@ def dev_scores(runs):
     return files_of(runs, f"average-{experiment.table3_average}/dev.scores.json")
 
 
+def table_notes():
+    """What stands under every table: the experiment's notes, and its scale."""
+    scale = experiment.scale
+    sizes = f"Ours: widths of the model x {scale.width}, layers x {scale.depth}."
+    return [*experiment.notes, *([sizes] if (scale.width, scale.depth) != (1, 1) else [])]
+
+
 def corpora_of(runs):
     return [f"{RESULTS}/corpora/{task}/corpus.json" for task in runs if task in ALL_RUNS]
 

@@ -25,7 +25,7 @@ rule write_table2:
     conda:
         "../../environment.yml"
     params:
-        notes=experiment.notes,
+        notes=table_notes(),
     script:
         "../scripts/table2.py"
 
@@ -47,7 +47,7 @@ rule write_table3:
     conda:
         "../../environment.yml"
     params:
-        notes=experiment.notes,
+        notes=table_notes(),
     script:
         "../scripts/table3.py"
 
@@ -69,7 +69,7 @@ rule write_table4:
     conda:
         "../../environment.yml"
     params:
-        notes=experiment.notes,
+        notes=table_notes(),
         trained_on=trees_of(TABLE4),
     script:
         "../scripts/table4.py"
@@ -92,6 +92,6 @@ rule write_appendix:
     conda:
         "../../environment.yml"
     params:
-        notes=experiment.notes,
+        notes=table_notes(),
     script:
         "../scripts/appendix.py"

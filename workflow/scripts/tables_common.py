@@ -75,9 +75,9 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
     """How our numbers were made: part, beam, averaging, seeds, devices, and the signatures of the scores."""
     notes = []
     for (task, part, sentences, beam, alpha), group in runs.groupby(["task", "part", "sentences", "beam", "alpha"]):
-        averages = ", ".join(
-            f"{model} {n}" for model, n in group.groupby("model", sort=False)["average"].first().items()
-        )
+        first = group.groupby("model", sort=False)["average"].first()
+        each = ", ".join(f"{model} {n}" for model, n in first.items())
+        averages = f"{first.iloc[0]} of each model" if first.nunique() == 1 else each
         notes.append(
             f"Ours, {task}: {sentences:,} sentences of {part}, beam {beam}, length penalty {alpha:g}; "
             f"checkpoints averaged: {averages}."

@@ -1,0 +1,55 @@
+import fcntl
+import json
+
+import pytest
+import torch
+
+from transformer.files import InputError
+from transformer.training import run
+from transformer.training.loop import Trainer
+from transformer.training.run import train_run
+
+CPU = torch.device("cpu")
+VOCABULARY = 40
+
+
+def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp_path, run_config, encoded):
+    for _ in range(2):  # again over what it has published
+        train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+        published = sorted(str(path.relative_to(tmp_path / "1")) for path in (tmp_path / "1").rglob("*"))
+        checkpoints = [f"checkpoints/step-{step}.safetensors" for step in (12, 6, 9)]
+        assert published == ["checkpoints", *checkpoints, "history.csv", "training.json"]
+    record = json.loads((tmp_path / "1" / "training.json").read_text())
+    assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
+    assert record["parameters"] == sum(
+        t.numel()
+        for t in Trainer(
+            run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "other", CPU
+        ).model.parameters()
+    )
+    assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
+    assert record["precision"] == "float32"
+
+
+def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, monkeypatch):
+    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+
+    def killed(*_):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "write_json", killed)
+        with pytest.raises(SystemExit):
+            train_run(*arguments)
+    monkeypatch.setattr(Trainer, "step", killed)  # no step is trained again
+    train_run(*arguments)
+    assert len(list((tmp_path / "1" / "checkpoints").iterdir())) == 3
+    assert (tmp_path / "1" / "training.json").exists()
+
+
+def test_a_run_that_another_process_trains_is_refused(tmp_path, run_config, encoded):
+    (tmp_path / "1/state").mkdir(parents=True)
+    with (tmp_path / "1/state/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process trains this run"):
+            train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)

@@ -1,0 +1,67 @@
+"""One run as a folder: its state while it trains; checkpoints, history.csv and training.json when it has ended."""
+
+import fcntl
+import shutil
+from pathlib import Path
+
+import torch
+
+from transformer.config import RunConfig
+from transformer.data.tokens import Pairs
+from transformer.files import InputError, write_json
+from transformer.training.device import device_name, sustained_flops
+from transformer.training.loop import Trainer, write_history
+
+
+def train_run(config: RunConfig, vocabulary: int, train: Pairs, dev: Pairs, folder: Path, device: torch.device) -> None:
+    """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
+
+    Until then all is in `folder`/state, which is removed at the end. Raises Interrupted and InputError as `Trainer`
+    does, and InputError while another process trains the same run.
+    """
+    state_folder = folder / "state"
+    state_folder.mkdir(parents=True, exist_ok=True)
+    with (state_folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"{folder}: another process trains this run; wait for it, or end it") from error
+        trainer = Trainer(config, vocabulary, train, dev, state_folder, device)
+        trainer.train()
+        publish(trainer, folder)
+        for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
+            (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
+        shutil.rmtree(state_folder)
+
+
+def publish(trainer: Trainer, folder: Path) -> None:
+    """Write what a run that has ended leaves; training.json comes last."""
+    config, state, device = trainer.config, trainer.state, trainer.device
+    for step in config.training.checkpoint_steps():
+        target = folder / "checkpoints" / f"step-{step}.safetensors"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        try:
+            target.hardlink_to(trainer.checkpoint(step))
+        except OSError:  # a file system without hard links
+            shutil.copyfile(trainer.checkpoint(step), target)
+    write_history(folder / "history.csv", state.history)
+    write_json(
+        folder / "training.json",
+        {
+            "task": config.task,
+            "model": config.model,
+            "seed": config.seed,
+            "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+            "steps": state.step,
+            "seconds": state.seconds,
+            "devices": 1,
+            "device": device_name(device),
+            "threads": torch.get_num_threads(),
+            "sustained_flops": sustained_flops(device, torch.float32),
+            "flops": state.flops,
+            "target_tokens": state.target_tokens,
+            "precision": state.precision,
+            "torch": torch.__version__,
+        },
+    )
