@@ -1,4 +1,6 @@
-"""What the CPU paths of the model gain over PyTorch's own, side by side: PYTHONPATH=. python benchmarks/cpu_training.py.
+"""What the CPU paths of the model gain over PyTorch's own, side by side on one thread.
+
+    PYTHONPATH=. python benchmarks/cpu_training.py
 
 Sizes are those of the experiment `quick`: 42 sentences of 12 subwords, d_model 128, 8 heads, 2,000 subwords.
 """

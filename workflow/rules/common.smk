@@ -4,6 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 sys.path.insert(0, workflow.basedir)
@@ -11,6 +12,7 @@ shell.prefix(f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:
 
 from transformer.config import Experiment, Files, Grammar, LibreOfficeHelp, SelfTraining, TaskCorpus
 from transformer.files import InputError
+from transformer.model.flops import forward_flops
 from transformer.strict import load, plain
 
 try:
@@ -113,6 +115,26 @@ def gold_of(wildcards):
 
 def resolved_run(wildcards):
     return plain(experiment.run(wildcards.task, wildcards.model, int(wildcards.seed)))
+
+
+def training_cost(task, model):
+    """FLOPs of a run, but for a constant."""
+    run = experiment.run(task, model, experiment.seeds[0])
+    lengths = np.full((1, 2), min(run.training.longest_pair, 32))
+    return run.training.steps * forward_flops(run.architecture, experiment.tasks[task].vocabulary, lengths)
+
+
+COSTLIEST_FIRST = sorted(
+    ((task, model) for task, models in ALL_RUNS.items() for model in models),
+    key=lambda run: -training_cost(*run),
+)
+AWAITED = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
+
+
+def training_priority(wildcards):
+    """A run that a corpus waits for goes first, then the costliest; all after what only waits for a finished run."""
+    place = COSTLIEST_FIRST.index((wildcards.task, wildcards.model))
+    return -1 if wildcards.task in AWAITED else -2 - place
 
 
 def average_of(task, model):

@@ -37,6 +37,7 @@ rule train:
         f"{LOG}/train.log",
     benchmark:
         f"{BENCHMARK}/train.tsv"
+    priority: training_priority
     conda:
         "../../environment.yml"
     threads: 1
