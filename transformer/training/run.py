@@ -20,11 +20,15 @@ def train_run(config: RunConfig, vocabulary: int, train: Pairs, dev: Pairs, fold
     does, and InputError while another process trains the same run.
     """
     state_folder = folder / "state"
-    state_folder.mkdir(parents=True, exist_ok=True)
-    with (state_folder / "lock").open("w") as lock:
+    try:
+        state_folder.mkdir(parents=True, exist_ok=True)
+        lock = (state_folder / "lock").open("w")
+    except OSError as error:
+        raise InputError(f"{state_folder}: cannot be written ({error.strerror}); choose another folder") from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise InputError(f"{folder}: another process trains this run; wait for it, or end it") from error
         trainer = Trainer(config, vocabulary, train, dev, state_folder, device)
         trainer.train()
