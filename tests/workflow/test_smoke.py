@@ -117,6 +117,18 @@ def test_every_fault_of_a_config_is_named_at_once(project, text, faults):
 
 
 @pytest.mark.workflow
+def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
+    (project / "large.yaml").write_text(
+        (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")
+    )
+    run = snakemake(project, "results/smoke/subwords/ende.model", "--configfile", "large.yaml")
+    output = run.stdout + run.stderr
+    assert run.returncode != 0
+    assert "error: results/smoke/subwords/ende.model: a vocabulary of 9999 subwords cannot be learnt" in output
+    assert "MissingOutputException" not in output
+
+
+@pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     results = finished / "results/smoke"
     for table in ("table2", "table3", "table4", "appendix"):

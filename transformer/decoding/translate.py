@@ -12,6 +12,7 @@ from transformer.files import InputError
 from transformer.package import Package
 
 LINES = 8192  # lines held at a time
+LONGEST = 4096  # subwords of a line; attention takes memory by their square
 
 
 def translate(package: Package, lines: Iterable[str], width: int, batch_tokens: int) -> Iterator[str]:
@@ -29,18 +30,17 @@ def translate(package: Package, lines: Iterable[str], width: int, batch_tokens: 
 
 
 def check_lengths(package: Package, lengths: Iterable[int], first: int = 1) -> None:
-    """Raises InputError naming the first line that has more subwords than the model has learned positions.
+    """Raises InputError naming the first line with more subwords than LONGEST, or than the model's learned positions.
 
     `lengths` are those of the lines from line `first` on.
     """
     architecture = package.config.architecture
-    if architecture.positions == "learned":
-        for number, length in enumerate(lengths, first):
-            if length > architecture.max_length:
-                raise InputError(
-                    f"line {number}: {length} subwords, but {package.config.model} has learned "
-                    f"{architecture.max_length} positions; split the line"
-                )
+    learned = architecture.positions == "learned"
+    most = architecture.max_length if learned else LONGEST
+    what = f"{package.config.model} has learned {most} positions" if learned else f"at most {most} can be translated"
+    for number, length in enumerate(lengths, first):
+        if length > most:
+            raise InputError(f"line {number}: {length} subwords, but {what}; split the line")
 
 
 def search(package: Package, ids: list[list[int]], width: int, batch_tokens: int) -> list[list[Hypothesis]]:

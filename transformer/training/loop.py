@@ -99,6 +99,12 @@ class Trainer:
         self.batches = Batches(
             train, training.batch_tokens, training.micro_batch_tokens, training.longest_pair, config.seed
         )
+        if left_out := len(train) - len(self.batches.kept):
+            print(
+                f"{config.task} {config.model}: {left_out} of {len(train)} pairs have more than "
+                f"{training.longest_pair} subwords on a side and are left out (longest_pair)",
+                file=sys.stderr,
+            )
         self.not_finite = torch.zeros((), dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
         self.state = State()

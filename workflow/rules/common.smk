@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 sys.path.insert(0, workflow.basedir)
-shell.prefix(f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
 
 from transformer.config import Experiment, Files, Grammar, LibreOfficeHelp, SelfTraining, TaskCorpus
 from transformer.files import InputError
@@ -192,8 +192,15 @@ def dev_scores(runs):
 def table_notes():
     """What stands under every table: the experiment's notes, and its scale."""
     scale = experiment.scale
-    sizes = f"Ours: widths of the model x {scale.width}, layers x {scale.depth}."
-    return [*experiment.notes, *([sizes] if (scale.width, scale.depth) != (1, 1) else [])]
+    base = experiment.run("", "base", experiment.seeds[0])
+    ours = [f"Ours: batches of {base.training.batch_tokens:,} source and target tokens; the paper's: 25,000."]
+    if (scale.width, scale.depth) != (1, 1):
+        sizes = base.architecture
+        ours.append(
+            f"Ours: widths of every model x {scale.width}, layers x {scale.depth}, rounded: base has "
+            f"N {sizes.N}, d_model {sizes.d_model}, d_ff {sizes.d_ff}, d_k {sizes.d_k}."
+        )
+    return [*experiment.notes, *ours]
 
 
 def corpora_of(runs):

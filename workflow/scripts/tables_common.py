@@ -83,6 +83,8 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
             f"checkpoints averaged: {averages}."
         )
     seeds = runs.groupby(["task", "model"])["seed"].nunique()
+    if (seeds == 1).all() and len(seeds):
+        notes.append("Ours are of one seed each: small differences between rows mean nothing.")
     if (seeds > 1).any():
         notes.append(f"Ours are means over {seeds.max()} seeds.")
     for device, group in runs.dropna(subset="device").groupby("device"):
