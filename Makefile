@@ -5,10 +5,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .PHONY: reproduce report test lint
 
-# A lock that a killed run left behind is removed; flock makes sure that nothing of that run is still at work.
+# Snakemake's lock that a killed run left behind is removed; flock keeps a second `make reproduce` out meanwhile. A
+# training that outlives its killed Snakemake keeps its folder to itself (transformer/training/run.py).
 reproduce: .venv/installed
 	@flock --nonblock --conflict-exit-code 9 Makefile sh -c 'snakemake --unlock --quiet all && exec snakemake --cores all' || \
-	{ test $$? -ne 9 || echo "make reproduce, or a job that it started, is still at work here: wait, or end it" >&2; exit 1; }
+	{ test $$? -ne 9 || echo "another make reproduce is at work here: wait, or end it" >&2; exit 1; }
 
 report: .venv/installed
 	snakemake --cores all --report results/quick/report.html
