@@ -8,7 +8,9 @@ import numpy as np
 import yaml
 
 sys.path.insert(0, workflow.basedir)
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
+shell.prefix(
+    f"set -euo pipefail; export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+)
 
 from transformer.config import Experiment, Files, Grammar, LibreOfficeHelp, SelfTraining, TaskCorpus
 from transformer.files import InputError
