@@ -46,15 +46,15 @@ def chunks(lengths: np.ndarray, order: np.ndarray, tokens: int) -> list[np.ndarr
 class Batches:
     """The batches of a corpus, epoch after epoch."""
 
-    def __init__(self, pairs: Pairs, tokens: int, micro_tokens: int, max_length: int, seed: int):
-        """`tokens` a step and side, in micro-batches of `micro_tokens`; pairs longer than `max_length` are left out.
+    def __init__(self, pairs: Pairs, tokens: int, micro_tokens: int, longest_pair: int, seed: int):
+        """`tokens` a step and side, in micro-batches of `micro_tokens`; pairs longer than `longest_pair` are left out.
 
         Raises InputError when no pair is short enough.
         """
         self.pairs, self.tokens, self.micro_tokens, self.seed = pairs, tokens, micro_tokens, seed
-        self.kept = np.flatnonzero(pairs.lengths.max(1) <= max_length)
+        self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)
         if not len(self.kept):
-            raise InputError(f"no pair has at most {max_length} subwords on both sides; raise longest_pair")
+            raise InputError(f"no pair has at most {longest_pair} subwords on both sides; raise longest_pair")
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         """The pairs of each step of one epoch: pairs of like lengths together, ties and steps in random order."""

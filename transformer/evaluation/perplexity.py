@@ -5,12 +5,11 @@ import math
 import numpy as np
 import torch
 
-from transformer.config import PADDING
 from transformer.data.batches import batch, chunks
 from transformer.data.tokens import Pairs
 from transformer.decoding.translate import check_lengths
 from transformer.package import Package
-from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.loss import batch_loss
 
 
 @torch.inference_mode()
@@ -20,13 +19,8 @@ def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     Raises InputError for a pair beyond the learned positions.
     """
     check_lengths(package, pairs.lengths.max(1))
-    device = package.model.embedding.device
     total = 0.0
     order = np.argsort(pairs.lengths.max(1), kind="stable")
     for part in chunks(pairs.lengths, order, batch_tokens):
-        padded = batch(pairs, part)
-        target = padded.target.to(device)
-        kept = target != PADDING
-        output = package.model(padded.source.to(device), target)[kept]
-        total += smoothed_cross_entropy(package.model.logits(output), target[kept], 0.0).item()
+        total += batch_loss(package.model, batch(pairs, part), 0.0).item()
     return math.exp(total / int(pairs.lengths[:, 1].sum()))

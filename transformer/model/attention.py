@@ -1,4 +1,4 @@
-"""Multi-head attention (section 3.2) and attention over parameters (appendix of arXiv v2).
+"""Multi-head attention (section 3.2) and attention over parameters (appendix).
 
 Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H heads, K d_k, V d_v, P parameters n_p.
 All projections have biases, as in the authors' code.

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import PADDING, RunConfig
+from transformer.config import RunConfig
 from transformer.data.batches import Batch, Batches, batch, chunks
 from transformer.data.tokens import Pairs
 from transformer.files import InputError, atomic
@@ -27,7 +27,7 @@ from transformer.progress import Progress
 from transformer.strict import plain
 from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
 from transformer.training.device import faster_precision
-from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 
 LOG_POINTS = 100  # rows of history.csv
@@ -174,10 +174,8 @@ class Trainer:
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
 
     def loss(self, pairs: Batch, eps_ls: float) -> Tensor:
-        """Summed loss of a batch over its target subwords; padding has no share in it."""
-        source, target = pairs.source.to(self.device), pairs.target.to(self.device)
-        kept = target != PADDING
-        return smoothed_cross_entropy(self.model.logits(self.model(source, target)[kept]), target[kept], eps_ls)
+        """Summed loss of a batch (`batch_loss`)."""
+        return batch_loss(self.model, pairs, eps_ls)
 
     def points(self, count: int) -> set[int]:
         """`count` steps evenly spread up to the last."""

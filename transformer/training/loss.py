@@ -5,6 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer.config import PADDING
+from transformer.data.batches import Batch
+from transformer.model.transformer import Transformer
+
 ROWS = 4096  # tokens whose float32 probabilities are held at a time
 
 
@@ -35,6 +39,14 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient * grad[0].to(gradient.dtype), None, None
+
+
+def batch_loss(model: Transformer, pairs: Batch, eps_ls: float) -> Tensor:
+    """Summed loss, in nats, of a batch over its target subwords; padding has no share in it."""
+    device = model.embedding.device
+    source, target = pairs.source.to(device), pairs.target.to(device)
+    kept = target != PADDING
+    return smoothed_cross_entropy(model.logits(model(source, target)[kept]), target[kept], eps_ls)
 
 
 def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float) -> Tensor:

@@ -83,9 +83,9 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
             f"checkpoints averaged: {averages}."
         )
     seeds = runs.groupby(["task", "model"])["seed"].nunique()
-    if (seeds == 1).all() and len(seeds):
+    if len(seeds) and seeds.max() == 1:
         notes.append("Ours are of one seed each: small differences between rows mean nothing.")
-    if (seeds > 1).any():
+    elif len(seeds):
         notes.append(f"Ours are means over {seeds.max()} seeds.")
     for device, group in runs.dropna(subset="device").groupby("device"):
         notes.append(f"Ours, trained on {device}: {power(group['sustained_flops'].mean())} FLOP/s sustained, a device.")
