@@ -22,6 +22,7 @@ wildcard_constraints:
     part="train|dev|test|plain",
 
 
+include: "workflow/rules/plan.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/subwords.smk"
 include: "workflow/rules/train.smk"
@@ -35,6 +36,7 @@ report: "workflow/report/workflow.rst"
 
 localrules:
     all,
+    downloads,
     tables,
     figures,
 
@@ -43,7 +45,7 @@ rule tables:
     input:
         collect(
             f"{RESULTS}/tables/{{table}}.{{kind}}",
-            table=["table2", "table3", "table4", "appendix"],
+            table=["corpora", "table2", "table3", "table4", "appendix"],
             kind=["csv", "md", "html", "tex"],
         ),
 
@@ -55,6 +57,12 @@ rule figures:
             figure=["figure3", "figure4", "figure5", "training_curves", "table3"],
             kind=["pdf", "svg", "png"],
         ),
+
+
+# All that is fetched by URL, for machines whose jobs have no internet.
+rule downloads:
+    input:
+        collect("{folder}/{file}", folder=DOWNLOADS, file=URLS),
 
 
 rule all:

@@ -11,7 +11,7 @@ import torch
 
 from transformer.config import ModelConfig, RunConfig, TrainingConfig
 from transformer.data.subwords import Subwords, learn
-from transformer.data.tokens import Pairs, write_pairs
+from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.model.transformer import Transformer
 from transformer.package import Package, load_package, save_package
 from transformer.strict import plain
@@ -62,7 +62,7 @@ def encoded(tmp_path_factory) -> Callable[[str], Pairs]:
         sides = [
             [[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"
         ]
-        write_pairs(folder / part, zip(*sides, strict=True), VOCABULARY)
+        write_pairs(folder / part, [pack(*sides, VOCABULARY)], VOCABULARY)
     return lambda part: Pairs(folder / part)
 
 

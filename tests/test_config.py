@@ -16,8 +16,9 @@ from transformer.config import (
     SelfTraining,
     TaskCorpus,
     TrainingConfig,
+    read_experiment,
 )
-from transformer.strict import ConfigError, load, read_config, read_yaml, write_config
+from transformer.strict import ConfigError, load, plain, read_config, read_yaml, write_config
 
 ROOT = Path(__file__).parents[1]
 MODELS = read_yaml(ROOT / "config" / "models.yaml")["models"]
@@ -42,14 +43,17 @@ TASK = {
 VALUES = {
     "experiment": "quick",
     "results": "results/quick",
+    "mirror": None,
     "notes": [],
     "seeds": [1],
     "scale": {"width": 1, "depth": 1},
+    "subwords": {"pairs": 9, "seed": 1},
     "table3_average": 1,
     "figures": {"task": "wsj", "model": "parser"},
     "tasks": {"wsj": TASK, "semi": TASK | {"corpus": "self"}},
     "models": MODELS,
     "corpora": {"grammar": GRAMMAR, "self": SELF},
+    "downloads": {},
 }
 
 
@@ -61,6 +65,11 @@ def faults(**changes):
     with pytest.raises(ConfigError) as error:
         experiment(**changes)
     return error.value.faults
+
+
+def with_models(**rows):
+    """A task that trains these rows, too."""
+    return {"models": MODELS | rows, "tasks": VALUES["tasks"] | {"more": TASK | {"models": list(rows)}}}
 
 
 def with_base(**changes):
@@ -111,14 +120,14 @@ def test_a_scale_that_leaves_no_whole_number_names_each_size():
 
 def test_a_sub_layer_that_cannot_be_scaled_is_named():
     row = {"attention_over_parameters": {"h_p": 8, "d_pk": 63, "d_pv": 64, "n_p": 512}}
-    found = faults(scale={"width": "1/2", "depth": 1}, models=MODELS | {"odd": row})
+    found = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
     assert found == [
         "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, no whole number; change scale.width"
     ]
 
 
 def test_an_odd_width_is_refused():
-    assert faults(models=MODELS | {"odd": {"d_model": 511}}) == [
+    assert faults(**with_models(odd={"d_model": 511})) == [
         "models.odd.d_model: 511 is odd; sines and cosines come in pairs, choose an even number"
     ]
 
@@ -140,9 +149,13 @@ def test_unknown_and_ill_typed_keys_are_told_together_wherever_they_are():
     ]
 
 
+def test_a_row_that_no_task_trains_may_be_at_fault():
+    experiment(models=MODELS | {"odd": {"d_model": 511}})
+
+
 def test_a_fault_of_base_is_told_once():
     base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {"h": -1}
-    assert faults(models=MODELS | {"base": base, "high": {"P_drop": 2}}) == [
+    assert faults(**with_models(base=base, high={"P_drop": 2})) == [
         "models.base.h: -1 is not positive",
         "models.base.warmup: missing",
         "models.high.P_drop: 2.0 is not in [0, 1)",
@@ -224,7 +237,7 @@ def test_an_unknown_model_is_named():
 
 def test_the_origin_tells_corpora_apart():
     own = {"origin": "files", **TEXT, "cleaning": {"words": [1, 60], "ratio": 2.5}}
-    own |= {part: [f"{part}.en", f"{part}.de"] for part in ("train", "dev", "test")}
+    own |= {part: [{"en": f"{part}.en", "de": f"{part}.de"}] for part in ("train", "dev", "test")}
     kinds = [
         type(load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": c}, "").corpus)
         for c in (GRAMMAR, SELF, own)
@@ -248,7 +261,7 @@ def test_every_corpus_of_ours_is_read(tmp_path, corpus):
         (SELF | {"copies": 0}, "corpus.copies: 0 is not positive"),
         (
             GRAMMAR | {"origin": "wikipedia"},
-            "corpus.origin: 'wikipedia' is not one of libreoffice-help, files, grammar",
+            "corpus.origin: 'wikipedia' is not one of libreoffice-help, files, treebank, grammar",
         ),
     ],
 )
@@ -292,3 +305,21 @@ def test_a_run_written_is_the_run_read(tmp_path_factory, run):
 def test_a_fraction_scales_exactly():
     assert experiment(scale={"width": "3/8", "depth": 0.5}).scale.width == Fraction(3, 8)
     assert experiment(scale={"width": "3/8", "depth": 0.5}).run("", "base", 1).architecture.d_model == 192
+
+
+def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
+    paper = read_experiment([ROOT / "config/paper.yaml"])
+    published = read_yaml(ROOT / "config/published.yaml")
+    rows = {row["model"] for row in published["table3"] + published["appendix"]}
+    assert set(paper.tasks["ende"].models) == rows
+    for model in rows | {"big-enfr"}:
+        run = paper.run("ende", model, 1)
+        values = plain(run.architecture) | plain(run.training)
+        expected = MODELS["base"] | MODELS[model]
+        assert {key: values[key] for key in expected} == expected
+
+
+def test_an_overlay_that_is_no_mapping_is_refused(tmp_path):
+    (tmp_path / "odd.yaml").write_text("- models")
+    with pytest.raises(ConfigError, match=r"odd.yaml.*\n.*\['models'\] is not a mapping"):
+        read_experiment([tmp_path / "odd.yaml"])

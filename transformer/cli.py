@@ -17,41 +17,78 @@ from transformer.config import (
     LibreOfficeHelp,
     Packages,
     RunConfig,
+    Sample,
     SelfTraining,
     TaskCorpus,
+    Treebank,
+    read_experiment,
 )
-from transformer.files import InputError, decode_lines, read_bytes, read_lines, read_parallel, write_json
+from transformer.files import (
+    InputError,
+    decode_lines,
+    read_bytes,
+    read_lines,
+    read_parallel,
+    stream_lines,
+    write_json,
+    write_lines,
+)
 from transformer.strict import load, plain, read_config
 
 if TYPE_CHECKING:
     from transformer.data.tokens import Pairs
 
 
-def fetch(arguments: argparse.Namespace) -> None:
-    """Download the text of a corpus and check it."""
-    from transformer.data.corpora import fetch_libreoffice_help
+def plan(arguments: argparse.Namespace) -> None:
+    """Print what an experiment takes, before any of it is fetched or trained."""
+    from transformer.plan import plan as tables
 
-    fetch_libreoffice_help(read_config(Packages, arguments.config), arguments.output)
+    print(tables(read_experiment(arguments.configfile)), end="")
+
+
+def fetch(arguments: argparse.Namespace) -> None:
+    """Download a file, or find it in a mirror, and check it."""
+    from transformer.data.fetch import download
+
+    download(arguments.url, arguments.output, arguments.bytes, arguments.sha256, arguments.mirror)
+
+
+def pages(arguments: argparse.Namespace) -> None:
+    """Download the help pages of LibreOffice and check them."""
+    from transformer.data import libreoffice
+
+    libreoffice.fetch(read_config(Packages, arguments.config), arguments.output)
 
 
 def corpus(arguments: argparse.Namespace) -> None:
     """Write the parts of a corpus: clean, split, aligned."""
-    from transformer.data import corpora, grammar, self_training
+    from transformer.data import corpora, grammar, libreoffice, self_training
+    from transformer.parsing import treebank
 
     task = read_config(TaskCorpus, arguments.config)
     names = {"name": task.name, "source": task.source, "target": task.target}
     folder = arguments.output_dir
     match task.corpus:
         case LibreOfficeHelp():
-            corpora.prepare_libreoffice_help(task.corpus, _needed(arguments, "text"), folder, **names)
+            libreoffice.prepare(task.corpus, _needed(arguments, "text"), folder, **names)
         case Files():
-            corpora.prepare_files(task.corpus, folder, **names)
+            corpora.prepare_files(task.corpus, arguments.downloads, folder, **names)
+        case Treebank():
+            treebank.write_corpus(task.corpus, arguments.downloads, folder, **names)
         case Grammar():
             grammar.write_corpus(task.corpus, folder, **names)
         case SelfTraining():
             gold = _needed(arguments, "gold")
             parses = _needed(arguments, "parses")
             self_training.write_corpus(task.corpus, gold, gold / "plain.source", parses, folder, **names)
+
+
+def sentences(arguments: argparse.Namespace) -> None:
+    """Draw sentences of a text, to be parsed, and write their words as the Penn Treebank does."""
+    from transformer.parsing.treebank import plain_sentences
+
+    least, most = arguments.words
+    write_lines(arguments.output, plain_sentences(arguments.text, arguments.count, (least, most), arguments.seed))
 
 
 def _needed(arguments: argparse.Namespace, option: str) -> Path:
@@ -63,23 +100,24 @@ def _needed(arguments: argparse.Namespace, option: str) -> Path:
 
 def subwords(arguments: argparse.Namespace) -> None:
     """Learn the shared vocabulary of source and target."""
-    from transformer.data.subwords import learn
+    from transformer.data.subwords import draw, learn
     from transformer.parsing.trees import symbols
 
-    sources, targets = read_parallel(arguments.source, arguments.target)
-    whole = [f"\u2581{symbol}" for symbol in symbols(targets)] if arguments.kind == "parsing" else []
-    learn([*sources, *targets], arguments.vocabulary, arguments.output, whole, arguments.threads)
+    whole: list[str] = []
+    if arguments.kind == "parsing":
+        whole = [f"\u2581{symbol}" for symbol in symbols(stream_lines(arguments.target))]
+    sample = Sample(arguments.pairs, arguments.seed)
+    texts = draw(arguments.source, arguments.target, sample)
+    learn(texts, arguments.vocabulary, arguments.output, whole, arguments.threads)
 
 
 def encode(arguments: argparse.Namespace) -> None:
     """Turn a part of a corpus into ids."""
-    from transformer.data.subwords import Subwords
+    from transformer.data.subwords import Subwords, encode_pairs
     from transformer.data.tokens import write_pairs
 
-    sources, targets = read_parallel(arguments.source, arguments.target)
-    vocabulary = Subwords(arguments.subwords)
-    pairs = zip(vocabulary.encode(sources), vocabulary.encode(targets), strict=True)
-    write_pairs(arguments.output, pairs, len(vocabulary))
+    parts = encode_pairs(arguments.source, arguments.target, arguments.subwords, arguments.threads)
+    write_pairs(arguments.output, parts, len(Subwords(arguments.subwords)))
 
 
 def train(arguments: argparse.Namespace) -> None:
@@ -253,13 +291,33 @@ def parser() -> Parser:
             added.add_argument(f"--{name.replace('_', '-')}", type=Path, required=True, metavar="PATH", help=text)
         return added
 
-    command(fetch, config="the packages", output="the text, a segment a line")
+    added = command(plan)
+    added.add_argument("--configfile", type=Path, nargs="*", default=[], metavar="PATH", help="over config/config.yaml")
+    added = command(fetch, output="where to put the file")
+    added.add_argument("--url", required=True)
+    added.add_argument("--bytes", type=positive, required=True, help="its size")
+    added.add_argument("--sha256", required=True)
+    added.add_argument(
+        "--mirror",
+        type=Path,
+        default=os.environ.get("TRANSFORMER_MIRROR"),
+        metavar="PATH",
+        help="folder laid out as host/path that is looked into first (default: $TRANSFORMER_MIRROR)",
+    )
+    command(pages, config="the packages", output="the text, a segment a line")
     added = command(corpus, config="the corpus as a task uses it", output_dir="folder for its parts")
     added.add_argument("--text", type=Path, metavar="PATH", help="the fetched text")
+    added.add_argument("--downloads", type=Path, default="results/downloads", metavar="PATH", help="what `fetch` got")
     added.add_argument("--gold", type=Path, metavar="PATH", help="folder of the gold trees")
     added.add_argument("--parses", type=Path, metavar="PATH", help="parses of the plain sentences")
+    added = command(sentences, text="a sentence a line", output="the sentences")
+    added.add_argument("--count", type=positive, required=True, help="how many")
+    added.add_argument("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"))
+    added.add_argument("--seed", type=int, default=1)
     added = command(subwords, source="text", target="text", output="the vocabulary")
     added.add_argument("--vocabulary", type=positive, required=True, help="how many subwords")
+    added.add_argument("--pairs", type=positive, default=1_000_000, help="learn from so many, drawn from a larger text")
+    added.add_argument("--seed", type=int, default=1, help="of the drawing")
     added.add_argument("--kind", choices=("translation", "parsing"), default="translation")
     command(encode, subwords="the vocabulary", source="text", target="text", output="path without .ids.npy")
     command(
@@ -305,7 +363,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Wrong input, or a file that cannot be used, ends as a message on standard error and status 1."""
     try:
         arguments = parser().parse_args(argv)
-        if arguments.command not in ("fetch", "corpus", "subwords", "encode"):
+        if arguments.command not in ("fetch", "pages", "corpus", "subwords", "encode", "sentences"):
             import torch
 
             torch.set_num_threads(arguments.threads)

@@ -4,12 +4,14 @@
 """
 
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from transformer.strict import ConfigError, fill, not_positive, unknown
+from transformer.strict import ConfigError, fill, load, merge, not_a_range, not_positive, read_yaml, unknown
 
 PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
 
@@ -112,17 +114,20 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What a pair needs to stay: words a side (least, most), the longer side's words per the shorter's."""
+    """What a pair needs to stay.
 
-    words: tuple[int, int]
-    ratio: float
+    Words a side (least, most), at most `ratio` times as many on one side as on the other. Pairs whose sides are
+    `identical` (untranslated), and `duplicates` of a pair or a source that came before, are removed or kept.
+    """
+
+    words: tuple[int, int] = (1, 250)
+    ratio: float = 9.0
+    identical: Literal["keep", "remove"] = "keep"
+    duplicates: Literal["keep", "pair", "source"] = "keep"
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        found = not_positive(self, "ratio")
-        if not 1 <= self.words[0] <= self.words[1]:
-            found.append(f"words: {list(self.words)} is not a range from 1 upwards")
-        return found
+        return [*not_positive(self, "ratio"), *not_a_range("words", self.words)]
 
 
 @dataclass(frozen=True)
@@ -168,16 +173,71 @@ class LibreOfficeHelp:
 
 
 @dataclass(frozen=True)
+class Download:
+    """The size and the SHA-256 of what a URL gives."""
+
+    bytes: int
+    sha256: str
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "bytes")
+        if not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            found.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
+        return found
+
+
+Texts = tuple[dict[str, str], ...]  # language -> location (transformer.data.reading.Location); one after the other
+
+
+@dataclass(frozen=True)
 class Files:
-    """A corpus of one's own: a source and a target file for each part, UTF-8, a segment a line."""
+    """A corpus of parallel texts: one's own files, or downloads."""
 
     origin: Literal["files"]
+    train: Texts
+    dev: Texts
+    test: Texts
+    description: str = "own text"
+    licence: str = "not stated"
+    cleaning: Cleaning = Cleaning()
+    pairs: int | None = None  # of train before cleaning, for `plan`
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """Sentences without trees, to be parsed by the first parser.
+
+    So many, of so many words (least, most), drawn by seed from the train sources of a task.
+    """
+
+    task: str
+    sentences: int
+    words: tuple[int, int]
+    seed: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return [*not_positive(self, "sentences"), *not_a_range("words", self.words)]
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """A corpus of trees in the files wsj_NNNN.mrg of the Penn Treebank; each part is a range of their numbers."""
+
+    origin: Literal["treebank"]
     description: str
     licence: str
-    train: tuple[str, str]
-    dev: tuple[str, str]
-    test: tuple[str, str]
-    cleaning: Cleaning
+    trees: str  # a location: the folder of the files, one's own or in an archive
+    train: tuple[int, int]
+    dev: tuple[int, int]
+    test: tuple[int, int]
+    plain: PlainText
+    sentences: dict[str, int]  # that each part must have
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return [fault for part in ("train", "dev", "test") for fault in not_a_range(part, getattr(self, part))]
 
 
 @dataclass(frozen=True)
@@ -207,8 +267,7 @@ class Grammar:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        least, most = self.words
-        return [] if 1 <= least <= most else [f"words: {list(self.words)} is not a range from 1 upwards"]
+        return not_a_range("words", self.words)
 
 
 @dataclass(frozen=True)
@@ -227,7 +286,7 @@ class SelfTraining:
         return not_positive(self, "copies")
 
 
-Corpus = LibreOfficeHelp | Files | Grammar | SelfTraining
+Corpus = LibreOfficeHelp | Files | Treebank | Grammar | SelfTraining
 
 
 @dataclass(frozen=True)
@@ -292,6 +351,18 @@ WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
 
 
 @dataclass(frozen=True)
+class Sample:
+    """At most so many pairs of a text, drawn by seed."""
+
+    pairs: int
+    seed: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "pairs")
+
+
+@dataclass(frozen=True)
 class Figures:
     """Which run's attention figures 3 to 5 show."""
 
@@ -305,14 +376,17 @@ class Experiment:
 
     experiment: str
     results: str
+    mirror: str | None
     notes: tuple[str, ...]
     seeds: tuple[int, ...]
     scale: Scale
+    subwords: Sample
     table3_average: int
     figures: Figures
     tasks: dict[str, Task]
     models: dict[str, Overrides]
     corpora: dict[str, Corpus]
+    downloads: dict[str, Download]
 
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
@@ -328,6 +402,8 @@ class Experiment:
                 if model not in self.models:
                     found.append(f"tasks.{name}.models: " + unknown(model, self.models, "model"))
             corpus = self.corpora.get(task.corpus)
+            if isinstance(corpus, Treebank) and task.models and corpus.plain.task not in self.tasks:
+                found.append(f"corpora.{task.corpus}.plain.task: " + unknown(corpus.plain.task, self.tasks, "task"))
             if isinstance(corpus, SelfTraining) and task.models:
                 if corpus.gold not in self.tasks:
                     found.append(f"corpora.{task.corpus}.gold: " + unknown(corpus.gold, self.tasks, "task"))
@@ -340,7 +416,8 @@ class Experiment:
         elif self.figures.model not in self.tasks[self.figures.task].models:
             found.append(f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models")
         inherited: set[str] = set()  # faults of base, told once and not again for each row
-        for model in ["base", *(model for model in self.models if model != "base")]:
+        trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
+        for model in {"base": None} | trained:
             try:
                 run = self.run("", model, 0)
             except ConfigError as error:
@@ -391,3 +468,15 @@ class Experiment:
                         "change scale.width"
                     )
         return scaled
+
+
+def read_experiment(overlays: Iterable[Path]) -> Experiment:
+    """The project's config/*.yaml with `overlays` over them, as Snakemake reads them.
+
+    Raises ConfigError and InputError as `transformer.strict.load` and `read_yaml` do.
+    """
+    folder = Path(__file__).parents[1] / "config"
+    values: dict[str, Any] = {}
+    for path in (*(folder / f"{name}.yaml" for name in ("models", "corpora", "config")), *overlays):
+        merge(values, read_yaml(path), str(path))
+    return load(Experiment, values, "config")

@@ -50,12 +50,20 @@ def write_json(path: Path, value: Any) -> None:
         stream.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file. Raises InputError when there is no such file or it cannot be read."""
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read bytes from. Raises InputError when there is no such file or it cannot be read."""
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as stream:
+            yield stream
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file. Raises InputError when there is no such file or it cannot be read."""
+    with opened(path) as stream:
+        return stream.read()
 
 
 def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
@@ -81,15 +89,39 @@ def read_lines(path: Path) -> list[str]:
     return list(decode_lines(str(path), lines))
 
 
-def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Two files whose lines belong together. Raises InputError when their line counts differ or they are empty."""
-    sources, targets = read_lines(source), read_lines(target)
-    if len(sources) != len(targets):
+def stream_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file, one after the other. Raises InputError as `read_lines` does."""
+    with opened(path) as stream:
+        yield from decode_lines(str(path), stream)
+
+
+def count_parallel(source: Path, target: Path) -> int:
+    """How many lines two files whose lines belong together have. Raises InputError as `read_parallel` does."""
+    counts = []
+    for path in (source, target):
+        last, lines = b"\n", 0
+        with opened(path) as stream:
+            while block := stream.read(1 << 20):
+                lines += block.count(b"\n")
+                last = block[-1:]
+        counts.append(lines + (last != b"\n"))
+    return _same_count(source, target, *counts)
+
+
+def _same_count(source: Path, target: Path, sources: int, targets: int) -> int:
+    if sources != targets:
         raise InputError(
-            f"{source} has {len(sources)} lines and {target} has {len(targets)}; a pair of files needs as many in both"
+            f"{source} has {sources} lines and {target} has {targets}; a pair of files needs as many in both"
         )
     if not sources:
         raise InputError(f"{source} and {target} are empty; at least one pair is needed")
+    return sources
+
+
+def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """Two files whose lines belong together. Raises InputError when their line counts differ or they are empty."""
+    sources, targets = read_lines(source), read_lines(target)
+    _same_count(source, target, len(sources), len(targets))
     return sources, targets
 
 

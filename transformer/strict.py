@@ -51,6 +51,20 @@ def read_config(cls: type[T], path: Path) -> T:
     return load(cls, read_yaml(path), str(path))
 
 
+def merge(values: dict[str, Any], overlay: Any, where: str) -> None:
+    """Lay one mapping over another, in place: mappings in it over those there are, anything else in their stead.
+
+    Raises ConfigError when the overlay is no mapping.
+    """
+    if not isinstance(overlay, Mapping):
+        raise ConfigError(where, [f"{overlay!r} is not a mapping"])
+    for key, value in overlay.items():
+        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
+            merge(values[key], value, where)
+        else:
+            values[key] = value
+
+
 def write_config(path: Path, config: Any) -> None:
     """Write a dataclass as YAML that `read_config` reads."""
     with atomic(path) as stream:
@@ -78,6 +92,11 @@ def unknown(name: str, known: Iterable[str], noun: str) -> str:
 def not_positive(config: Any, *names: str) -> list[str]:
     """A fault for each of the named values that is not above 0."""
     return [f"{n}: {getattr(config, n)} is not positive" for n in names if not getattr(config, n) > 0]
+
+
+def not_a_range(name: str, values: tuple[int, int]) -> list[str]:
+    """A fault when `values` is not (least, most), from 1 upwards."""
+    return [] if 1 <= values[0] <= values[1] else [f"{name}: {list(values)} is not a range from 1 upwards"]
 
 
 def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:

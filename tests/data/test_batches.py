@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.data.batches import Batches, batch, chunks
-from transformer.data.tokens import Pairs, write_pairs
+from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.files import InputError
 
 COUNT = 300
@@ -20,7 +20,8 @@ def pairs(tmp_path_factory):
     random = np.random.default_rng(1)
     lengths = random.integers(1, 25, (COUNT, 2))
     prefix = tmp_path_factory.mktemp("tokens") / "train"
-    write_pairs(prefix, [([i + 2] * source, [3] * target) for i, (source, target) in enumerate(lengths)], COUNT + 2)
+    sides = [[[i + 2] * n for i, n in enumerate(lengths[:, 0])], [[3] * n for n in lengths[:, 1]]]
+    write_pairs(prefix, [pack(*sides, COUNT + 2)], COUNT + 2)
     return Pairs(prefix)
 
 
@@ -109,6 +110,7 @@ def test_chunks_keep_the_order_and_the_budget_and_are_as_long_as_they_can_be(len
     lengths = np.array(lengths)
     order = np.arange(len(lengths))
     random.shuffle(order)
+    order = order[np.argsort(lengths[order].max(1), kind="stable")]
     parts = chunks(lengths, order, tokens)
     assert np.concatenate(parts).tolist() == order.tolist()
     padded = [lengths[part].max() * len(part) for part in parts]

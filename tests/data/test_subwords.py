@@ -1,9 +1,12 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.config import END, PADDING, UNKNOWN
-from transformer.data.subwords import Subwords, learn
+from transformer.config import END, PADDING, UNKNOWN, Sample
+from transformer.data import subwords as module
+from transformer.data.subwords import Subwords, draw, encode_pairs, learn
+from transformer.data.tokens import Pairs, write_pairs
 from transformer.files import InputError
 
 WORDS = ["the", "to", "open", "opens", "file", "files", "document", "größe", "straße", "élan", "über", "naïve"]
@@ -94,3 +97,44 @@ def test_a_damaged_vocabulary_is_refused(path, tmp_path, content):
         other.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
     with pytest.raises(InputError, match=r"x\.model: not a SentencePiece model"):
         Subwords(other)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Fifty pairs as two files."""
+    paths = tmp_path / "train.source", tmp_path / "train.target"
+    for path, lines in zip(paths, (TEXT[:50], TEXT[50:100]), strict=True):
+        path.write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def test_a_small_text_is_learnt_whole_and_of_a_large_one_pairs_are_drawn_by_seed(files):
+    for path, sign in zip(files, "-+", strict=True):
+        path.write_text("".join(f"{sign}{i}\n" for i in range(50)))
+    assert list(map(int, draw(*files, Sample(50, 1)))) == [*range(0, -50, -1), *range(50)]
+    drawn = list(map(int, draw(*files, Sample(20, 1))))
+    assert drawn[20:] == [-i for i in drawn[:20]] == sorted(set(drawn[20:]))
+    assert drawn == list(map(int, draw(*files, Sample(20, 1))))
+    assert drawn != list(map(int, draw(*files, Sample(20, 2))))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, files, tmp_path, monkeypatch, processes):
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 7)
+    write_pairs(tmp_path / "train", encode_pairs(*files, path, processes), SIZE)
+    pairs = Pairs(tmp_path / "train")
+    encoded = [[pairs.padded(np.array([i]), side)[0].tolist() for i in range(len(pairs))] for side in (0, 1)]
+    assert encoded == [subwords.encode(TEXT[:50]), subwords.encode(TEXT[50:100])]
+
+
+def test_a_text_that_cannot_be_read_is_named_while_it_is_learnt(files, tmp_path):
+    files[1].write_bytes(files[1].read_bytes()[:-1] + b"\xe9\n")
+    with pytest.raises(InputError, match=r"train\.target, line 50: byte 0xe9 is not UTF-8"):
+        learn(draw(*files, Sample(99, 1)), SIZE, tmp_path / "x.model")
+    assert not (tmp_path / "x.model").exists()
+
+
+def test_sides_of_different_length_are_refused_before_anything_is_encoded(path, files):
+    files[0].write_text("a\nb")
+    with pytest.raises(InputError, match=r"train\.source has 2 lines and .*train\.target has 50"):
+        next(encode_pairs(*files, path, 1))

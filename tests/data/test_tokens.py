@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.data.tokens import Pairs, write_pairs
+from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.files import InputError
 
 PAIRS = [([5, 6, 1], [7, 1]), ([1], [8, 9, 8, 1]), ([4, 1], [5, 1])]
@@ -14,8 +14,9 @@ def sentences(vocabulary):
     return st.lists(st.integers(1, vocabulary - 1), min_size=1, max_size=6)
 
 
-def written(folder, pairs=PAIRS, vocabulary=10):
-    write_pairs(folder / "p", pairs, vocabulary)
+def written(folder, pairs=PAIRS, vocabulary=10, at_once=2):
+    parts = [pack(*zip(*pairs[i : i + at_once], strict=True), vocabulary) for i in range(0, len(pairs), at_once)]
+    write_pairs(folder / "p", parts, vocabulary)
     return Pairs(folder / "p")
 
 
@@ -40,6 +41,24 @@ def test_some_pairs_are_padded_to_the_longest_of_them(tmp_path):
     pairs, which = written(tmp_path), np.array([2, 0])
     assert pairs.padded(which, 0).tolist() == [[4, 1, 0], [5, 6, 1]]
     assert pairs.padded(which, 1).tolist() == [[5, 1], [7, 1]]
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_files_are_the_same_however_many_pairs_are_written_at_once(tmp_path, at_once):
+    for name, count in (("some", at_once), ("two", 2)):
+        written(tmp_path / name, at_once=count)
+    for name in FILES:
+        assert (tmp_path / "some" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
+    def broken():
+        yield pack([[1]], [[1]], 10)
+        raise InputError("no text left")
+
+    with pytest.raises(InputError, match="no text left"):
+        write_pairs(tmp_path / "p", broken(), 10)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("vocabulary", "size"), [(1 << 16, 2), ((1 << 16) + 1, 4)])

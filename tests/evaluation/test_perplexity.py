@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.data.tokens import Pairs, write_pairs
+from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.evaluation.perplexity import perplexity
 from transformer.files import InputError
 
@@ -31,6 +31,6 @@ def test_a_model_that_knows_nothing_is_as_uncertain_as_its_vocabulary_is_large(p
 
 
 def test_a_pair_beyond_the_learned_positions_is_named(package, tmp_path):
-    write_pairs(tmp_path / "dev", [([5, 1], [5, 1]), ([5, 1], [5] * 30 + [1])], 40)
+    write_pairs(tmp_path / "dev", [pack([[5, 1], [5, 1]], [[5, 1], [5] * 30 + [1]], 40)], 40)
     with pytest.raises(InputError, match="line 2: 31 subwords, but base has learned 24 positions"):
         perplexity(package(positions="learned"), Pairs(tmp_path / "dev"), 100)

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.config import Experiment, Scale
+from transformer.config import read_experiment
 from transformer.model.transformer import Transformer
 from transformer.strict import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
-MODELS = read_yaml(CONFIG / "models.yaml")["models"]
+PAPER = read_experiment([CONFIG / "paper.yaml"])
+MODELS = PAPER.models
 PUBLISHED = read_yaml(CONFIG / "published.yaml")
 PRINTED = {row["model"]: row["params"] for row in PUBLISHED["table3"] + PUBLISHED["appendix"] if "params" in row}
 VOCABULARY = 40960  # the authors' code; none of the printed counts fits the 37,000 subwords of the text
@@ -29,8 +30,7 @@ MILLIONS = {  # by the closed formula
 
 
 def architecture(model):
-    experiment = Experiment("", "", (), (1,), Scale(1, 1), 1, None, {}, MODELS, {})
-    return experiment.run("", model, 1).architecture
+    return PAPER.run("", model, 1).architecture
 
 
 def network(model):

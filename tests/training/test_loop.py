@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.data.tokens import Pairs, write_pairs
+from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.files import InputError, read_lines
 from transformer.training import loop
 from transformer.training.checkpoint import read_tensors
@@ -304,7 +304,8 @@ def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):
 
 
 def test_it_learns(tmp_path, run_config):
-    write_pairs(tmp_path / "same", [([n, 1], [n, 5, n, 6, 1]) for n in range(7, 15)], VOCABULARY)
+    same = pack([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)], VOCABULARY)
+    write_pairs(tmp_path / "same", [same], VOCABULARY)
     pairs = Pairs(tmp_path / "same")
     config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
     trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
@@ -350,7 +351,7 @@ def test_a_late_check_still_names_the_first_bad_step(start):
 
 
 def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
-    write_pairs(tmp_path / "dev", [([5] * 29 + [1], [6, 1]), ([5, 1], [6, 1])], VOCABULARY)
+    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]], VOCABULARY)], VOCABULARY)
     config = run_config(positions="learned")
     trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
     trainer.train()

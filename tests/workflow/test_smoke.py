@@ -1,16 +1,24 @@
 """The workflow itself, from text to report, in a folder of its own."""
 
+import gzip
+import hashlib
+import json
 import random
 import shutil
 import subprocess
 import sys
 import textwrap
+from itertools import islice
 from pathlib import Path
 
 import pytest
+import yaml
+
+from transformer.data.grammar import generate
 
 ROOT = Path(__file__).parents[2]
-CONFIGS = [path for path in sorted((ROOT / "config").glob("*.yaml")) if "experiment:" in path.read_text()]
+SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
+OVERLAYS = [[], ["multi30k"], ["multi30k", "multi30k-cpu"], ["paper"]]
 
 
 def snakemake(folder, *arguments):
@@ -56,39 +64,61 @@ def project(tmp_path_factory):
     ]
     drawn = random.Random(1)
     (folder / "own").mkdir()
+    downloads, parts = {}, {}
     for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
         lines = [drawn.choices(words, k=drawn.randint(2, 8)) for _ in range(pairs)]
-        (folder / f"own/{part}.en").write_text("".join(" ".join(line) + "\n" for line in lines))
-        (folder / f"own/{part}.de").write_text("".join(" ".join(reversed(line)) + "\n" for line in lines))
+        english, reverse = ([" ".join(line[::step]) for line in lines] for step in (1, -1))
+        (folder / f"own/{part}.en").write_text("".join(f"{line}\n" for line in english))
+        (folder / f"own/{part}.de").write_text("".join(f"{line}\n" for line in reverse))
+        table = folder / f"own/{part}.tsv.gz"
+        table.write_bytes(gzip.compress("".join(map("{}\t{}\n".format, english, reverse)).encode()))
+        content = table.read_bytes()
+        downloads[table.as_uri()] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        parts[part] = [{"en": f"{table.as_uri()}#1", "fr": f"{table.as_uri()}#2"}]
+    (folder / "own/wsj").mkdir()
+    trees = generate(70, 1, (4, 9))
+    for number in range(1, 8):
+        (folder / f"own/wsj/wsj_{number:04}.mrg").write_text("".join(f"( {tree} )\n" for tree in islice(trees, 10)))
+    fetched = {"corpora": {"fetched": {"origin": "files", **parts}}, "downloads": downloads}
+    (folder / "fetched.yaml").write_text(yaml.safe_dump(fetched))
     return folder
 
 
 @pytest.fixture(scope="module")
 def finished(project):
     """The project after `snakemake` ran to the end."""
-    run = snakemake(project, "--configfile", "smoke.yaml")
+    run = snakemake(project, *SMOKE)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     return project
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
-def test_every_experiment_has_a_complete_dag(project, config):
-    run = snakemake(project, "--dry-run", "--configfile", str(config))
+@pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1] if names else "quick")
+def test_every_experiment_has_a_complete_dag(project, overlays):
+    configs = [str(ROOT / f"config/{name}.yaml") for name in overlays]
+    run = snakemake(project, "--dry-run", *(["--configfile", *configs] if configs else []))
     assert run.returncode == 0, run.stderr
     assert "train " in run.stdout
 
 
 @pytest.mark.workflow
-def test_the_own_corpus_of_the_readme_is_a_complete_experiment(project):
-    example = (ROOT / "README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
+def test_the_own_corpus_of_the_documentation_is_trained_on(project):
+    example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
+    assert example.count("\n") == 3
     (project / "mine.yaml").write_text(textwrap.dedent(example))
-    for path in (project / "own").iterdir():
-        shutil.copy(path, project)
-    run = snakemake(project, "--dry-run", "--configfile", "mine.yaml")
+    (project / "small.yaml").write_text(
+        "{scale: {width: 1/16, depth: 1/6}, tasks: {ende: {vocabulary: 100}}, models: {base: {steps: 5, warmup: 2, "
+        "checkpoint_every: 1}}}"
+    )
+    for part in ("train", "dev", "test"):
+        for language in ("en", "de"):
+            shutil.copy(project / f"own/{part}.{language}", project)
+    scores = "results/mine/runs/ende/base/1/average-5/test.scores.json"
+    run = snakemake(project, scores, "--configfile", "mine.yaml", "small.yaml")
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "fetch_text" not in run.stdout
-    assert "train " in run.stdout
+    assert json.loads((project / scores).read_text())["sentences"] == 20
+    run = snakemake(project, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.workflow
@@ -100,7 +130,7 @@ def test_the_own_corpus_of_the_readme_is_a_complete_experiment(project):
             ["unknown key seed", "seeds[0]: 'one'", "vocabulary: 0", "models.big.h: 'two'", "unknown key dk"],
         ),
         (
-            "{tasks: {ende: {models: [base, A-h9], corpus: help}, wsj: {models: []}}, models: {big: {d_model: 10}}}",
+            "{tasks: {ende: {models: [big, A-h9], corpus: help}, wsj: {models: []}}, models: {big: {d_model: 10}}}",
             ["unknown model A-h9", "unknown corpus help", "parser is not among", "models.big.d_model: 10 x width 1/4"],
         ),
     ],
@@ -121,7 +151,7 @@ def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     (project / "large.yaml").write_text(
         (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")
     )
-    run = snakemake(project, "results/smoke/subwords/ende.model", "--configfile", "large.yaml")
+    run = snakemake(project, "results/smoke/subwords/ende.model", "--configfile", "large.yaml", "fetched.yaml")
     output = run.stdout + run.stderr
     assert run.returncode != 0
     assert "error: results/smoke/subwords/ende.model: a vocabulary of 9999 subwords cannot be learnt" in output
@@ -131,7 +161,7 @@ def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
 @pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     results = finished / "results/smoke"
-    for table in ("table2", "table3", "table4", "appendix"):
+    for table in ("corpora", "table2", "table3", "table4", "appendix"):
         for kind in ("csv", "md", "html", "tex"):
             assert (results / f"tables/{table}.{kind}").stat().st_size > 0
     for figure in ("figure3", "figure4", "figure5", "training_curves", "table3"):
@@ -139,27 +169,41 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
     table3 = (results / "tables/table3.csv").read_text()
     assert table3.count("not run") == 3 * 16  # perplexity, BLEU and parameters of the 16 rows left out
+    corpora = (results / "tables/corpora.csv").read_text()
+    assert "ende,own,read,,240\n" in corpora
+    assert "penn,treebank,train,,50\n" in corpora
+    assert len((results / "corpora/penn/plain.source").read_text().splitlines()) == 20
 
 
 @pytest.mark.workflow
 def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(finished):
-    again = snakemake(finished, "--configfile", "smoke.yaml", "--dry-run")
+    again = snakemake(finished, *SMOKE, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     changed = finished / "changed.yaml"
     changed.write_text((finished / "smoke.yaml").read_text().replace("  parser:", "  A-h1: {eps_ls: 0.2}\n  parser:"))
-    run = snakemake(finished, "--configfile", "changed.yaml", "--dry-run")
+    run = snakemake(finished, "--configfile", "changed.yaml", "fetched.yaml", "--dry-run")
     counts = dict(
         line.split() for line in run.stdout.splitlines() if len(line.split()) == 2 and line.split()[1].isdigit()
     )
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
-    assert "fetch_text" not in counts
+    assert not {"fetch_pages", "fetch_file", "read_files"} & counts.keys()
     assert "learn_subwords" not in counts
 
 
 @pytest.mark.workflow
 def test_the_report_holds_every_table_and_figure(finished):
-    run = snakemake(finished, "--configfile", "smoke.yaml", "--report", "report.html")
+    run = snakemake(finished, *SMOKE, "--report", "report.html")
     assert run.returncode == 0, run.stderr[-3000:]
     report = (finished / "report.html").read_text()
-    for artefact in ("table2", "table3", "table4", "appendix", "figure3", "figure4", "figure5", "training_curves"):
+    for artefact in (
+        "corpora",
+        "table2",
+        "table3",
+        "table4",
+        "appendix",
+        "figure3",
+        "figure4",
+        "figure5",
+        "training_curves",
+    ):
         assert artefact in report

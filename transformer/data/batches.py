@@ -1,5 +1,6 @@
 """Batches of pairs of similar length (section 5.1), in an order that the seed, the epoch and nothing else decides."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,15 +33,20 @@ def batch(pairs: Pairs, which: np.ndarray) -> Batch:
 
 
 def chunks(lengths: np.ndarray, order: np.ndarray, tokens: int) -> list[np.ndarray]:
-    """Cut `order` into runs whose padded source and target each hold at most `tokens`; a longer pair stands alone."""
-    cuts = []
-    start, longest = 0, 0
-    for i, length in enumerate(lengths[order].max(1).tolist()):
-        if i > start and max(longest, length) * (i - start + 1) > tokens:
-            cuts.append(i)
-            start, longest = i, 0
-        longest = max(longest, length)
-    return np.split(order, cuts)
+    """Cut `order` into runs whose padded source and target each hold at most `tokens`; a longer pair stands alone.
+
+    `order` is by the length of a pair's longer side.
+    """
+    longest = lengths[order].max(1)
+    cuts = [0]
+
+    def size(end: int) -> int:
+        return int(longest[end]) * (end + 1 - cuts[-1])
+
+    while cuts[-1] < len(order):
+        fits = bisect_right(range(cuts[-1], len(order)), tokens, key=size)
+        cuts.append(cuts[-1] + max(1, fits))
+    return np.split(order, cuts[1:-1])
 
 
 class Batches:

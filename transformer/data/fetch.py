@@ -1,116 +1,172 @@
-"""Fetching text from Debian packages, which apt-get downloads; the text is held to its SHA-256."""
+"""Downloading files: resumed after a break, tried again, and held to their size and SHA-256."""
 
+import fcntl
 import hashlib
-import lzma
 import os
 import re
-import subprocess
-import tarfile
-import tempfile
-from collections.abc import Mapping, Sequence
-from io import BytesIO
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
 
-from transformer.config import Package
-from transformer.files import InputError, read_bytes
+import requests
+import urllib3
 
-ALTERNATIVES = "choose another experiment, or an own corpus (`origin: files` in config/corpora.yaml)"
-PAGE = re.compile(r"(?:\./)?usr/share/libreoffice/help/[^/]+/text/(.+\.html)")
+from transformer.files import InputError
+from transformer.progress import Progress
+
+ATTEMPTS = 5  # in a row that bring nothing new
+BLOCK = 2**16  # bytes
+URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
+RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
-def download(packages: Sequence[str], folder: Path) -> list[Path]:
-    """Download Debian packages into `folder` with apt-get; its lists stay there too; root is not needed.
+def local_path(url: str) -> Path:
+    """Where a URL's file lies in a folder of downloads: host[:port]/path, that of file:///path at localhost/path.
 
-    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails.
+    Raises InputError for other schemes, a query, a fragment, and a path with a component that is empty, . or ..
     """
-    folder = Path(folder).absolute()
-    # Started by root, apt would download as its own user, who may not enter the folder: no sandbox then.
-    options = ["-o", "APT::Sandbox::User=root"]
-    for option, name in (("State", "state"), ("State::Lists", "state/lists"), ("Cache", "cache")):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        options += ["-o", f"Dir::{option}={folder / name}"]
-    complaints: list[str] = []
-    # A failed update is no reason to stop: another source may be broken, or a hook may need root.
-    for command in (["update"], ["download", *packages]):
-        try:
-            finished = subprocess.run(
-                ["apt-get", *options, *command],
-                cwd=folder,
-                env=os.environ | {"LC_ALL": "C"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-            )
-        except OSError as error:
-            raise InputError(f"apt-get cannot be run ({error.strerror}); {ALTERNATIVES}") from error
-        complaints += [line for line in finished.stderr.splitlines() if line.startswith(("E:", "W:"))]
-    if finished.returncode != 0:
-        complaints = complaints or [f"exit status {finished.returncode}"]
-        reason = "; ".join(dict.fromkeys([complaints[0], complaints[-1]]))
-        raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason}); {ALTERNATIVES}")
-    archives = []
-    for package in packages:
-        found = list(folder.glob(f"{package}_*.deb"))
-        if len(found) != 1:
-            raise InputError(f"apt-get left {len(found)} files of {package}, not one; {ALTERNATIVES}")
-        archives += found
-    return archives
+    match = URL.fullmatch(url)
+    place = (match[1] or "localhost").lower() + match[2] if match else ""
+    plain = unquote(place)
+    if not plain.isprintable() or not {"", ".", ".."}.isdisjoint(plain.split("/")):
+        raise InputError(f"{url!r}: not the URL of a file; give http(s)://host/path or file:///path without .. ? #")
+    return Path(place)
 
 
-def read_pages(deb: Path) -> dict[str, bytes]:
-    """The LibreOffice help pages of a Debian package: path under `text/` -> HTML, in byte order of the paths.
+def download(
+    url: str, path: Path, size: int, sha256: str, mirror: Path | None = None, pause: float = 1.0, stall: float = 30.0
+) -> None:
+    """Download a file of `size` bytes from `url` to `path`, or copy it from `mirror` if it has `local_path(url)`.
 
-    A .deb is an ar archive (deb(5)); its member data.tar.xz is read as a stream, nothing goes to disk.
-    Raises InputError when the archive is damaged.
+    The content grows in `path`.part, where a later call goes on after a break; `path` appears when size and SHA-256
+    are right. A connection is given up after `stall` seconds of silence; a new one is tried after `pause` seconds, and
+    after twice the last pause each time that nothing new came. Of two processes that download to one path the second
+    waits. Raises InputError when the file cannot be had or stored, and when it is another: then it is `path`.bad.
     """
-    content = read_bytes(deb)
+    path = Path(path)
+    part, bad = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.bad")
+    mirrored = Path(mirror or "") / local_path(url)
+    source = Path(unquote(url[len("file://") :])) if url.lower().startswith("file:") else None
     try:
-        with tarfile.open(fileobj=BytesIO(_ar_member(content, b"data.tar.xz")), mode="r|xz") as archive:
-            pages = {
-                page[1]: stream.read()
-                for member in archive
-                if (page := PAGE.fullmatch(member.name)) and (stream := archive.extractfile(member))
-            }
-    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        raise InputError(f"{deb}: damaged Debian package ({error}); remove it and fetch again") from error
-    return dict(sorted(pages.items(), key=lambda page: page[0].encode()))
+        if mirror and mirrored.exists():
+            source = mirrored
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(part) as stream:
+            if path.exists():  # the process that was waited for has downloaded it
+                part.unlink()
+                part = path
+            elif source:
+                if fault := _fault(source, size, sha256):
+                    raise InputError(f"{source}: {fault}; replace it by the file of {url}")
+                stream.truncate(stream.seek(0))
+                with source.open("rb") as given:
+                    _append(iter(partial(given.read, BLOCK), b""), stream, size, url)
+            else:
+                _fetch(url, stream, size, pause, stall)
+            os.fsync(stream.fileno())
+            if fault := _fault(part, size, sha256):
+                part.replace(bad)
+                raise _error(url, f"{fault}, kept as {bad}")
+            part.replace(path)
+    except OSError as error:
+        reason = f"{error.filename or part}: {error.strerror or error}"
+        raise InputError(f"{url}: {reason}; check that path, its permissions and the free space") from error
 
 
-def _ar_member(content: bytes, name: bytes) -> bytes:
-    """One member of an ar archive. Raises ValueError when the archive is damaged or has no such member."""
-    if not content.startswith(b"!<arch>\n"):
-        raise ValueError("not an ar archive")
-    start = 8
-    while start < len(content):
-        header = content[start : start + 60]
-        start += 60
-        if len(header) < 60 or header[58:] != b"`\n":
-            raise ValueError(f"no member header at byte {start - 60}")
-        size = int(header[48:58])
-        if not 0 <= size <= len(content) - start:
-            raise ValueError("cut short")
-        if header[:16].rstrip(b" /") == name:
-            return content[start : start + size]
-        start += size + size % 2
-    raise ValueError(f"no member {name.decode()}")
+def _lock(part: Path) -> BinaryIO:
+    """Open a partial file to go on at its end, once no other process has it."""
+    while True:
+        stream = part.open("ab")
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.seek(0, os.SEEK_END)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), part.stat()):
+                return stream
+        stream.close()  # the process that was waited for has renamed the file
 
 
-def fetch_pages(packages: Mapping[str, Package]) -> dict[str, dict[str, bytes]]:
-    """Fetch help pages, language -> path -> HTML, from the Debian package of each language.
+def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) -> None:
+    """Fill `stream` to `size` bytes, in as many attempts as bring something new."""
+    if stream.tell() > size:
+        stream.truncate(stream.seek(0))
+    most, failures = stream.tell(), 0
+    while stream.tell() != size:
+        try:
+            _attempt(url, stream, size, stall)
+        except ValueError as error:  # of requests: an invalid URL, host, proxy or redirection
+            raise _error(url, _reason(error)) from error
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            # Not every byte is progress: a server that always starts over, and breaks, would be asked for ever.
+            failures = 0 if stream.tell() > most else failures + 1
+            most = max(most, stream.tell())
+            if failures == ATTEMPTS:
+                raise _error(url, f"{_reason(error)} ({ATTEMPTS} attempts in a row)") from error
+            wait = pause * 2**failures
+            print(f"{url}: {_reason(error)}; trying again in {wait:g} s", file=sys.stderr, flush=True)
+            time.sleep(wait)
 
-    The SHA-256 pins the text of each language, not its package, whose revision moves while the text does not:
-    it is that of its pages concatenated in byte order of their paths. Nothing stays on disk. Raises InputError
-    as `download` and `read_pages` do, and when a text has another hash.
-    """
-    with tempfile.TemporaryDirectory(prefix="transformer-") as folder:
-        archives = download([package.name for package in packages.values()], Path(folder))
-        texts = {language: read_pages(deb) for language, deb in zip(packages, archives, strict=True)}
-    for language, pages in texts.items():
-        got = hashlib.sha256(b"".join(pages.values())).hexdigest()
-        if got != (expected := packages[language].sha256):
-            raise InputError(
-                f"{packages[language].name} ({language}): the text of its {len(pages)} pages has SHA-256 {got}, "
-                f"expected {expected}: this release of Debian carries another text; {ALTERNATIVES}"
-            )
-    return texts
+
+def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
+    """Request what `stream` lacks and append it. Raises InputError when another attempt would not help."""
+    have = stream.tell()
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
+        status = response.status_code
+        found = RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        start, total = found.groups() if found else ("", "")
+        if status == 416 or (status == 206 and start != str(have)):
+            stream.truncate(stream.seek(0))
+            raise requests.HTTPError(f"the server does not go on at byte {have}")
+        if status in (408, 429) or status >= 500:
+            raise requests.HTTPError(f"{status} {response.reason}")
+        if status not in (200, 206):
+            raise _error(url, f"HTTP status {status} {response.reason}")
+        total = response.headers.get("Content-Length", "") if status == 200 else total
+        if total.isdecimal() and int(total) != size:
+            raise _error(url, f"{total} bytes offered, expected {size}: an error page, or the file has changed")
+        if status == 200:
+            stream.truncate(stream.seek(0))
+        # Not iter_content, which unpacks a .gz file that the server declares as an encoding.
+        _append(response.raw.stream(BLOCK, decode_content=False), stream, size, url)
+    if stream.tell() < size:
+        raise requests.ConnectionError(f"closed after {stream.tell()} of {size} bytes")
+
+
+def _append(blocks: Iterable[bytes], stream: BinaryIO, size: int, url: str) -> None:
+    """Append `blocks` and show progress. Raises InputError when they exceed `size`; then nothing is left."""
+    done, total = (-(-count // 10**6) for count in (stream.tell(), size))
+    with closing(Progress(url, total, "MB", done)) as progress:
+        for block in blocks:
+            if stream.tell() + len(block) > size:
+                stream.truncate(stream.seek(0))
+                raise _error(url, f"more than {size} bytes arrive: an error page, or the file has changed")
+            stream.write(block)
+            if more := -(-stream.tell() // 10**6) - progress.done:
+                progress.update(more)
+    stream.flush()
+
+
+def _fault(path: Path, size: int, sha256: str) -> str:
+    """What is wrong with a file; nothing when size and SHA-256 are right."""
+    if (length := path.stat().st_size) != size:
+        return f"{length} bytes, expected {size}"
+    with path.open("rb") as stream:
+        got = hashlib.file_digest(stream, "sha256").hexdigest()
+    return "" if got == sha256.lower() else f"SHA-256 {got}, expected {sha256}"
+
+
+def _reason(error: BaseException) -> str:
+    """The name of an exception, and what the innermost that led to it says."""
+    inner = error
+    while deeper := inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__):
+        inner = deeper
+    return f"{type(error).__name__}: {' '.join(str(inner).split())}"
+
+
+def _error(url: str, fault: str) -> InputError:
+    return InputError(f"{url}: {fault}; try again later, or put the file into a mirror folder as {local_path(url)}")

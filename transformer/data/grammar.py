@@ -14,7 +14,7 @@ from random import Random
 from transformer.config import Grammar
 from transformer.data.corpora import write_record
 from transformer.files import InputError, write_lines
-from transformer.parsing.trees import Leaf, Tree, build, linearise, words
+from transformer.parsing.trees import Leaf, Tree, build, words, write_trees
 
 FORMS = {"s": "VBZ", "p": "VBP", "ds": "VBD", "dp": "VBD", "b": "VB", "g": "VBG", "n": "VBN"}
 FINITE = {"s": "s", "p": "p", "ds": "s", "dp": "p"}
@@ -415,12 +415,8 @@ def write_corpus(corpus: Grammar, folder: Path, *, name: str, source: str, targe
     """
     sizes = asdict(corpus.sentences)
     trees = generate(sum(sizes.values()), corpus.seed, corpus.words)
-    for part in ("dev", "test", "train", "plain"):
-        chosen = list(islice(trees, sizes[part]))
-        write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in chosen))
-        if part != "plain":
-            write_lines(folder / f"{part}.target", map(linearise, chosen))
-        if part in ("dev", "test"):
-            write_lines(folder / f"{part}.trees", map(str, chosen))
+    for part in ("dev", "test", "train"):
+        write_trees(folder, part, list(islice(trees, sizes[part])))
+    write_lines(folder / "plain.source", (" ".join(words(tree)) for tree in trees))
     pairs = {part: sizes[part] for part in ("train", "dev", "test")}
     write_record(folder, pairs, {}, corpus, name=name, source=source, target=target)

@@ -1,13 +1,35 @@
 """Subwords (section 5.1): one byte-pair encoding for source and target, learnt by SentencePiece."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import compress, islice
+from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 
-from transformer.config import END, PADDING, UNKNOWN
-from transformer.files import InputError, atomic
+from transformer.config import END, PADDING, UNKNOWN, Sample
+from transformer.data.tokens import Packed, pack
+from transformer.files import InputError, atomic, count_parallel, stream_lines
+
+PAIRS_AT_ONCE = 4096  # that a process encodes
+
+
+def draw(source: Path, target: Path, sample: Sample) -> Iterator[str]:
+    """All sources, then all targets, of two files whose lines belong together, or of pairs drawn by seed.
+
+    Raises InputError as `transformer.files.count_parallel` and `stream_lines` do.
+    """
+    pairs = count_parallel(source, target)
+    drawn = np.ones(pairs, bool)
+    if pairs > sample.pairs:
+        drawn[:] = False
+        drawn[np.random.default_rng(sample.seed).choice(pairs, sample.pairs, replace=False, shuffle=False)] = True
+    for path in (source, target):
+        yield from compress(stream_lines(path), drawn)
 
 
 def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[str] = (), threads: int = 1) -> None:
@@ -15,10 +37,19 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
 
     Ids: 0 padding, 1 end of sentence, 2 unknown. Raises InputError when the text is too small or varied for the size.
     """
+    unreadable: list[InputError] = []  # SentencePiece makes another error of those that reading the text raises
+
+    def read() -> Iterator[str]:
+        try:
+            yield from texts
+        except InputError as error:
+            unreadable.append(error)
+            raise
+
     with atomic(path) as stream:
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(texts),
+                sentence_iterator=read(),
                 model_writer=stream,
                 model_type="bpe",
                 vocab_size=vocabulary,
@@ -32,6 +63,8 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
                 minloglevel=2,
             )
         except RuntimeError as error:
+            if unreadable:
+                raise unreadable[0] from None
             reason = str(error).rsplit("] ", 1)[-1] or "it is empty"
             raise InputError(
                 f"{path}: a vocabulary of {vocabulary} subwords cannot be learnt from this text ({reason})"
@@ -54,7 +87,7 @@ class Subwords:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Each line's ids, closed by the end of sentence."""
-        return [[*ids, END] for ids in self.processor.encode(list(lines))]
+        return self.processor.encode(list(lines), add_eos=True, num_threads=1)
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sentence's ids, given without the end of sentence."""
@@ -63,3 +96,41 @@ class Subwords:
     def pieces(self, line: str) -> list[str]:
         """A line's subwords as text; one that begins a word begins with U+2581."""
         return self.processor.encode(line, out_type=str)
+
+
+def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iterator[Packed]:
+    """Encode two files whose lines belong together with the vocabulary of `path`; memory holds a few thousand lines.
+
+    Raises InputError as `Subwords`, `transformer.files.count_parallel` and `stream_lines` do.
+    """
+    pairs = count_parallel(source, target)
+    lines = (stream_lines(source), stream_lines(target))
+    parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
+    if processes == 1:
+        subwords = Subwords(path)
+        yield from (_pack(subwords, *part) for part in parts)
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (path,)) as pool:
+        pending: deque[Future[Packed]] = deque()
+        for part in parts:
+            pending.append(pool.submit(_encode, *part))
+            if len(pending) > 2 * processes:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def _pack(subwords: Subwords, sources: list[str], targets: list[str]) -> Packed:
+    return pack(subwords.encode(sources), subwords.encode(targets), len(subwords))
+
+
+_subwords: Subwords  # of a process that encodes
+
+
+def _load(path: Path) -> None:
+    global _subwords
+    _subwords = Subwords(path)
+
+
+def _encode(sources: list[str], targets: list[str]) -> Packed:
+    return _pack(_subwords, sources, targets)

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer.files import InputError, read_lines
+from transformer.files import InputError, read_lines, write_lines
 
 WORD = "XX"
 _SYMBOL = re.compile(r"[()][^()\s]+")
@@ -147,6 +147,14 @@ def read_trees(path: Path) -> list[Tree]:
         except InputError as error:
             raise InputError(f"{path}, line {number}, {error}") from None
     return trees
+
+
+def write_trees(folder: Path, part: str, trees: Sequence[Tree]) -> None:
+    """Write `part`.source (words), `part`.target (linearised trees) and, of a part to be scored, `part`.trees."""
+    write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in trees))
+    write_lines(folder / f"{part}.target", map(linearise, trees))
+    if part in ("dev", "test"):
+        write_lines(folder / f"{part}.trees", map(str, trees))
 
 
 def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> tuple[Tree, bool]:

@@ -8,21 +8,35 @@ import numpy as np
 import yaml
 
 sys.path.insert(0, workflow.basedir)
-shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
-)
 
-from transformer.config import Experiment, Files, Grammar, LibreOfficeHelp, SelfTraining, TaskCorpus
+from transformer.config import (
+    Experiment,
+    Files,
+    Grammar,
+    LibreOfficeHelp,
+    SelfTraining,
+    TaskCorpus,
+    Treebank,
+)
+from transformer.data.corpora import corpus_files, downloads_of
+from transformer.data.fetch import local_path
 from transformer.files import InputError
 from transformer.model.flops import forward_flops
 from transformer.strict import load, plain
 
 try:
     experiment = load(Experiment, config, "config")
+    URLS = {str(local_path(url)): url for url in downloads_of(experiment)}
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
 HERE = Path(workflow.basedir)
+exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+if experiment.mirror:
+    exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
+shell.prefix(f"set -euo pipefail; {exports}")
+
+DOWNLOADS = f"{experiment.results}/downloads"
 RESULTS = f"{experiment.results}/{experiment.experiment}"
 RUN = f"{RESULTS}/runs/{{task}}/{{model}}/{{seed}}"
 LOG = f"{RESULTS}/logs/{{task}}/{{model}}/{{seed}}"
@@ -82,19 +96,31 @@ def packages_of(wildcards):
     return {"packages": plain(experiment.corpora[wildcards.corpus].packages)}
 
 
-def text_of(wildcards):
-    """What a corpus of translations is made from: fetched text, or files of one's own."""
-    name = experiment.tasks[wildcards.task].corpus
-    corpus = experiment.corpora[name]
-    if isinstance(corpus, Files):
-        return [*corpus.train, *corpus.dev, *corpus.test]
-    return f"{RESULTS}/corpora/origin/{name}.tsv"
+def files_of_task(wildcards):
+    """The files that a task's corpus is read from: one's own, and downloads."""
+    task = experiment.tasks[wildcards.task]
+    files = corpus_files(experiment.corpora[task.corpus], task.corpus, task)
+    return [f"{DOWNLOADS}/{local_path(file)}" if "://" in file else file for file in files]
 
 
-def text_option(wildcards, input):
-    """One's own files are named in the corpus's settings."""
-    own = isinstance(experiment.corpora[experiment.tasks[wildcards.task].corpus], Files)
-    return [] if own else ["--text", input.text]
+def pages_of(wildcards):
+    return f"{RESULTS}/corpora/origin/{experiment.tasks[wildcards.task].corpus}.tsv"
+
+
+def download_of(wildcards):
+    """What is known of a download: where it is, its size and its SHA-256."""
+    url = URLS[wildcards.file]
+    return {"url": url, **plain(experiment.downloads[url])}
+
+
+def plain_text_of(wildcards):
+    """From which task's text a treebank's plain sentences are drawn, and how."""
+    text = plain(experiment.corpora[experiment.tasks[wildcards.task].corpus].plain)
+    return {**text, "words": " ".join(map(str, text["words"]))}
+
+
+def plain_source(wildcards):
+    return f"{RESULTS}/corpora/{plain_text_of(wildcards)['task']}/train.source"
 
 
 def gold_of(wildcards):
@@ -181,7 +207,7 @@ def averaged_test_scores(runs):
         path
         for task, models in runs.items()
         for model in models
-        if model in experiment.models
+        if model in ALL_RUNS.get(task, ())
         for path in run_files(task, [model], f"average-{average_of(task, model)}/test.scores.json")
     ]
 

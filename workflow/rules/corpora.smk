@@ -4,7 +4,8 @@
 localrules:
     configure_corpus,
     configure_fetch,
-    fetch_text,
+    fetch_file,
+    fetch_pages,
 
 
 rule configure_corpus:
@@ -33,10 +34,10 @@ rule configure_fetch:
         "../scripts/write_config.py"
 
 
-rule fetch_text:
+rule fetch_pages:
     input:
         config=f"{RESULTS}/corpora/origin/{{corpus}}.yaml",
-        code=code("data/fetch"),
+        code=code("data/libreoffice"),
     output:
         f"{RESULTS}/corpora/origin/{{corpus}}.tsv",
     log:
@@ -44,14 +45,31 @@ rule fetch_text:
     conda:
         "../../environment.yml"
     shell:
-        "python -m transformer fetch --config {input.config} --output {output} 2>&1 | tee -i {log}"
+        "python -m transformer pages --config {input.config} --output {output} 2>&1 | tee -i {log}"
 
 
-rule prepare_corpus:
+# Shared by all experiments; what a break has left of it stays in {output}.part, which Snakemake does not know.
+rule fetch_file:
+    output:
+        f"{DOWNLOADS}/{{file}}",
+    log:
+        f"{DOWNLOADS}/logs/{{file}}.log",
+    wildcard_constraints:
+        file=any_of(URLS),
+    conda:
+        "../../environment.yml"
+    params:
+        download=download_of,
+    shell:
+        "python -m transformer fetch --url {params.download[url]:q} --bytes {params.download[bytes]}"
+        " --sha256 {params.download[sha256]} --output {output:q} 2>&1 | tee -i {log:q}"
+
+
+rule pair_pages:
     input:
-        text=text_of,
+        text=pages_of,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/corpora"),
+        code=code("data/cleaning", "data/corpora", "data/libreoffice"),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target"),
@@ -60,15 +78,82 @@ rule prepare_corpus:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(LibreOfficeHelp, Files)),
+        task=any_of(tasks_of(LibreOfficeHelp)),
     conda:
         "../../environment.yml"
     params:
-        text=text_option,
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer corpus --config {input.config} {params.text} --output-dir {params.folder}"
+        "python -m transformer corpus --config {input.config} --text {input.text} --output-dir {params.folder}"
         " 2>&1 | tee -i {log}"
+
+
+rule read_files:
+    input:
+        files=files_of_task,
+        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
+        code=code("data/cleaning", "data/corpora", "data/reading"),
+    output:
+        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
+        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target"),
+        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target"),
+        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+    log:
+        f"{RESULTS}/logs/{{task}}/corpus.log",
+    wildcard_constraints:
+        task=any_of(tasks_of(Files)),
+    conda:
+        "../../environment.yml"
+    params:
+        downloads=DOWNLOADS,
+        folder=subpath(output.record, parent=True),
+    shell:
+        "python -m transformer corpus --config {input.config} --downloads {params.downloads:q}"
+        " --output-dir {params.folder} 2>&1 | tee -i {log}"
+
+
+# A licensed treebank's folder is no input: without it the rest of the experiment still runs.
+rule read_treebank:
+    input:
+        files=files_of_task,
+        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
+        code=code("data/reading", "parsing/treebank", "parsing/trees"),
+    output:
+        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
+        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
+        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target", ".trees"),
+        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+    log:
+        f"{RESULTS}/logs/{{task}}/corpus.log",
+    wildcard_constraints:
+        task=any_of(tasks_of(Treebank)),
+    conda:
+        "../../environment.yml"
+    params:
+        downloads=DOWNLOADS,
+        folder=subpath(output.record, parent=True),
+    shell:
+        "python -m transformer corpus --config {input.config} --downloads {params.downloads:q}"
+        " --output-dir {params.folder} 2>&1 | tee -i {log}"
+
+
+rule draw_plain_sentences:
+    input:
+        text=plain_source,
+        code=code("parsing/treebank"),
+    output:
+        f"{RESULTS}/corpora/{{task}}/plain.source",
+    log:
+        f"{RESULTS}/logs/{{task}}/plain.log",
+    wildcard_constraints:
+        task=any_of(tasks_of(Treebank)),
+    conda:
+        "../../environment.yml"
+    params:
+        plain=plain_text_of,
+    shell:
+        "python -m transformer sentences --text {input.text} --count {params.plain[sentences]}"
+        " --words {params.plain[words]} --seed {params.plain[seed]} --output {output} 2>&1 | tee -i {log}"
 
 
 rule generate_trees:

@@ -16,9 +16,12 @@ rule learn_subwords:
     params:
         vocabulary=lookup("tasks/{task}/vocabulary", within=config),
         kind=lookup("tasks/{task}/kind", within=config),
+        pairs=experiment.subwords.pairs,
+        seed=experiment.subwords.seed,
     shell:
         "python -m transformer subwords --source {input.source} --target {input.target} --output {output}"
-        " --vocabulary {params.vocabulary} --kind {params.kind} --threads {threads} 2>&1 | tee -i {log}"
+        " --vocabulary {params.vocabulary} --kind {params.kind} --pairs {params.pairs} --seed {params.seed}"
+        " --threads {threads} 2>&1 | tee -i {log}"
 
 
 rule encode_part:
@@ -34,8 +37,9 @@ rule encode_part:
         f"{RESULTS}/logs/{{task}}/encode.{{part}}.log",
     conda:
         "../../environment.yml"
+    threads: lambda wildcards: 16 if wildcards.part == "train" else 1
     params:
         prefix=subpath(output.ids, strip_suffix=".ids.npy"),
     shell:
         "python -m transformer encode --subwords {input.subwords} --source {input.source} --target {input.target}"
-        " --output {params.prefix} 2>&1 | tee -i {log}"
+        " --output {params.prefix} --threads {threads} 2>&1 | tee -i {log}"

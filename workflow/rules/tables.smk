@@ -1,11 +1,31 @@
-# Tables 2, 3 and 4 and the appendix's: published, ours and difference side by side.
+# The corpora; and Tables 2, 3 and 4 and the appendix's: published, ours and difference side by side.
 
 
 localrules:
+    write_corpora,
     write_table2,
     write_table3,
     write_table4,
     write_appendix,
+
+
+rule write_corpora:
+    input:
+        corpora=corpora_of(ALL_RUNS),
+        code=scripts("runs", "tables_common"),
+    output:
+        csv=table_report("corpora", "csv"),
+        md=f"{RESULTS}/tables/corpora.md",
+        html=table_report("corpora", "html"),
+        tex=f"{RESULTS}/tables/corpora.tex",
+    log:
+        f"{RESULTS}/logs/corpora.log",
+    conda:
+        "../../environment.yml"
+    params:
+        tasks=list(ALL_RUNS),
+    script:
+        "../scripts/corpora.py"
 
 
 rule write_table2:

@@ -1,0 +1,33 @@
+# What the experiment takes, before anything is fetched or trained: `snakemake plan`.
+
+
+localrules:
+    configure_experiment,
+    plan,
+
+
+rule configure_experiment:
+    output:
+        f"{RESULTS}/experiment.yaml",
+    log:
+        f"{RESULTS}/logs/experiment.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=plain(experiment),
+    script:
+        "../scripts/write_config.py"
+
+
+rule plan:
+    input:
+        config=f"{RESULTS}/experiment.yaml",
+        code=MODEL_CODE + code("plan", "model/flops"),
+    output:
+        f"{RESULTS}/plan.md",
+    log:
+        f"{RESULTS}/logs/plan.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "python -m transformer plan --configfile {input.config} 2> {log} | tee -i {output}"

@@ -1,0 +1,44 @@
+"""What each corpus lost on its way from text to its parts: the pairs that each cleaning step removed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runs import logged, read_json
+from tables_common import Row, write_table
+
+TITLE = "The corpora: pairs read, removed by each cleaning step, and left"
+NOTES = [
+    "Steps in their order; a pair is counted at the first that removes it.",
+    "Of a corpus of files only train is cleaned: dev and test stay whole.",
+]
+
+
+def corpus_rows(task: str, corpus: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for what was read, for each cleaning step, and for each part."""
+    left = sum(corpus["pairs"].values()) + sum(corpus["removed"].values())
+    yield corpus_row(task, corpus, "read", "", f"{left:,}")
+    for step, removed in corpus["removed"].items():
+        left -= removed
+        yield corpus_row(task, corpus, step, f"{removed:,}", f"{left:,}")
+    for part, pairs in corpus["pairs"].items():
+        yield corpus_row(task, corpus, part, "", f"{pairs:,}")
+
+
+def corpus_row(task: str, corpus: Mapping[str, Any], step: str, removed: str, left: str) -> Row:
+    return {
+        ("Task", ""): task,
+        ("Corpus", ""): corpus["corpus"],
+        ("Step or part", ""): step,
+        ("Pairs", "removed"): removed,
+        ("Pairs", "left"): left,
+    }
+
+
+def main(snakemake: Any) -> None:
+    records = zip(snakemake.params.tasks, map(read_json, snakemake.input.corpora), strict=True)
+    rows = [row for task, corpus in records for row in corpus_rows(task, corpus)]
+    write_table(snakemake.output, TITLE, rows, NOTES, names=3)
+
+
+if "snakemake" in globals():
+    logged(main, snakemake)
