@@ -300,7 +300,7 @@ def parser() -> Parser:
     added.add_argument(
         "--mirror",
         type=Path,
-        default=os.environ.get("TRANSFORMER_MIRROR"),
+        default=os.environ.get("TRANSFORMER_MIRROR") or None,
         metavar="PATH",
         help="folder laid out as host/path that is looked into first (default: $TRANSFORMER_MIRROR)",
     )

@@ -95,6 +95,12 @@ def test_a_language_that_a_text_lacks_is_named(own, prepare):
         prepare(own, target="fr")
 
 
+def test_a_location_that_is_none_is_told_with_its_key(own):
+    task = SimpleNamespace(source="en", target="de")
+    with pytest.raises(InputError, match=r"corpora\.own\.dev\[0\]\.de: location 'pairs\.tsv': add a column"):
+        corpus_files(replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},)), "own", task)
+
+
 def experiment(corpus, downloads):
     task = SimpleNamespace(corpus="c", source="en", target="de", models=("base",))
     unused = SimpleNamespace(corpus="unused", models=())

@@ -535,3 +535,9 @@ def test_a_second_process_waits_and_takes_over_what_the_first_one_left(server, p
     assert path.read_bytes() == BODY
     assert not beside(path, ".part").exists()
     assert [asked for _, asked in server.requests] == requests
+
+
+def test_a_mirror_that_is_no_folder_is_named(server, path):
+    with pytest.raises(InputError, match=r"nowhere: no such folder; correct `mirror`"):
+        download(server.url, path, SIZE, HASH, mirror=path.with_name("nowhere"))
+    assert not server.requests

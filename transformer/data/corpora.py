@@ -80,16 +80,21 @@ def prepare_files(corpus: Files, downloads: Path, folder: Path, *, name: str, so
 
     sizes = {part: write_pairs(folder, part, read(part), cleaner.removed, name) for part in ("dev", "test", "train")}
     progress.close()
+    sizes = {part: sizes[part] for part in PARTS}
     write_record(folder, sizes, cleaner.removed, corpus, name=name, source=source, target=target)
 
 
 def _texts(corpus: Files, part: str, name: str, source: str, target: str) -> list[tuple[str, str]]:
-    """The locations of a part, source and target. Raises InputError where a language is missing."""
+    """The locations of a part, source and target. Raises InputError where a language is missing or a location wrong."""
     texts: list[dict[str, str]] = getattr(corpus, part)
     for i, text in enumerate(texts):
         for language in (source, target):
             if language not in text:
                 raise InputError(f"corpora.{name}.{part}[{i}]: " + unknown(language, text, "language"))
+            try:
+                Location.parse(text[language])
+            except InputError as error:
+                raise InputError(f"corpora.{name}.{part}[{i}].{language}: {error}") from None
     return [(text[source], text[target]) for text in texts]
 
 

@@ -53,7 +53,7 @@ rule fetch_file:
     output:
         f"{DOWNLOADS}/{{file}}",
     log:
-        f"{DOWNLOADS}/logs/{{file}}.log",
+        f"{RESULTS}/logs/downloads/{{file}}.log",
     wildcard_constraints:
         file=any_of(URLS),
     conda:

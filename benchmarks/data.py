@@ -1,0 +1,149 @@
+"""From clean text to batches, at the size of WMT 2014: beside SentencePiece alone, with the memory it takes.
+
+    python benchmarks/data.py --source TRAIN.source --target TRAIN.target --model SUBWORDS.model
+
+The pairs are made of real ones: sentences of the given text in random order, one or two a line, with a word of
+another sentence and a number in their midst, so that few lines or words recur as they are. Prints a table: for each
+number of pairs the seconds of SentencePiece alone (all lines encoded by as many threads), of `transformer encode`, of
+one epoch of batches, the ratio of speeds, and the most memory of all processes together; and what a straight line
+through the last numbers of pairs says of 40 million.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import psutil
+import sentencepiece
+
+from transformer.data.batches import Batches, batch
+from transformer.data.tokens import Pairs
+from transformer.files import read_parallel, stream_lines
+
+EXTRAPOLATED = 40e6
+
+
+def made_pairs(sources: list[str], targets: list[str], count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """`count` pairs made of real ones."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        which = draw.choices(range(len(sources)), k=draw.randint(1, 2))
+        number, other = draw.randrange(10**6), draw.randrange(len(sources))
+        yield tuple(  # type: ignore[misc]
+            f"{' '.join(side[i] for i in which)} {side[other].partition(' ')[0]} {number}"
+            for side in (sources, targets)
+        )
+
+
+class Memory:
+    """The most memory (proportional set size) of this process's children, together, while the context lasts."""
+
+    def __enter__(self) -> "Memory":
+        self.most, self.over = 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+        return self
+
+    def watch(self) -> None:
+        """Look at all children five times a second."""
+        while not self.over.wait(0.2):
+            total = 0
+            for process in psutil.Process().children(recursive=True):
+                try:
+                    total += process.memory_full_info().pss
+                except psutil.Error:  # it has ended
+                    continue
+            self.most = max(self.most, total)
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+
+def alone(model: Path, paths: list[Path], threads: int) -> float:
+    """Seconds that SentencePiece takes to encode all lines of files; reading is not counted."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    seconds = 0.0
+    for path in paths:
+        lines = stream_lines(path)
+        while some := list(islice(lines, 100_000)):
+            start = time.perf_counter()
+            processor.encode(some, num_threads=threads)
+            seconds += time.perf_counter() - start
+    return seconds
+
+
+def epoch(prefix: Path, tokens: int) -> None:
+    """Make all batches of one epoch."""
+    pairs = Pairs(prefix)
+    for step in Batches(pairs, tokens, tokens, 256, 1).epoch(0):
+        batch(pairs, step)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long some work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True, help="a vocabulary of this text")
+    parser.add_argument("--pairs", type=int, nargs="+", default=[500_000, 1_000_000, 2_000_000, 4_500_000])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch-tokens", type=int, default=25_000)
+    parser.add_argument("--folder", type=Path, help="where the made text goes (default: a temporary folder)")
+    arguments = parser.parse_args()
+    real = read_parallel(arguments.source, arguments.target)
+    spawn = get_context("spawn")
+    print(
+        "| pairs | subwords | SentencePiece alone, s | encode, s | batches, s | of SentencePiece's speed | memory, GB |"
+    )
+    print("|---|---|---|---|---|---|---|", flush=True)
+    rows = []
+    with TemporaryDirectory(dir=arguments.folder) as folder:
+        texts = [Path(folder, f"train.{side}") for side in ("source", "target")]
+        prefix = Path(folder, "train")
+        for count in arguments.pairs:
+            with texts[0].open("w") as sources, texts[1].open("w") as targets:
+                for source, target in made_pairs(*real, count, seed=count):
+                    sources.write(f"{source}\n")
+                    targets.write(f"{target}\n")
+            command = [sys.executable, "-m", "transformer", "encode", "--subwords", str(arguments.model)]
+            command += ["--source", str(texts[0]), "--target", str(texts[1]), "--output", str(prefix)]
+            command += ["--threads", str(arguments.threads)]
+            peer = alone(arguments.model, texts, arguments.threads)
+            with Memory() as memory:
+                encode = seconds(lambda command=command: subprocess.run(command, check=True))
+                process = spawn.Process(target=epoch, args=(prefix, arguments.batch_tokens))
+                process.start()
+                batches = seconds(process.join)
+            assert process.exitcode == 0
+            subwords = len(Pairs(prefix).ids)
+            rows.append((count, encode, batches, memory.most / 1e9))
+            share = peer / (encode + batches)
+            print(
+                f"| {count:,} | {subwords:,} | {peer:.1f} | {encode:.1f} | {batches:.1f} | {100 * share:.0f} % | "
+                f"{memory.most / 1e9:.2f} |",
+                flush=True,
+            )
+    counts, *columns = np.array(rows).T
+    encode, batches, memory_40m = (np.polyval(np.polyfit(counts, column, 1), EXTRAPOLATED) for column in columns)
+    print(f"| 40,000,000, extrapolated | | | {encode:.0f} | {batches:.0f} | | {memory_40m:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
