@@ -4,9 +4,9 @@
 
 The pairs are made of real ones: sentences of the given text in random order, one or two a line, with a word of
 another sentence and a number in their midst, so that few lines or words recur as they are. Prints a table: for each
-number of pairs the seconds of SentencePiece alone (all lines encoded by as many threads), of `transformer encode`, of
-one epoch of batches, the ratio of speeds, and the most memory of all processes together; and what a straight line
-through the last numbers of pairs says of 40 million.
+number of pairs the seconds of SentencePiece alone (all lines encoded by as many threads), of `transformer encode` and
+of one epoch of batches, the most memory of each, and the ratio of speeds; and what a straight line through the numbers
+says of 40 million.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -45,7 +46,7 @@ def made_pairs(sources: list[str], targets: list[str], count: int, seed: int) ->
 
 
 class Memory:
-    """The most memory (proportional set size) of this process's children, together, while the context lasts."""
+    """The most memory of this process's children, together, while the context lasts; mapped files are not counted."""
 
     def __enter__(self) -> "Memory":
         self.most, self.over = 0, threading.Event()
@@ -58,10 +59,9 @@ class Memory:
         while not self.over.wait(0.2):
             total = 0
             for process in psutil.Process().children(recursive=True):
-                try:
-                    total += process.memory_full_info().pss
-                except psutil.Error:  # it has ended
-                    continue
+                with suppress(OSError, IndexError):  # it has ended
+                    memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+                    total += 1024 * int(memory.partition("Anonymous:")[2].split()[0])
             self.most = max(self.most, total)
 
     def __exit__(self, *_: object) -> None:
@@ -96,6 +96,15 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def print_row(
+    pairs: str, subwords: str, alone: float, encode: float, encoding: float, batches: float, batching: float
+) -> None:
+    """Print a row of the table."""
+    share = f"{100 * alone / (encode + batches):.0f} %"
+    cells = (pairs, subwords, f"{alone:.1f}", f"{encode:.1f}", f"{encoding:.2f}", f"{batches:.1f}", f"{batching:.2f}")
+    print(f"| {' | '.join([*cells, share])} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -109,10 +118,8 @@ def main() -> None:
     arguments = parser.parse_args()
     real = read_parallel(arguments.source, arguments.target)
     spawn = get_context("spawn")
-    print(
-        "| pairs | subwords | SentencePiece alone, s | encode, s | batches, s | of SentencePiece's speed | memory, GB |"
-    )
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print("| pairs | subwords | SentencePiece alone, s | encode, s | GB | batches, s | GB | of SentencePiece's speed |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     rows = []
     with TemporaryDirectory(dir=arguments.folder) as folder:
         texts = [Path(folder, f"train.{side}") for side in ("source", "target")]
@@ -126,23 +133,19 @@ def main() -> None:
             command += ["--source", str(texts[0]), "--target", str(texts[1]), "--output", str(prefix)]
             command += ["--threads", str(arguments.threads)]
             peer = alone(arguments.model, texts, arguments.threads)
-            with Memory() as memory:
+            with Memory() as encoding:
                 encode = seconds(lambda command=command: subprocess.run(command, check=True))
+            with Memory() as batching:
                 process = spawn.Process(target=epoch, args=(prefix, arguments.batch_tokens))
                 process.start()
                 batches = seconds(process.join)
             assert process.exitcode == 0
-            subwords = len(Pairs(prefix).ids)
-            rows.append((count, encode, batches, memory.most / 1e9))
-            share = peer / (encode + batches)
-            print(
-                f"| {count:,} | {subwords:,} | {peer:.1f} | {encode:.1f} | {batches:.1f} | {100 * share:.0f} % | "
-                f"{memory.most / 1e9:.2f} |",
-                flush=True,
-            )
+            rows.append((count, peer, encode, encoding.most / 1e9, batches, batching.most / 1e9))
+            print_row(f"{count:,}", f"{len(Pairs(prefix).ids):,}", *rows[-1][1:])
     counts, *columns = np.array(rows).T
-    encode, batches, memory_40m = (np.polyval(np.polyfit(counts, column, 1), EXTRAPOLATED) for column in columns)
-    print(f"| 40,000,000, extrapolated | | | {encode:.0f} | {batches:.0f} | | {memory_40m:.1f} |")
+    print_row(
+        "40,000,000, extrapolated", "", *(np.polyval(np.polyfit(counts, one, 1), EXTRAPOLATED) for one in columns)
+    )
 
 
 if __name__ == "__main__":

@@ -65,9 +65,12 @@ class Batches:
     def epoch(self, epoch: int) -> list[np.ndarray]:
         """The pairs of each step of one epoch: pairs of like lengths together, ties and steps in random order."""
         random = np.random.default_rng([self.seed, epoch])
-        lengths = self.pairs.lengths[self.kept]
-        order = np.lexsort((random.random(len(self.kept)), lengths[:, 0], lengths[:, 1], lengths.max(1)))
-        steps = chunks(self.pairs.lengths, self.kept[order], self.tokens)
+        order = random.permutation(self.kept)
+        lengths = self.pairs.lengths[order].astype(np.int64)
+        radix = lengths.max() + 1
+        by_length = (lengths.max(1) * radix + lengths[:, 1]) * radix + lengths[:, 0]
+        order = order[np.argsort(by_length, kind="stable")]
+        steps = chunks(self.pairs.lengths, order, self.tokens)
         random.shuffle(steps)
         return steps
 

@@ -1,0 +1,343 @@
+"""How fast our model trains beside others of the same dimensions, and whether it learns as well.
+
+    pip install -e ".[peers]"
+    PYTHONPATH=. python benchmarks/train.py --tokens results/EXPERIMENT/tokens/TASK/train --vocabulary N
+
+The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transformer. All are one function: their weights
+at the start, positions, places of dropout, loss, Adam and learning rate are ours, which is checked before the first
+step; batches and their order are the same. A few steps of one, then of the next, make a round, so that noise of the
+machine hits all alike. On a CPU a peer runs in the fastest of its settings: float32 or bfloat16 autocast, fused (sdpa)
+or plain (eager) attention; on a GPU in bfloat16 with sdpa; Marian also as it comes, in float32 with sdpa.
+
+Prints a table: the medians over the rounds of target subwords/s without padding, of their ratio to Marian's, and of the
+share of the peak of matrix products in the precision used (MFU); the padding; the most GPU memory; the mean loss of the
+last 20 steps, and its difference from Marian's.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from itertools import islice, product
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.config import PADDING, ModelConfig, RunConfig, read_experiment
+from transformer.data.batches import Batch
+from transformer.data.tokens import Pairs
+from transformer.model.flops import forward_flops
+from transformer.model.positions import sinusoids
+from transformer.training.device import choose_device, device_name, sustained_flops
+from transformer.training.loop import Trainer
+from transformer.training.loss import batch_loss
+from transformer.training.schedule import learning_rate
+
+ROUND = 10  # steps of one before those of the next
+TRIAL = 6  # steps, thrice each, to find a peer's fastest setting
+LAST = 20  # steps whose mean loss is compared
+WARMUP = 1000  # steps; in the first 200 of 4,000 nothing would be learnt that could be compared
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+SETTINGS = tuple(product(PRECISIONS, ("sdpa", "eager")))
+
+
+class Marian(nn.Module):
+    """Hugging Face's MarianMTModel."""
+
+    needs = "transformers"
+
+    def __init__(self, config: ModelConfig, vocabulary: int, attention: str):
+        from transformers import MarianConfig, MarianMTModel
+
+        super().__init__()
+        sizes = {"layers": config.N, "ffn_dim": config.d_ff, "attention_heads": config.h}
+        sizes = {f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in sizes.items()}
+        sizes |= {"vocab_size": vocabulary, "d_model": config.d_model, "max_position_embeddings": config.max_length}
+        ids = {"pad_token_id": PADDING, "decoder_start_token_id": PADDING}
+        kinds = {"activation_function": "relu", "scale_embedding": True, "attn_implementation": attention}
+        self.core = MarianMTModel(MarianConfig(**sizes, **ids, **kinds, dropout=config.P_drop))
+        self.embedding = self.core.get_input_embeddings().weight
+        for side in (self.core.model.encoder, self.core.model.decoder):
+            side.embed_positions.weight.copy_(sinusoids(config.max_length, config.d_model))
+            for module in [module for module in side.modules() if hasattr(module, "q_proj")]:
+                for name in ("q_proj", "k_proj", "v_proj", "out_proj"):  # the order of ours
+                    module.add_module(name, module._modules.pop(name))
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Logits [B, T, N] of source [B, S] and target [B, T]."""
+        shifted = F.pad(target[:, :-1], (1, 0), value=PADDING)
+        return self.core(source, source != PADDING, shifted, use_cache=False).logits
+
+
+class Layers(nn.Module):
+    """Embeddings, positions and softmax as in Marian, around the layers of a library."""
+
+    def __init__(self, config: ModelConfig, vocabulary: int, core: nn.Module):
+        super().__init__()
+        self.core, self.dropout = core, nn.Dropout(config.P_drop)
+        self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
+        self.register_buffer("positions", sinusoids(config.max_length, config.d_model))
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """[B, L] to [B, L, D]."""
+        x = F.embedding(ids, self.embedding, padding_idx=PADDING) * self.embedding.size(1) ** 0.5
+        return self.dropout(x + self.positions[: ids.size(1)])
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Logits [B, T, N] of source [B, S] and target [B, T]."""
+        shifted = F.pad(target[:, :-1], (1, 0), value=PADDING)
+        return F.linear(self.decoded(self.embed(source), self.embed(shifted), source == PADDING), self.embedding)
+
+
+class XTransformers(Layers):
+    """Encoder and Decoder of x-transformers; its projections of attention have no biases."""
+
+    needs = "x_transformers"
+
+    def __init__(self, config: ModelConfig, vocabulary: int, attention: str):
+        from x_transformers import Decoder, Encoder
+
+        sizes = {"dim": config.d_model, "depth": config.N, "heads": config.h, "attn_dim_head": config.d_k}
+        sizes |= {"ff_mult": config.d_ff / config.d_model, "attn_flash": attention == "sdpa", "pre_norm": False}
+        sizes |= {"attn_sublayer_dropout": config.P_drop, "ff_sublayer_dropout": config.P_drop}
+        sizes["ff_custom_activation"] = nn.ReLU()
+        super().__init__(config, vocabulary, nn.ModuleList([Encoder(**sizes), Decoder(**sizes, cross_attend=True)]))
+
+    def decoded(self, x: Tensor, y: Tensor, padding: Tensor) -> Tensor:
+        """Output [B, T, D] of the decoder."""
+        encoder, decoder = self.core
+        return decoder(y, context=encoder(x, mask=~padding), context_mask=~padding)
+
+
+class TorchTransformer(Layers):
+    """torch.nn.Transformer, without its dropout of attention weights and inside the feed-forward layer."""
+
+    needs = "torch"
+
+    def __init__(self, config: ModelConfig, vocabulary: int, _: str):
+        sizes = (config.d_model, config.h, config.N, config.N, config.d_ff, config.P_drop)
+        core = nn.Transformer(*sizes, batch_first=True)
+        core.encoder.norm = core.decoder.norm = None
+        for module in core.modules():
+            if isinstance(module, nn.MultiheadAttention):
+                module.dropout = 0.0
+            elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                module.dropout = nn.Identity()
+        super().__init__(config, vocabulary, core)
+
+    def decoded(self, x: Tensor, y: Tensor, padding: Tensor) -> Tensor:
+        """Output [B, T, D] of the decoder."""
+        causal = torch.ones(y.size(1), y.size(1), dtype=torch.bool, device=y.device).triu(1)
+        masks = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding, "tgt_is_causal": True}
+        return self.core(x, y, tgt_mask=causal, **masks)
+
+
+PEERS = {  # and the settings tried
+    "MarianMTModel": (Marian, SETTINGS),
+    "MarianMTModel by default": (Marian, SETTINGS[:1]),
+    "x-transformers": (XTransformers, SETTINGS),
+    "torch.nn.Transformer": (TorchTransformer, SETTINGS[::2]),
+}
+
+
+class Ours:
+    """Our model, trained by the steps of the training loop."""
+
+    def __init__(self, run: RunConfig, vocabulary: int, pairs: Pairs, device: torch.device):
+        with TemporaryDirectory() as folder:
+            self.trainer = Trainer(run, vocabulary, pairs, pairs, Path(folder), device)
+        self.network, self.setting = self.trainer.model.train(), (self.trainer.state.precision,)
+
+    def loss(self, pairs: Batch) -> Tensor:
+        """Summed loss of a batch."""
+        return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls)
+
+    def step(self, batches: list[Batch]) -> Tensor:
+        """One update; the summed loss before it."""
+        before = self.trainer.loss_sum.clone()
+        self.trainer.step(batches)
+        return self.trainer.loss_sum - before
+
+
+def matrices(network: nn.Module) -> list[Tensor]:
+    """The weights of the layers: of Q, K, V, output, inner and outer projection in turn, some of them joined."""
+    return [x for x in network.parameters() if x.dim() == 2 and x.requires_grad and x is not network.embedding]
+
+
+class Peer:
+    """Another's model with our weights at the start, our loss, Adam and learning rate."""
+
+    def __init__(self, kind: type, ours: Ours, *setting: str):
+        """`setting` is precision and attention."""
+        self.trainer, self.setting, self.steps = ours.trainer, setting, 0
+        training, vocabulary = ours.trainer.config.training, ours.trainer.vocabulary
+        self.smoothing = training.eps_ls * vocabulary / (vocabulary - 1)  # PyTorch gives the true subword a share too
+        self.network = kind(ours.trainer.config.architecture, vocabulary, setting[1]).to(ours.trainer.device).train()
+        with torch.no_grad():
+            for module in self.network.modules():
+                if isinstance(module, nn.LayerNorm):
+                    module.eps = 1e-6
+                elif isinstance(module, nn.Linear) and module.bias is not None:
+                    module.bias.zero_()
+            self.network.embedding.copy_(ours.network.embedding)[PADDING] = 0  # the decoder's first input
+            flat = nn.utils.parameters_to_vector(matrices(ours.network))
+            for matrix in matrices(self.network):
+                matrix.copy_(flat[: matrix.numel()].view_as(matrix))
+                flat = flat[matrix.numel() :]
+        betas = (training.beta1, training.beta2)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), 0.0, betas, training.epsilon, fused=True)
+
+    def loss(self, pairs: Batch) -> Tensor:
+        """Summed loss of a batch."""
+        source, target = pairs.source.to(self.trainer.device), pairs.target.to(self.trainer.device)
+        logits, kept = self.network(source, target).flatten(0, 1), {"ignore_index": PADDING, "reduction": "sum"}
+        return F.cross_entropy(logits, target.flatten(), label_smoothing=self.smoothing, **kept)
+
+    def step(self, batches: list[Batch]) -> Tensor:
+        """One update; the summed loss before it."""
+        self.steps += 1
+        config, device = self.trainer.config, self.trainer.device
+        rate = learning_rate(self.steps, config.architecture.d_model, config.training.warmup)
+        self.optimizer.param_groups[0]["lr"] = rate
+        tokens, total = sum(pairs.target_tokens for pairs in batches), torch.zeros((), device=device)
+        for pairs in batches:
+            with torch.autocast(device.type, torch.bfloat16, enabled=self.setting[0] == "bfloat16"):
+                loss = self.loss(pairs)
+            (loss / tokens).backward()
+            total += loss.detach()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return total
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long some work takes."""
+    start = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def without_dropout(system: Ours | Peer, pairs: Batch) -> float:
+    """Summed loss of a batch, in float32."""
+    system.network.eval()
+    loss = system.loss(pairs).item()
+    system.network.train()
+    return loss
+
+
+def fastest(kind: type, settings: Sequence[tuple[str, str]], ours: Ours, steps: list[list[Batch]]) -> Peer:
+    """A peer in its fastest setting. Raises SystemExit when its loss at the start, without dropout, is not ours."""
+    if len(settings) > 1 and torch.cuda.is_available():
+        settings = [("bfloat16", "sdpa")]
+    trials = [Peer(kind, ours, *setting) for setting in settings]
+    found, expected = (without_dropout(system, steps[0][0]) for system in (trials[0], ours))
+    if abs(found / expected - 1) > 1e-3:
+        raise SystemExit(f"{kind.needs}: the loss at the start is {found}, ours {expected}")
+    if len(trials) == 1:
+        return trials[0]
+    times = [[[seconds(partial(trial.step, step)) for step in steps] for trial in trials] for _ in range(3)]
+    least = np.array(times).min(0).sum(1)
+    speeds = sum(micro.target_tokens for step in steps for micro in step) / least
+    tried = "; ".join(f"{', '.join(each)} {speed:,.0f}" for each, speed in zip(settings, speeds, strict=True))
+    print(f"{kind.needs}, subwords/s in each setting: {tried}", file=sys.stderr)
+    return Peer(kind, ours, *settings[least.argmin()])
+
+
+class Meter:
+    """A system, the seconds of its rounds, the losses of its steps and the most GPU memory, others' left out."""
+
+    def __init__(self, make: Callable[[], Ours | Peer]):
+        self.seconds: list[float] = []
+        self.losses: list[Tensor] = []
+        before, self.most = torch.cuda.memory_allocated(), 0
+        self.system = make()
+        self.held = torch.cuda.memory_allocated() - before
+
+    def round(self, steps: list[list[Batch]]) -> None:
+        """Some steps."""
+        before = torch.cuda.memory_allocated()
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        self.seconds.append(seconds(lambda: self.losses.extend(map(self.system.step, steps))))
+        self.most = max(self.most, torch.cuda.max_memory_allocated() - before + self.held)
+        self.held += torch.cuda.memory_allocated() - before
+
+    def speed(self, amounts: list[float]) -> float:
+        """The median over the rounds of an amount of each by its seconds."""
+        return median(amount / seconds for amount, seconds in zip(amounts, self.seconds, strict=True))
+
+
+def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, float]) -> None:
+    """Print the rows of one size."""
+    meters = {"ours": Meter(lambda: Ours(run, vocabulary, pairs, choose_device()))}
+    ours = meters["ours"].system
+    steps = [step for *_, step in islice(ours.trainer.batches.from_position(0, 0), run.training.steps)]
+    for name, (kind, settings) in PEERS.items():
+        if find_spec(kind.needs):
+            meters[name] = Meter(partial(fastest, kind, settings, ours, steps[:TRIAL]))
+    rounds = [steps[i : i + ROUND] for i in range(0, len(steps), ROUND)]
+    for number, some in enumerate(rounds):
+        for meter in list(meters.values())[:: (-1) ** number]:
+            meter.round(some)
+    lengths = [np.concatenate([micro.lengths for step in some for micro in step]) for some in rounds]
+    tokens = [each[:, 1].sum() for each in lengths]
+    flops = [3 * forward_flops(run.architecture, vocabulary, each) for each in lengths]
+    space = sum(micro.source.numel() + micro.target.numel() for step in steps for micro in step)
+    padding = 1 - sum(each.sum() for each in lengths) / space
+    last = sum(micro.target_tokens for step in steps[-LAST:] for micro in step)
+    loss = {name: torch.stack(meter.losses[-LAST:]).sum().item() / last for name, meter in meters.items()}
+    marian = "MarianMTModel"
+    for name in ("ours", *PEERS):
+        print("| {N}/{d_model}/{d_ff}/{h} | ".format(**vars(run.architecture)) + name, end=" | ")
+        if name not in meters:
+            print("not installed |", " |" * 7, flush=True)
+            continue
+        meter, setting = meters[name], meters[name].system.setting
+        ratio = f"{meter.speed(meters[marian].seconds):.2f}" if marian in meters else ""
+        difference = f"{100 * (loss[name] / loss[marian] - 1):+.2f} %" if marian in meters else ""
+        print(f"{', '.join(setting)} | {meter.speed(tokens):,.0f} | {ratio}", end=" | ")
+        print(f"{100 * meter.speed(flops) / peaks[setting[0]]:.1f} % | {100 * padding:.1f} %", end=" | ")
+        print(f"{meter.most / 1e9:.2f}" if meter.most else "", f"{loss[name]:.4f}", difference, sep=" | ", end=" |\n")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=Path, required=True, help="the pairs, without .ids.npy and .offsets.npy")
+    parser.add_argument("--vocabulary", type=int, required=True, help="its size")
+    parser.add_argument("--sizes", nargs="+", default=["3/256/1024/4", "6/512/2048/8"], help="N/d_model/d_ff/h")
+    parser.add_argument("--batch-tokens", type=int, help="a step and side (default: 512, on a GPU 25,000)")
+    parser.add_argument("--loss-steps", type=int, default=200, help="steps of each")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    device = choose_device()
+    gpu = device.type == "cuda"
+    tokens = arguments.batch_tokens or (25_000 if gpu else 512)
+    peaks = {name: sustained_flops(device, dtype, 8192 if gpu else 1024) for name, dtype in PRECISIONS.items()}
+    print(f"{device_name(device)}, {arguments.threads} threads, PyTorch {torch.__version__}, {tokens} subwords a step;")
+    print(", ".join(f"{peak / 1e12:.2f} TFLOP/s in {name}" for name, peak in peaks.items()), end="\n\n")
+    print("| N/d_model/d_ff/h | model | setting | subwords/s | ratio | MFU | padding | GB | loss | difference |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
+    sizes = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens, "micro_batch_tokens": tokens}
+    training = replace(paper.training, **sizes)
+    for size in arguments.sizes:
+        sizes = dict(zip(("N", "d_model", "d_ff", "h"), map(int, size.split("/")), strict=True))
+        sizes |= dict.fromkeys(("d_k", "d_v"), sizes["d_model"] // sizes["h"])
+        run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
+        compare(run, Pairs(arguments.tokens), arguments.vocabulary, peaks)
+
+
+if __name__ == "__main__":
+    main()
