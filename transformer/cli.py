@@ -121,20 +121,24 @@ def encode(arguments: argparse.Namespace) -> None:
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """Train a run, or go on with it."""
+    """Train a run, or go on with it; started by torchrun, as one of its processes."""
     from transformer.data.subwords import Subwords
     from transformer.training.device import choose_device
+    from transformer.training.distributed import joined
     from transformer.training.loop import Interrupted
     from transformer.training.run import train_run
 
-    config = read_config(RunConfig, arguments.config)
-    vocabulary = len(Subwords(arguments.subwords))
-    train, dev = (_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
-    try:
-        train_run(config, vocabulary, train, dev, arguments.output_dir, choose_device())
-    except Interrupted as interruption:
-        print(interruption, file=sys.stderr)
-        sys.exit(128 + interruption.number)
+    with joined() as world:
+        config = read_config(RunConfig, arguments.config)
+        vocabulary = len(Subwords(arguments.subwords))
+        train, dev = (_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
+        device = choose_device(world.local_rank)
+        try:
+            train_run(config, vocabulary, train, dev, arguments.output_dir, device, world)
+        except Interrupted as interruption:
+            if world.first:
+                print(interruption, file=sys.stderr)
+            sys.exit(128 + interruption.number)
 
 
 def _pairs(prefix: Path, vocabulary: int) -> "Pairs":

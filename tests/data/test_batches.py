@@ -105,6 +105,19 @@ def test_a_corpus_without_a_pair_short_enough_is_refused(pairs):
         batches(pairs, max_length=0)
 
 
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_shares_of_a_step_make_the_step_and_are_of_like_size(pairs, count):
+    whole = batches(pairs).epoch(0)
+    dealt = [
+        Batches(pairs, TOKENS, MICRO, 256, 1, slice(rank, None, count)).from_position(0, 0) for rank in range(count)
+    ]
+    for step, *shares in zip(whole, *dealt, strict=False):
+        micros = [micro for _, _, share in shares for micro in share]
+        assert sorted(numbers(micros)) == sorted(step.tolist())
+        sizes = [sum(len(micro.lengths) for micro in share) for _, _, share in shares]
+        assert max(sizes) - min(sizes) <= 1
+
+
 @given(lengths_of_pairs, st.integers(1, 100), st.randoms(use_true_random=False))
 def test_chunks_keep_the_order_and_the_budget_and_are_as_long_as_they_can_be(lengths, tokens, random):
     lengths = np.array(lengths)

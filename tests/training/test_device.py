@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from transformer.files import InputError
 from transformer.training import device
 from transformer.training.device import choose_device, device_name, faster_precision, sustained_flops
 
@@ -10,6 +11,13 @@ CPU = torch.device("cpu")
 def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device() == CPU
+
+
+def test_more_processes_than_gpus_are_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(InputError, match="3 processes or more want a GPU each, but PyTorch finds 2; start fewer"):
+        choose_device(2)
 
 
 def test_the_device_has_a_name():

@@ -52,12 +52,20 @@ def chunks(lengths: np.ndarray, order: np.ndarray, tokens: int) -> list[np.ndarr
 class Batches:
     """The batches of a corpus, epoch after epoch."""
 
-    def __init__(self, pairs: Pairs, tokens: int, micro_tokens: int, longest_pair: int, seed: int):
+    def __init__(
+        self,
+        pairs: Pairs,
+        tokens: int,
+        micro_tokens: int,
+        longest_pair: int,
+        seed: int,
+        share: slice = slice(None),
+    ):
         """`tokens` a step and side, in micro-batches of `micro_tokens`; pairs longer than `longest_pair` are left out.
 
-        Raises InputError when no pair is short enough.
+        Only a `share` of each step's pairs is given. Raises InputError when no pair is short enough.
         """
-        self.pairs, self.tokens, self.micro_tokens, self.seed = pairs, tokens, micro_tokens, seed
+        self.pairs, self.tokens, self.micro_tokens, self.seed, self.share = pairs, tokens, micro_tokens, seed, share
         self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)
         if not len(self.kept):
             raise InputError(f"no pair has at most {longest_pair} subwords on both sides; raise longest_pair")
@@ -75,13 +83,10 @@ class Batches:
         return steps
 
     def from_position(self, epoch: int, index: int) -> Iterator[tuple[int, int, list[Batch]]]:
-        """For ever: the position after the step (epoch, index), and the step's micro-batches."""
+        """For ever: the position after the step (epoch, index), and the micro-batches of its share, if any."""
         while True:
             steps = self.epoch(epoch)
             for i in range(index, len(steps)):
-                yield (
-                    epoch,
-                    i + 1,
-                    [batch(self.pairs, part) for part in chunks(self.pairs.lengths, steps[i], self.micro_tokens)],
-                )
+                parts = chunks(self.pairs.lengths, steps[i][self.share], self.micro_tokens)
+                yield epoch, i + 1, [batch(self.pairs, part) for part in parts if len(part)]
             epoch, index = epoch + 1, 0

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import torch
 
+from transformer.files import InputError
 
-def choose_device() -> torch.device:
-    """The GPU where there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def choose_device(local_rank: int = 0) -> torch.device:
+    """The GPU of that number where there are GPUs, else the CPU. Raises InputError when there are fewer GPUs."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    if local_rank >= (count := torch.cuda.device_count()):
+        raise InputError(f"{local_rank + 1} processes or more want a GPU each, but PyTorch finds {count}; start fewer")
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)
 
 
 def device_name(device: torch.device) -> str:

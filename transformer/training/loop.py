@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
-from transformer.config import RunConfig
+from transformer.config import END, PADDING, RunConfig
 from transformer.data.batches import Batch, Batches, batch, chunks
 from transformer.data.tokens import Pairs
 from transformer.files import InputError, atomic
@@ -27,12 +28,15 @@ from transformer.progress import Progress
 from transformer.strict import plain
 from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
 from transformer.training.device import faster_precision
+from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 
+VERSION = 2  # of what a state holds
 LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # of which so many have a dev perplexity
 DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
+NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
 HISTORY = ("step", "loss", "learning_rate", "tokens_per_second", "dev_perplexity")
 
 
@@ -76,19 +80,50 @@ def postponed_signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
+class _Loss(nn.Module):
+    """`batch_loss` as what DistributedDataParallel replicates: a module with all of the forward pass in it."""
+
+    def __init__(self, model: Transformer):
+        super().__init__()
+        self.model = model
+
+    def forward(self, pairs: Batch, eps_ls: float) -> Tensor:
+        return batch_loss(self.model, pairs, eps_ls)
+
+
 class Trainer:
-    """One run: its model, optimiser, data and state."""
+    """One run: its model, optimiser, data and state.
+
+    In each process of the run's world they are the same but for random numbers; process 0 alone writes, prints and
+    evaluates.
+    """
 
     def __init__(
-        self, config: RunConfig, vocabulary: int, train: Pairs, dev: Pairs, folder: Path, device: torch.device
+        self,
+        config: RunConfig,
+        vocabulary: int,
+        train: Pairs,
+        dev: Pairs,
+        folder: Path,
+        device: torch.device,
+        world: World = ALONE,
     ):
         """`folder` holds the state. Raises InputError when it is the state of another config, vocabulary or data."""
         training = config.training
         self.config, self.vocabulary, self.dev = config, vocabulary, dev
-        self.folder, self.device = folder, device
-        self.made_of = {"config": plain(config), "vocabulary": vocabulary, "data": digest(train, dev)}
+        self.folder, self.device, self.world = folder, device, world
+        self.made_of = {
+            "version": VERSION,
+            "config": plain(config),
+            "vocabulary": vocabulary,
+            "data": digest(train, dev),
+        }
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
+        self.replica: nn.Module = _Loss(self.model)
+        if world.size > 1:
+            self.replica = replicated(self.replica, NOTHING, 0.0)
+            torch.manual_seed(int(np.random.SeedSequence([config.seed, world.rank]).generate_state(1)[0]))  # dropout's
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=0.0,
@@ -97,9 +132,9 @@ class Trainer:
             fused=True,
         )
         self.batches = Batches(
-            train, training.batch_tokens, training.micro_batch_tokens, training.longest_pair, config.seed
+            train, training.batch_tokens, training.micro_batch_tokens, training.longest_pair, config.seed, world.share
         )
-        if left_out := len(train) - len(self.batches.kept):
+        if (left_out := len(train) - len(self.batches.kept)) and world.first:
             print(
                 f"{config.task} {config.model}: {left_out} of {len(train)} pairs have more than "
                 f"{training.longest_pair} subwords on a side and are left out (longest_pair)",
@@ -109,20 +144,22 @@ class Trainer:
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
         self.state = State()
         if not self.restore():
-            self.state.precision = faster_precision(device) if training.precision == "auto" else training.precision
+            precision = faster_precision(device) if training.precision == "auto" else training.precision
+            self.state.precision = world.of_first(precision)
 
     def autocast(self) -> torch.autocast:
         """The precision of matrix products; weights stay float32."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.state.precision == "bfloat16")
 
     def train(self, save_seconds: float = 60.0) -> None:
-        """Train up to the last step. The state is saved every `save_seconds` and when a signal comes.
+        """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
 
         Raises Interrupted then, and InputError naming the step when the loss is no number.
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
-        progress = Progress(f"{self.config.task} {self.config.model}", steps, "step", self.state.step)
+        label = f"{self.config.task} {self.config.model}"
+        progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
         self.model.train()
         with postponed_signals() as caught:
@@ -136,19 +173,29 @@ class Trainer:
                 self.state.row_seconds += now - mark
                 if step in rows:
                     self.log()
-                progress.update(1, self.note())
+                if progress:
+                    progress.update(1, self.note())
                 if step in checkpoints:
                     self.check_finite()
-                    write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
-                if caught or step == steps or time.monotonic() - saved > save_seconds:
+                    if self.world.first:
+                        write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
+                signals, due = self.agree(caught, time.monotonic() - saved > save_seconds)
+                if signals or due or step == steps:
                     start = time.monotonic()
                     self.save()
                     saved = time.monotonic()
                     save_seconds = max(save_seconds, 20 * (saved - start))
-                if caught and step < steps:
-                    raise Interrupted(caught[0])
+                if signals and step < steps:
+                    raise Interrupted(signals[0])
                 mark = time.monotonic()
-        progress.close()
+        if progress:
+            progress.close()
+
+    def agree(self, caught: list[int], due: bool) -> tuple[list[int], bool]:
+        """The signals that came to any process, and whether process 0 holds that it is time to save."""
+        mine = torch.tensor([next(iter(caught), 0), due])
+        signals, dues = self.world.gather(mine).T.tolist()
+        return [number for number in signals if number], bool(dues[0])
 
     def step(self, batches: list[Batch]) -> None:
         """One update from the summed gradients of a step's micro-batches (equation 3, section 5.3)."""
@@ -158,33 +205,43 @@ class Trainer:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        tokens = sum(micro.target_tokens for micro in batches)
-        for micro in batches:
-            with self.autocast():
-                loss = self.loss(micro, training.eps_ls)
-            (loss / tokens).backward()
+        flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
+        work = [sum(micro.target_tokens for micro in batches), sum(flops)]
+        tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
+        batches = batches or [NOTHING]
+        for i, micro in enumerate(batches, start=1):
+            with self.summing(last=i == len(batches)):
+                with self.autocast():
+                    loss = self.loss(micro, training.eps_ls)
+                (loss / (tokens / self.world.size)).backward()  # of the processes' gradients the mean is taken
             self.loss_sum += loss.detach()
-            self.state.flops += 3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.state.step += 1
-        self.state.target_tokens += tokens
-        self.state.row_tokens += tokens
+        self.state.flops += all_flops
+        self.state.target_tokens += int(tokens)
+        self.state.row_tokens += int(tokens)
         first = (self.not_finite == 0) & ~torch.isfinite(self.loss_sum)
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
 
     def loss(self, pairs: Batch, eps_ls: float) -> Tensor:
         """Summed loss of a batch (`batch_loss`)."""
-        return batch_loss(self.model, pairs, eps_ls)
+        return self.replica(pairs, eps_ls)
+
+    def summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
+        """Where a micro-batch is worked at: the processes exchange gradients with the last one only."""
+        if not last and isinstance(self.replica, DistributedDataParallel):
+            return self.replica.no_sync()
+        return contextlib.nullcontext()
 
     def points(self, count: int) -> set[int]:
         """`count` steps evenly spread up to the last."""
         return {math.ceil(self.config.training.steps * i / count) for i in range(1, count + 1)}
 
     def check_finite(self) -> None:
-        """Raises InputError when a loss so far was no number."""
-        if step := int(self.not_finite):
-            raise self.diverged("loss", step)
+        """Raises InputError when a loss so far was no number, in all processes if in one."""
+        if steps := [step for step in self.world.gather(self.not_finite).tolist() if step]:
+            raise self.diverged("loss", min(steps))
 
     def diverged(self, what: str, step: int) -> InputError:
         """The error of a loss or perplexity that is no number."""
@@ -197,12 +254,15 @@ class Trainer:
         """Add a row to the history: mean loss a subword since the last row, and now and then the dev perplexity."""
         self.check_finite()
         state = self.state
-        loss, speed = self.loss_sum.item() / state.row_tokens, state.row_tokens / max(state.row_seconds, 1e-9)
-        perplexity = self.dev_perplexity() if state.step in self.points(DEV_POINTS) else None
+        loss = self.world.gather(self.loss_sum).sum().item() / state.row_tokens
+        speed = state.row_tokens / max(state.row_seconds, 1e-9)
+        measured = self.world.first and state.step in self.points(DEV_POINTS)
+        perplexity = self.dev_perplexity() if measured else None
         state.history.append([state.step, loss, self.optimizer.param_groups[0]["lr"], speed, perplexity])
         self.loss_sum.zero_()
         state.row_tokens, state.row_seconds = 0, 0.0
-        write_history(self.folder / "history.csv", state.history)
+        if self.world.first:
+            write_history(self.folder / "history.csv", state.history)
 
     def note(self) -> str:
         """What progress shows beside the steps."""
@@ -248,49 +308,63 @@ class Trainer:
         for name, parameter in self.model.named_parameters():
             for key, tensor in self.optimizer.state[parameter].items():
                 tensors[f"adam.{key}.{name}"] = tensor
-        tensors["loss_sum"] = self.loss_sum
-        tensors["random.cpu"] = torch.get_rng_state()
+        tensors["loss_sum"] = self.world.gather(self.loss_sum)
+        tensors["random.cpu"] = self.world.gather(torch.get_rng_state())
         if self.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
-        current = self.folder / "state.safetensors"
-        if current.exists():
-            current.replace(self.folder / "previous.safetensors")
-        write_tensors(current, tensors, self.identity() | {"state": json.dumps(plain(self.state))})
+            tensors["random.cuda"] = self.world.gather(torch.cuda.get_rng_state(self.device))
+        if self.world.first:
+            current = self.folder / "state.safetensors"
+            if current.exists():
+                current.replace(self.folder / "previous.safetensors")
+            write_tensors(current, tensors, self.identity() | {"state": json.dumps(plain(self.state))})
+        self.world.wait()  # lest one that ends now has the others ended while the state is written
 
     def restore(self) -> bool:
-        """Go back to the newest undamaged state; a damaged one is removed. False when there is none."""
+        """Go back to the newest undamaged state. False when there is none."""
+        found = self.newest() if self.world.first else None
+        path = self.world.of_first(found and found[0])
+        if path is None:
+            return False
+        tensors, metadata = found[1:] if found else read_tensors(path)
+        others = [key for key, value in self.made_of.items() if json.loads(metadata.get(key, "null")) != value]
+        if others:
+            raise InputError(
+                f"{path}: the state of another {' and '.join(others)}; remove {self.folder} to train from the start"
+            )
+        self.load(tensors, State(**json.loads(metadata["state"])))
+        if self.world.first:
+            processes = len(tensors["loss_sum"])
+            other = f", saved by {processes} processes and not {self.world.size}: dropout will draw other numbers"
+            print(f"resuming at step {self.state.step}{other * (processes != self.world.size)}", file=sys.stderr)
+        return True
+
+    def newest(self) -> tuple[Path, dict[str, Tensor], dict[str, str]] | None:
+        """The newest undamaged state; a damaged one is removed."""
         for name in ("state", "previous"):
             path = self.folder / f"{name}.safetensors"
             if not path.exists():
                 continue
             try:
-                tensors, metadata = read_tensors(path)
+                return path, *read_tensors(path)
             except DamagedFileError:
                 before = "the state before it" if name == "state" else "the start"
                 print(f"warning: {path}: damaged, removed; going on from {before}", file=sys.stderr)
                 path.unlink()
-                continue
-            others = [key for key, value in self.made_of.items() if json.loads(metadata.get(key, "null")) != value]
-            if others:
-                raise InputError(
-                    f"{path}: the state of another {' and '.join(others)}; remove {self.folder} to train from the start"
-                )
-            self.load(tensors, State(**json.loads(metadata["state"])))
-            print(f"resuming at step {self.state.step}", file=sys.stderr)
-            return True
-        return False
+        return None
 
     def load(self, tensors: dict[str, Tensor], state: State) -> None:
-        """Take over what `save` saved."""
+        """Take over what `save` saved. A process that was not there then goes on with the random numbers it has."""
         self.model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
         for name, parameter in self.model.named_parameters():
             self.optimizer.state[parameter] = {
                 key: tensors[f"adam.{key}.{name}"].to(self.device) for key in ("step", "exp_avg", "exp_avg_sq")
             }
-        self.loss_sum.copy_(tensors["loss_sum"])
-        torch.set_rng_state(tensors["random.cpu"])
-        if self.device.type == "cuda" and "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+        rank = self.world.rank
+        self.loss_sum.copy_(tensors["loss_sum"][self.world.share].sum())
+        if rank < len(tensors["random.cpu"]):
+            torch.set_rng_state(tensors["random.cpu"][rank].clone())
+        if self.device.type == "cuda" and rank < len(tensors.get("random.cuda", ())):
+            torch.cuda.set_rng_state(tensors["random.cuda"][rank].clone(), self.device)
         self.state = state
 
 

@@ -1,7 +1,9 @@
 """One run as a folder: its state while it trains; checkpoints, history.csv and training.json when it has ended."""
 
+import contextlib
 import fcntl
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -10,16 +12,38 @@ from transformer.config import RunConfig
 from transformer.data.tokens import Pairs
 from transformer.files import InputError, write_json
 from transformer.training.device import device_name, sustained_flops
+from transformer.training.distributed import ALONE, World
 from transformer.training.loop import Trainer, write_history
 
 
-def train_run(config: RunConfig, vocabulary: int, train: Pairs, dev: Pairs, folder: Path, device: torch.device) -> None:
+def train_run(
+    config: RunConfig,
+    vocabulary: int,
+    train: Pairs,
+    dev: Pairs,
+    folder: Path,
+    device: torch.device,
+    world: World = ALONE,
+) -> None:
     """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
 
     Until then all is in `folder`/state, which is removed at the end. Raises Interrupted and InputError as `Trainer`
-    does, and InputError while another process trains the same run.
+    does, and InputError while others train the same run.
     """
     state_folder = folder / "state"
+    with locked(state_folder) if world.first else contextlib.nullcontext():
+        trainer = Trainer(config, vocabulary, train, dev, state_folder, device, world)
+        trainer.train()
+        if world.first:
+            publish(trainer, folder)
+            for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
+                (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
+            shutil.rmtree(state_folder)
+
+
+@contextlib.contextmanager
+def locked(state_folder: Path) -> Iterator[None]:
+    """Keep a run's state to oneself."""
     try:
         state_folder.mkdir(parents=True, exist_ok=True)
         lock = (state_folder / "lock").open("w")
@@ -29,13 +53,10 @@ def train_run(config: RunConfig, vocabulary: int, train: Pairs, dev: Pairs, fold
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise InputError(f"{folder}: another process trains this run; wait for it, or end it") from error
-        trainer = Trainer(config, vocabulary, train, dev, state_folder, device)
-        trainer.train()
-        publish(trainer, folder)
-        for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
-            (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
-        shutil.rmtree(state_folder)
+            raise InputError(
+                f"{state_folder.parent}: another process trains this run; wait for it, or end it"
+            ) from error
+        yield
 
 
 def publish(trainer: Trainer, folder: Path) -> None:
@@ -59,7 +80,7 @@ def publish(trainer: Trainer, folder: Path) -> None:
             "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
             "steps": state.step,
             "seconds": state.seconds,
-            "devices": 1,
+            "devices": trainer.world.size,
             "device": device_name(device),
             "threads": torch.get_num_threads(),
             "sustained_flops": sustained_flops(device, torch.float32),

@@ -1,0 +1,255 @@
+"""Processes joined by Gloo train as one does."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+
+from transformer.data.tokens import Pairs
+from transformer.files import InputError
+from transformer.strict import write_config
+from transformer.training.checkpoint import read_tensors
+from transformer.training.distributed import joined
+from transformer.training.loop import Interrupted, Trainer
+
+CPU = torch.device("cpu")
+VOCABULARY = 40
+SECONDS = 60  # in which all processes have to end
+
+
+def member(rank, size, port, folder, config, tokens, act):
+    """Train as one of `size` processes; `act`: (rank, step, what happens to it then)."""
+    torch.set_num_threads(1)
+    os.fsync = lambda _: None
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    sys.stderr = (folder.parent / f"{folder.name}.{rank}.err").open("a", buffering=1)
+    try:
+        with joined() as world:
+            train, dev = (Pairs(tokens / part) for part in ("train", "dev"))
+            trainer = Trainer(config, VOCABULARY, train, dev, folder, CPU, world)
+            step = trainer.step
+
+            def wrapped(batches):
+                if act and (rank, trainer.state.step + 1) == act[:2]:
+                    happen(act[2])
+                step(batches)
+
+            trainer.step = wrapped
+            try:
+                trainer.train()
+            except Interrupted:
+                sys.exit(7)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def happen(what):
+    if isinstance(what, Exception):
+        raise what
+    os.kill(os.getpid(), what)
+
+
+@pytest.fixture
+def together(tmp_path, run_config, encoded):
+    """Train in `size` processes; returns their exit statuses and what each wrote to standard error."""
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["transformer.training.loop", "torch._dynamo"])  # as DistributedDataParallel does
+    tokens = Path(encoded("train").ids.filename).parent
+
+    def start(size, name="state", act=None, **changes):
+        store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        folder = tmp_path / name
+        members = [
+            processes.Process(target=member, args=(rank, size, store.port, folder, run_config(**changes), tokens, act))
+            for rank in range(size)
+        ]
+        for each in members:
+            each.start()
+        end = time.monotonic() + SECONDS
+        for each in members:
+            each.join(max(0, end - time.monotonic()))
+        codes = [each.exitcode for each in members]
+        for each in members:
+            each.kill()
+        return codes, [(tmp_path / f"{name}.{rank}.err").read_text() for rank in range(size)]
+
+    return start
+
+
+@pytest.fixture
+def alone(tmp_path, run_config, encoded):
+    """A trainer that has trained in one process."""
+
+    def train(**changes):
+        trainer = Trainer(run_config(**changes), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "alone", CPU)
+        trainer.train()
+        return trainer
+
+    return train
+
+
+def saved(folder):
+    """Tensors, and the state but for the times."""
+    tensors, metadata = read_tensors(folder / "state.safetensors")
+    state = json.loads(metadata["state"])
+    history = [row[:3] + row[4:] for row in state.pop("history")]
+    return tensors, {key: value for key, value in state.items() if "seconds" not in key}, history
+
+
+@pytest.mark.parametrize(
+    ("size", "changes"),
+    [
+        (2, {}),
+        (2, {"batch_tokens": 300, "micro_batch_tokens": 40}),
+        (3, {"batch_tokens": 24}),  # two pairs, or one
+    ],
+    ids=["one micro-batch each", "many micro-batches", "processes without any"],
+)
+def test_several_processes_train_as_one_does(together, alone, tmp_path, size, changes):
+    # The keys' biases have no gradient but rounding, which a larger epsilon keeps Adam from blowing up.
+    changes |= {"P_drop": 0.0, "epsilon": 1e-3}
+    one = alone(**changes)
+    codes, _ = together(size, **changes)
+    assert codes == [0] * size
+    tensors, state, history = saved(tmp_path / "state")
+    alone_tensors, alone_state, alone_history = saved(tmp_path / "alone")
+    for name in one.model.state_dict():
+        torch.testing.assert_close(tensors[f"model.{name}"], alone_tensors[f"model.{name}"], rtol=1e-3, atol=1e-5)
+    assert state == pytest.approx(alone_state)
+    assert np.array(history, float) == pytest.approx(np.array(alone_history, float), rel=1e-4, nan_ok=True)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_an_interrupted_run_goes_on_to_the_same_bits(together, tmp_path, size):
+    together(size, "whole")
+    for rank, step in ((size - 1, 4), (0, 7)):
+        codes, said = together(size, act=(rank, step, signal.SIGTERM))
+        assert codes == [7] * size
+    assert "resuming at step 4\n" in said[0]
+    assert not any(said[1:])
+    codes, _ = together(size)
+    assert codes == [0] * size
+    (tensors, *rest), (whole, *whole_rest) = saved(tmp_path / "state"), saved(tmp_path / "whole")
+    assert tensors.keys() == whole.keys()
+    for name, tensor in tensors.items():
+        assert torch.equal(tensor, whole[name]), name
+    assert rest == whole_rest
+    for checkpoint in (tmp_path / "whole").glob("step-*"):
+        assert (tmp_path / "state" / checkpoint.name).read_bytes() == checkpoint.read_bytes()
+
+
+def test_each_process_drops_out_other_numbers(together, tmp_path):
+    together(2)
+    random = saved(tmp_path / "state")[0]["random.cpu"]
+    assert len(random) == 2
+    assert not torch.equal(*random)
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (3, 2)])
+def test_another_number_of_processes_goes_on_and_says_so(together, tmp_path, sizes):
+    before, after = sizes
+    together(before, act=(0, 5, signal.SIGTERM))
+    codes, said = together(after)
+    assert codes == [0] * after
+    assert f"resuming at step 5, saved by {before} processes and not {after}: dropout will draw other" in said[0]
+    assert saved(tmp_path / "state")[1]["step"] == 12
+
+
+def test_a_damaged_state_falls_back_in_all_processes(together, tmp_path):
+    for step in (4, 7):
+        together(2, act=(1, step, signal.SIGTERM))
+    state = tmp_path / "state/state.safetensors"
+    state.write_bytes(state.read_bytes()[:-100])
+    codes, said = together(2)
+    assert codes == [0, 0]
+    assert "damaged" in said[0]
+    assert "resuming at step 4\n" in said[0].partition("damaged")[2]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_error_in_one_process_ends_all_and_is_told_once(together, rank):
+    codes, said = together(2, act=(rank, 5, InputError("the disk is full")))
+    assert codes == [1, 1]
+    assert said[rank].endswith("error: the disk is full\n")
+    assert "error" not in said[1 - rank]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_ends_the_others_with_a_reason(together, rank):
+    codes, said = together(2, act=(rank, 5, signal.SIGKILL))
+    assert codes[rank] == -signal.SIGKILL
+    assert codes[1 - rank] == 1
+    assert said[1 - rank].splitlines()[-1].startswith("error: a process of this run has gone (seen by process")
+
+
+def test_a_loss_that_is_no_number_is_found_in_all_processes(together):
+    codes, said = together(2, learning_rate=1e30)
+    assert codes == [1, 1]
+    assert sum("is not finite at step" in text for text in said) == 1
+
+
+@pytest.fixture
+def torchrun(tmp_path, run_config, encoded, subwords):
+    """Start the command as the rule does, on two processes."""
+
+    def start(**changes):
+        write_config(tmp_path / "config.yaml", run_config(**changes))
+        tokens = Path(encoded("train").ids.filename).parent
+        options = {"config": tmp_path / "config.yaml", "subwords": subwords, "tokens": tokens, "threads": 1}
+        line = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        line += ["-m", "transformer", "train", "--output-dir", tmp_path / "run"]
+        line += [word for name, value in options.items() for word in (f"--{name}", value)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+        return subprocess.Popen(list(map(str, line)), env=environment, text=True, stderr=subprocess.PIPE)
+
+    return start
+
+
+def when_training(process, folder):
+    """Wait for the history's first row; the process ids of the ranks."""
+    while process.poll() is None and not (folder / "run/state/history.csv").exists():
+        time.sleep(0.01)
+    return list(map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()))
+
+
+def test_torchrun_trains_and_publishes_once(torchrun, tmp_path):
+    with torchrun() as process:
+        _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, said
+    assert sum(line.startswith("ende base: 12 steps") for line in said.splitlines()) == 1
+    assert json.loads((tmp_path / "run/training.json").read_text())["devices"] == 2
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoints", "history.csv", "training.json"]
+
+
+def test_sigterm_to_torchrun_saves_and_ends_all(torchrun, tmp_path):
+    with torchrun(steps=5000) as process:
+        ranks = when_training(process, tmp_path)
+        process.terminate()
+        _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode
+    assert said.splitlines().count("interrupted by SIGTERM; the state is saved, start again to go on") == 1
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    _, metadata = read_tensors(tmp_path / "run/state/state.safetensors")
+    assert json.loads(metadata["state"])["step"] > 0
+
+
+def test_under_torchrun_a_killed_process_ends_all_and_names_the_cause(torchrun, tmp_path):
+    with torchrun(steps=5000) as process:
+        ranks = when_training(process, tmp_path)
+        os.kill(ranks[1], signal.SIGKILL)
+        _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+    assert f"Signal 9 (SIGKILL) received by PID {ranks[1]}" in said
+    assert sum(line.startswith("error: ") for line in said.splitlines()) <= 1
+    assert not any(Path(f"/proc/{each}").exists() for each in ranks)
