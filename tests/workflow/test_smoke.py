@@ -102,7 +102,7 @@ def test_every_experiment_has_a_complete_dag(project, overlays):
 
 
 @pytest.mark.workflow
-def test_the_own_corpus_of_the_documentation_is_trained_on(project):
+def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(project):
     example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
     assert example.count("\n") == 3
     (project / "mine.yaml").write_text(textwrap.dedent(example))
@@ -114,9 +114,13 @@ def test_the_own_corpus_of_the_documentation_is_trained_on(project):
         for language in ("en", "de"):
             shutil.copy(project / f"own/{part}.{language}", project)
     scores = "results/mine/runs/ende/base/1/average-5/test.scores.json"
-    run = snakemake(project, scores, "--configfile", "mine.yaml", "small.yaml")
+    gpus = ("--set-resources", "train:gpu=2", "--resources", "gpu=2")  # none is here, so two processes on the CPU
+    run = snakemake(project, scores, "--configfile", "mine.yaml", "small.yaml", *gpus)
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads((project / scores).read_text())["sentences"] == 20
+    assert json.loads((project / "results/mine/runs/ende/base/1/training.json").read_text())["devices"] == 2
+    run = snakemake(project, scores, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
+    assert "Nothing to be done" in run.stdout + run.stderr
     run = snakemake(project, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
     assert run.returncode == 0, run.stdout + run.stderr
 

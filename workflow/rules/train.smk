@@ -19,6 +19,8 @@ rule configure_run:
 
 
 # What a run needs to go on after an interruption stands in {RUN}/state, which Snakemake does not know and so keeps.
+# On several GPUs torchrun starts a process for each; how many there are is no parameter, so another number retrains
+# nothing.
 rule train:
     input:
         config=f"{RUN}/config.yaml",
@@ -28,7 +30,8 @@ rule train:
             f"{RESULTS}/tokens/{{{{task}}}}/{{file}}",
             file=["train.offsets.npy", "dev.ids.npy", "dev.offsets.npy"],
         ),
-        code=MODEL_CODE + code("data/batches", "training/loop", "training/loss", "training/schedule"),
+        code=MODEL_CODE
+        + code("data/batches", "training/distributed", "training/loop", "training/loss", "training/schedule"),
     output:
         checkpoints=directory(f"{RUN}/checkpoints"),
         history=f"{RUN}/history.csv",
@@ -44,11 +47,13 @@ rule train:
     resources:
         mem_mb=2000,
         runtime=60,
+        gpu=0,
     params:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
+        "$( (({resources.gpu} > 1)) && echo torchrun --standalone --nproc-per-node {resources.gpu} || echo python)"
+        " -m transformer train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
         " --output-dir {params.folder} --threads {threads} 2>&1 | tee -i {log}"
 
 
