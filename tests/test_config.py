@@ -219,7 +219,7 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
     )
     assert found == [
         "corpora.self.parser: base is not among tasks.wsj.models",
-        "figures.model: base is not among tasks.wsj.models",
+        "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
     ]
 
 

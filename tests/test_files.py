@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,13 @@ def test_json_is_readable_and_kept(tmp_path):
     assert json.loads(text) == value
     assert "größe" in text
     assert text.endswith("}\n")
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_to_write(tmp_path):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    ours, others = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
+    ours.write_text("half")
+    others.write_text("half")
+    write_lines(tmp_path / "x", ["whole"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [others.name, "x"]

@@ -210,3 +210,11 @@ def test_what_is_no_yaml_is_told_with_its_place(tmp_path, content, said):
         read_yaml(path)
     assert str(error.value).startswith(f"{path}: not YAML")
     assert "\n" not in str(error.value)
+
+
+def test_a_key_that_comes_twice_is_named_with_its_line(tmp_path):
+    (tmp_path / "x.yaml").write_text("a: &a {x: 1}\nb: {<<: *a, x: 2}\nc: 1\na: 3\n")
+    with pytest.raises(InputError, match=r"x\.yaml: not YAML: a comes twice.*line 4"):
+        read_yaml(tmp_path / "x.yaml")
+    (tmp_path / "x.yaml").write_text("a: &a {x: 1}\nb: {<<: *a, x: 2}\nc: {a: 1}\n")
+    assert read_yaml(tmp_path / "x.yaml") == {"a": {"x": 1}, "b": {"x": 2}, "c": {"a": 1}}

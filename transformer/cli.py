@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from transformer.config import (
     Decoding,
+    Download,
     Files,
     Grammar,
     LibreOfficeHelp,
@@ -50,7 +51,8 @@ def fetch(arguments: argparse.Namespace) -> None:
     """Download a file, or find it in a mirror, and check it."""
     from transformer.data.fetch import download
 
-    download(arguments.url, arguments.output, arguments.bytes, arguments.sha256, arguments.mirror)
+    known = load(Download, {"bytes": arguments.bytes, "sha256": arguments.sha256}, "--bytes, --sha256")
+    download(arguments.url, arguments.output, known.bytes, known.sha256, arguments.mirror)
 
 
 def pages(arguments: argparse.Namespace) -> None:

@@ -127,7 +127,8 @@ class Cleaning:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return [*not_positive(self, "ratio"), *not_a_range("words", self.words)]
+        found = not_a_range("words", self.words)
+        return found if self.ratio >= 1 else [*found, f"ratio: {self.ratio} is below 1, which no pair is"]
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,12 @@ class Files:
     licence: str = "not stated"
     cleaning: Cleaning = Cleaning()
     pairs: int | None = None  # of train before cleaning, for `plan`
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return [
+            f"{part}: is empty; give at least one text" for part in ("train", "dev", "test") if not getattr(self, part)
+        ]
 
 
 @dataclass(frozen=True)
@@ -391,6 +398,8 @@ class Experiment:
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
         found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0]
+        if not re.fullmatch(r"\w[\w.-]*", self.experiment):
+            found.append(f"experiment: {self.experiment!r} is no name of a folder; use letters, digits, - and _")
         if not self.seeds:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:
@@ -414,7 +423,10 @@ class Experiment:
         if self.figures.task not in self.tasks:
             found.append("figures.task: " + unknown(self.figures.task, self.tasks, "task"))
         elif self.figures.model not in self.tasks[self.figures.task].models:
-            found.append(f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models")
+            found.append(
+                f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models; "
+                "name a task and a model of it in `figures`"
+            )
         inherited: set[str] = set()  # faults of base, told once and not again for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
         for model in {"base": None} | trained:

@@ -1,5 +1,6 @@
 """Reading and writing files: strict on the way in, all or nothing on the way out."""
 
+import glob
 import hashlib
 import json
 import os
@@ -23,6 +24,13 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+            try:
+                os.kill(int(left.name.split(".")[-2]), 0)
+            except ProcessLookupError:  # a process that was killed has left it
+                left.unlink(missing_ok=True)
+            except PermissionError:
+                pass
         with temporary.open("wb") as stream:
             yield stream
             stream.flush()

@@ -27,7 +27,8 @@ class Progress:
         if now - self.shown >= self.seconds or self.done == self.total:
             self.shown = now
             rate = (self.done - self.first) / max(now - self.start, 1e-9)
-            text = f"{self.label}: {self.done} {self.unit}{'' if self.unit.isupper() else 's'}, {rate:.3g}/s"
+            speed = f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"
+            text = f"{self.label}: {self.done} {self.unit}{'' if self.unit.isupper() else 's'}, {speed}/s"
             if self.total is not None:
                 left = (self.total - self.done) / max(rate, 1e-9)
                 text += f", {100 * self.done / self.total:.0f} % of {self.total}, {left:.0f} s left"

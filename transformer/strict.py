@@ -37,10 +37,23 @@ def load(cls: type[T], values: Any, where: str) -> T:
     return result
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a mapping that has a key twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key in (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"):
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} comes twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def read_yaml(path: Path) -> Any:
-    """The content of a YAML file. Raises InputError naming the line that is no YAML."""
+    """The content of a YAML file. Raises InputError naming the line that is no YAML, or has a key for a second time."""
     try:
-        return yaml.safe_load(read_bytes(path))
+        return yaml.load(read_bytes(path), _Loader)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2001-99-99
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
         raise InputError(f"{path}: not YAML: {message}") from error

@@ -75,13 +75,13 @@ def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, co
     (tmp_path / "train.en").unlink()
     with pytest.raises(InputError, match=message):
         prepare(own)
-    assert not list((tmp_path / "own").iterdir())
+    assert not list((tmp_path / "own").glob("[!u]*"))  # but the empty folder for what is unpacked
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
     for path in own.test[0].values():
         (tmp_path / path).write_text("")
-    with pytest.raises(InputError, match="corpus own: test has no pair"):
+    with pytest.raises(InputError, match="corpus own: test has no text; its files are empty"):
         prepare(own)
 
 

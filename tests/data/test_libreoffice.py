@@ -260,7 +260,7 @@ def test_the_record_describes_and_counts(tmp_path, origin):
         "duplicate source": 39,
     }
     head = {"corpus": "help", "licence": "MPL-2.0", "description": "Help", "source": "en", "target": "de"}
-    assert record == head | {"pairs": pairs, "removed": removed}
+    assert record == head | {"pairs": pairs, "read": sum(pairs.values()) + 41, "removed": removed}
 
 
 def test_a_corpus_is_the_same_when_made_again(tmp_path, origin):

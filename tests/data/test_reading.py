@@ -566,3 +566,15 @@ def test_nul_is_never_in_a_vocabulary_and_always_unknown(tmp_path, text):
     model = Subwords(tmp_path / "x.model")
     assert "\0" not in "".join(model.processor.id_to_piece(list(range(len(model)))))
     assert model.decode([ids[:-1] for ids in model.encode(["big\0cat"])]) == ["big ⁇ cat"]
+
+
+def test_a_damaged_compressed_file_is_no_wrong_encoding(tmp_path):
+    content = bytearray(gzip.compress("".join(f"Straße {i * i}\n" for i in range(5000)).encode()))
+    content[len(content) // 2] ^= 255
+    (tmp_path / "a.gz").write_bytes(content)
+    (tmp_path / "b").write_text("x\n" * 5000)
+    with (
+        pytest.raises(InputError, match=r"a\.gz: damaged or cut short"),
+        open_pairs(str(tmp_path / "a.gz"), str(tmp_path / "b"), Path, tmp_path) as pairs,
+    ):
+        list(pairs)

@@ -95,7 +95,7 @@ def test_a_damaged_vocabulary_is_refused(path, tmp_path, content):
     other = tmp_path / "x.model"
     if content is not None:
         other.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
-    with pytest.raises(InputError, match=r"x\.model: not a SentencePiece model"):
+    with pytest.raises(InputError, match=r"x\.model: (not a SentencePiece model|no such vocabulary)"):
         Subwords(other)
 
 

@@ -1,5 +1,6 @@
 """Corpora as files: the parts train, dev and test, a file a side, a segment a line; and corpora from parallel texts."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -27,8 +28,9 @@ def write_pairs(folder: Path, part: str, pairs: Iterable[Pair], removed: Mapping
             targets.write(target.encode() + b"\n")
             count += 1
         if not count:
-            counts = ", ".join(f"{step}: {pairs}" for step, pairs in removed.items())
-            raise InputError(f"corpus {name}: {part} has no pair left; relax its cleaning ({counts})")
+            counts = ", ".join(f"{step}: {pairs}" for step, pairs in removed.items() if pairs)
+            reason = f"no pair left; relax its cleaning ({counts})" if counts else "no text; its files are empty"
+            raise InputError(f"corpus {name}: {part} has {reason}")
     return count
 
 
@@ -41,8 +43,12 @@ def write_record(
     name: str,
     source: str,
     target: str,
+    cleaned: Iterable[str] = ("train",),
 ) -> None:
-    """Write corpus.json: what the corpus is, how many pairs each part has, how many each cleaning step removed."""
+    """Write corpus.json: what the corpus is, how many pairs each part has, how many each cleaning step removed.
+
+    `read` is how many pairs there were of the parts that are cleaned.
+    """
     record = {
         "corpus": name,
         "licence": corpus.licence,
@@ -50,6 +56,7 @@ def write_record(
         "source": source,
         "target": target,
         "pairs": dict(pairs),
+        "read": sum(pairs[part] for part in cleaned) + sum(removed.values()),
         "removed": dict(removed),
     }
     write_json(Path(folder) / "corpus.json", record)
@@ -61,13 +68,15 @@ def prepare_files(corpus: Files, downloads: Path, folder: Path, *, name: str, so
     Dev and test stay as they are: scores are comparable on the same text only. Raises InputError as
     `transformer.data.reading.open_pairs` does, and for a pair of dev or test that cannot be used.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    unpacked = folder / "unpacked"
+    shutil.rmtree(unpacked, ignore_errors=True)  # what a killed process has left
+    unpacked.mkdir(parents=True)
     cleaner = Cleaner(corpus.cleaning)
     progress = Progress(f"{name} {source}-{target}", corpus.pairs, "pair")
 
     def read(part: str) -> Iterator[Pair]:
         for texts in _texts(corpus, part, name, source, target):
-            with open_pairs(*texts, lambda url: downloads / local_path(url), folder) as pairs:
+            with open_pairs(*texts, lambda url: downloads / local_path(url), unpacked) as pairs:
                 for number, pair in enumerate(pairs, start=1):
                     if part == "train":
                         progress.update(1)
@@ -80,6 +89,7 @@ def prepare_files(corpus: Files, downloads: Path, folder: Path, *, name: str, so
 
     sizes = {part: write_pairs(folder, part, read(part), cleaner.removed, name) for part in ("dev", "test", "train")}
     progress.close()
+    shutil.rmtree(unpacked)
     sizes = {part: sizes[part] for part in PARTS}
     write_record(folder, sizes, cleaner.removed, corpus, name=name, source=source, target=target)
 
@@ -114,7 +124,8 @@ def corpus_files(corpus: Corpus, name: str, task: Task) -> list[str]:
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
     """What the tasks that have models need from the net: URL -> size and SHA-256.
 
-    Raises InputError as `corpus_files` does, and for a URL whose size and SHA-256 are not known.
+    Raises InputError as `corpus_files` does, for a URL whose size and SHA-256 are not known, and for a file of one's
+    own that does not exist.
     """
     tasks = [task for task in experiment.tasks.values() if task.models]
     wanted: dict[str, Download] = {}
@@ -127,4 +138,6 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                         "add it to `downloads` (config/corpora.yaml)"
                     )
                 wanted[file] = experiment.downloads[file]
+            elif not Path(file).is_file():
+                raise InputError(f"corpora.{task.corpus}: {file}: no such file; paths begin at {Path.cwd()}")
     return wanted

@@ -210,7 +210,7 @@ def prepare(corpus: LibreOfficeHelp, text: Path, folder: Path, *, name: str, sou
             parts[part_of(page, corpus.shares)].append(pair)
     removed = {"segment without counterpart": len(sources.keys() ^ targets.keys())} | cleaner.removed
     sizes = {part: write_pairs(folder, part, kept, removed, name) for part, kept in parts.items()}
-    write_record(folder, sizes, removed, corpus, name=name, source=source, target=target)
+    write_record(folder, sizes, removed, corpus, name=name, source=source, target=target, cleaned=PARTS)
 
 
 def _read_segments(path: Path) -> dict[str, dict[tuple[str, str], str]]:

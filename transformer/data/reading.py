@@ -156,7 +156,8 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
                     shutil.copyfileobj(stream, copy, BUFFER)
         if missing := wanted.difference(names):
             name = min(missing)
-            close = ", ".join(difflib.get_close_matches(name, names)) or "none has a similar name"
+            same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
+            close = ", ".join(same[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
             raise InputError(
                 f"{Location(file, name)}: no such member (closest: {close}); correct the location, or, if the archive "
                 f"is cut short, remove {file} and download it again"
@@ -214,7 +215,12 @@ class _Guarded(io.RawIOBase):
 
 def _lines(location: Location, paths: Paths) -> Iterator[str]:
     with _open(paths[location.file, location.member], location) as stream:
-        yield from decode_lines(str(location), _split(location, stream))
+        try:
+            yield from decode_lines(str(location), _split(location, stream))
+        except InputError:
+            while stream.read(BUFFER):  # were the file damaged, this would be the reason, and told
+                pass
+            raise
 
 
 def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:

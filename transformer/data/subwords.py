@@ -77,6 +77,8 @@ class Subwords:
     def __init__(self, path: Path):
         """Raises InputError when `path` is no SentencePiece model."""
         self.processor = sentencepiece.SentencePieceProcessor()
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such vocabulary; learn it, or correct the path")
         try:
             self.processor.load(os.fspath(path))
         except (OSError, RuntimeError) as error:

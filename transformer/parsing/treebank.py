@@ -3,7 +3,7 @@
 import hashlib
 import heapq
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -32,9 +32,9 @@ _PENN = str.maketrans(
 def _tree(text: str) -> Tree:
     """The tree of one bracketed expression; see `read_mrg`. Raises ValueError, which says how to mend it."""
     if text[0] != "(":
-        raise ValueError(f"{text[:20]!r} stands outside of a tree; remove it, or a bracket before it")
+        raise ValueError(f"{' '.join(text[:20].split())!r} stands outside of a tree; remove it, or a bracket before it")
     if text.count("(") != text.count(")"):
-        raise ValueError(f"the tree that begins here, {text[:20]!r}, is not closed; add a )")
+        raise ValueError(f"the tree that begins here, {' '.join(text[:20].split())!r}, is not closed; add a )")
     levels: list[list[Tree | Leaf]] = [[]]
     pending = [Expression.fromstring(text, node_pattern=_SYMBOL, leaf_pattern=_SYMBOL)]
     while pending:
@@ -58,7 +58,7 @@ def _tree(text: str) -> Tree:
         elif label != TRACE:
             levels[-1].append(Leaf(label, strings[0]))
     if not levels[0]:
-        raise ValueError(f"the tree {text[:20]!r} has no words; remove it")
+        raise ValueError(f"the tree {' '.join(text[:20].split())!r} has no words; remove it")
     [tree] = levels[0]
     if isinstance(tree, Leaf):
         raise ValueError(f"({tree.tag} {tree.word}) is a tag without a constituent; write (S (TAG word))")
@@ -130,6 +130,10 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _counts(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{size} {part}" for part, size in sizes.items())
+
+
 def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, source: str, target: str) -> None:
     """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json; `downloads` holds what URLs gave.
 
@@ -141,8 +145,8 @@ def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, 
     sizes = {part: len(trees) for part, trees in parts.items()}
     if sizes != corpus.sentences:
         raise InputError(
-            f"corpora.{name}: {corpus.trees} has {sizes} trees, not {corpus.sentences} (sentences); "
-            "copy the treebank again, or correct trees and the numbers"
+            f"corpora.{name}: {corpus.trees} has {_counts(sizes)} trees, not {_counts(corpus.sentences)}; "
+            "copy the treebank again, or correct `trees` and `sentences`"
         )
     for part, chosen in parts.items():
         write_trees(folder, part, chosen)

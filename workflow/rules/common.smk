@@ -20,15 +20,30 @@ from transformer.config import (
 )
 from transformer.data.corpora import corpus_files, downloads_of
 from transformer.data.fetch import local_path
+from transformer.data.reading import Location
 from transformer.files import InputError
 from transformer.model.flops import forward_flops
-from transformer.strict import load, plain
+from transformer.strict import load, plain, read_yaml
 
 try:
+    for overlay in workflow.overwrite_configfiles:
+        read_yaml(overlay)  # Snakemake takes the last of two equal keys without a word
     experiment = load(Experiment, config, "config")
+    if experiment.mirror and not Path(experiment.mirror).is_dir():
+        raise InputError(f"mirror: {experiment.mirror}: no such folder")
     URLS = {str(local_path(url)): url for url in downloads_of(experiment)}
 except InputError as error:
     raise WorkflowError(str(error)) from None
+for name in {task.corpus for task in experiment.tasks.values() if task.models}:
+    corpus = experiment.corpora[name]
+    if (
+        isinstance(corpus, Treebank)
+        and not Location.parse(corpus.trees).member
+        and not Path(corpus.trees).is_dir()
+    ):
+        logger.warning(
+            f"corpora.{name}.trees: {corpus.trees}: no such folder; what needs its trees will fail (config/README.md)"
+        )
 
 HERE = Path(workflow.basedir)
 exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
@@ -222,6 +237,12 @@ def table_notes():
     scale = experiment.scale
     base = experiment.run("", "base", experiment.seeds[0])
     ours = [f"Ours: batches of {base.training.batch_tokens:,} source and target tokens; the paper's: 25,000."]
+    same = {}
+    for task, models in ALL_RUNS.items():
+        for model in models:
+            run = experiment.run(task, model, experiment.seeds[0])
+            same.setdefault((task, run.architecture, run.training), []).append(model)
+    ours += [f"At this scale {' and '.join(models)} are one model." for models in same.values() if models[1:]]
     if (scale.width, scale.depth) != (1, 1):
         sizes = base.architecture
         ours.append(

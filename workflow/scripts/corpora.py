@@ -9,13 +9,13 @@ from tables_common import Row, write_table
 TITLE = "The corpora: pairs read, removed by each cleaning step, and left"
 NOTES = [
     "Steps in their order; a pair is counted at the first that removes it.",
-    "Of a corpus of files only train is cleaned: dev and test stay whole.",
+    "Of a corpus of files only train is cleaned and counted from what was read; dev and test stay whole.",
 ]
 
 
 def corpus_rows(task: str, corpus: Mapping[str, Any]) -> Iterator[Row]:
     """A row for what was read, for each cleaning step, and for each part."""
-    left = sum(corpus["pairs"].values()) + sum(corpus["removed"].values())
+    left = corpus["read"]
     yield corpus_row(task, corpus, "read", "", f"{left:,}")
     for step, removed in corpus["removed"].items():
         left -= removed

@@ -13,7 +13,19 @@ COLUMNS = [
     *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha", "perplexity"],
     *["sacrebleu.score", "sacrebleu.signature", "paper_bleu.score", "paper_bleu.signature"],
     *["brackets.f1", "brackets.exact", "brackets.repaired"],
-    *["parameters", "steps", "published_steps", "seconds", "devices", "device", "sustained_flops", "flops"],
+    *[
+        "pairs",
+        "left_out",
+        "longest_pair",
+        "parameters",
+        "steps",
+        "published_steps",
+        "seconds",
+        "devices",
+        "device",
+        "sustained_flops",
+        "flops",
+    ],
 ]
 
 

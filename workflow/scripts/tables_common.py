@@ -82,6 +82,14 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
             f"Ours, {task}: {sentences:,} sentences of {part}, beam {beam}, length penalty {alpha:g}; "
             f"checkpoints averaged: {averages}."
         )
+    for (task, longest, left_out), group in runs.dropna(subset="left_out").groupby(
+        ["task", "longest_pair", "left_out"]
+    ):
+        if left_out:
+            notes.append(
+                f"Ours, {task}: {left_out:,.0f} of {left_out + group['pairs'].iloc[0]:,.0f} pairs are left out of the "
+                f"training of {', '.join(group['model'].unique())}: more than {longest:.0f} subwords on a side."
+            )
     seeds = runs.groupby(["task", "model"])["seed"].nunique()
     if len(seeds) and seeds.max() == 1:
         notes.append("Ours are of one seed each: small differences between rows mean nothing.")
