@@ -174,7 +174,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     table3 = (results / "tables/table3.csv").read_text()
     assert table3.count("not run") == 3 * 16  # perplexity, BLEU and parameters of the 16 rows left out
     corpora = (results / "tables/corpora.csv").read_text()
-    assert "ende,own,read,,240\n" in corpora
+    assert "ende,own,read,,200\n" in corpora
     assert "penn,treebank,train,,50\n" in corpora
     assert len((results / "corpora/penn/plain.source").read_text().splitlines()) == 20
 

@@ -13,19 +13,8 @@ COLUMNS = [
     *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha", "perplexity"],
     *["sacrebleu.score", "sacrebleu.signature", "paper_bleu.score", "paper_bleu.signature"],
     *["brackets.f1", "brackets.exact", "brackets.repaired"],
-    *[
-        "pairs",
-        "left_out",
-        "longest_pair",
-        "parameters",
-        "steps",
-        "published_steps",
-        "seconds",
-        "devices",
-        "device",
-        "sustained_flops",
-        "flops",
-    ],
+    *["pairs", "left_out", "longest_pair", "parameters", "steps", "published_steps"],
+    *["seconds", "devices", "device", "sustained_flops", "flops"],
 ]
 
 

@@ -82,9 +82,7 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
             f"Ours, {task}: {sentences:,} sentences of {part}, beam {beam}, length penalty {alpha:g}; "
             f"checkpoints averaged: {averages}."
         )
-    for (task, longest, left_out), group in runs.dropna(subset="left_out").groupby(
-        ["task", "longest_pair", "left_out"]
-    ):
+    for (task, longest, left_out), group in runs.groupby(["task", "longest_pair", "left_out"]):
         if left_out:
             notes.append(
                 f"Ours, {task}: {left_out:,.0f} of {left_out + group['pairs'].iloc[0]:,.0f} pairs are left out of the "
