@@ -1,6 +1,7 @@
 """A tiny run: its config, its data and a package of it."""
 
 import dataclasses
+import multiprocessing
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,14 @@ TRAINING = TrainingConfig(
     average=3,
     precision="float32",
 )
+
+
+@pytest.fixture(scope="session")
+def forkserver() -> multiprocessing.context.ForkServerContext:
+    """Processes that start at once: what they import has been imported (DistributedDataParallel's, too)."""
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["transformer.training.loop", "torch._dynamo"])
+    return processes
 
 
 @pytest.fixture(scope="session")

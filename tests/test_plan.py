@@ -1,4 +1,6 @@
+import resource
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import Experiment
+from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.plan import DEVICES, PAPER, cost, downloads, parameters, plan, sentences, si, step_flops
 from transformer.strict import load, read_yaml
 from transformer.training.loop import Trainer
@@ -139,11 +142,54 @@ def test_a_run_s_files_are_as_large_as_planned(run_config, encoded, tmp_path):
     assert states == pytest.approx(24 * planned.parameters, rel=0.05)
 
 
+def rise_of_memory(config, vocabulary, prefix, folder, result):
+    """How much more memory two steps take at most, in bytes."""
+    torch.set_num_threads(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pairs = Pairs(prefix)
+    trainer = Trainer(config, vocabulary, pairs, pairs, folder, torch.device("cpu"))
+    for _, _, batches in islice(trainer.batches.from_position(0, 0), 2):
+        trainer.step(batches)
+    result.value = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+
+def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver):
+    vocabulary, longest = 8000, 32
+    config = run_config(
+        N=2,
+        d_model=256,
+        d_ff=1024,
+        h=8,
+        d_k=32,
+        d_v=32,
+        batch_tokens=2048,
+        micro_batch_tokens=2048,
+        longest_pair=longest,
+    )
+    sentences = [[3 + i] * longest for i in range(100)]
+    write_pairs(tmp_path / "train", [pack(sentences, sentences, vocabulary)], vocabulary)
+    taken = forkserver.Value("q")
+    process = forkserver.Process(
+        target=rise_of_memory, args=(config, vocabulary, tmp_path / "train", tmp_path / "state", taken)
+    )
+    process.start()
+    process.join()
+    assert taken.value == pytest.approx(cost(config, vocabulary, 1, []).memory, rel=0.33)
+
+
+def test_smaller_micro_batches_take_less_memory():
+    base = run("base")
+    half = replace(base, training=replace(base.training, micro_batch_tokens=12500))
+    whole, less = (cost(one, 37000, 1, []).memory - 16 * parameters(one.architecture, 37000) for one in (base, half))
+    assert less == pytest.approx(whole / 2, rel=0.05)
+
+
 def test_the_total_is_of_all_tasks_models_and_seeds():
     rows = cells(plan(experiment(seeds=[1, 2])))
-    hours = [float(rows[key][5]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]
-    parsers = [float(rows[key, "parser"][5]) for key in ("wsj", "semi")]
-    assert float(rows["all", "10 runs"][5]) == pytest.approx(2 * sum(hours + parsers), abs=0.1)
+    hours = [float(rows[key][6]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]
+    parsers = [float(rows[key, "parser"][6]) for key in ("wsj", "semi")]
+    assert rows["all", "10 runs"][5] == rows["ende", "big"][5]
+    assert float(rows["all", "10 runs"][6]) == pytest.approx(2 * sum(hours + parsers), abs=0.1)
     assert rows["all", "10 runs"][3] == si(2 * (4 * 5e9 + 15e9))
     assert ("none", "") not in rows
 

@@ -168,7 +168,7 @@ def package(arguments: argparse.Namespace) -> None:
     steps = []
     for path in arguments.checkpoints:
         metadata = read_metadata(path)
-        if json.loads(metadata.get("config", "null")) != plain(run):
+        if json.loads(metadata.get("config", "null")) != run.identity():
             raise InputError(f"{path}: a checkpoint of another config than {arguments.config}; train that one")
         steps.append(json.loads(metadata["step"]))
     config = {

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from transformer.strict import ConfigError, fill, load, merge, not_a_range, not_positive, read_yaml, unknown
+from transformer.strict import ConfigError, fill, load, merge, not_a_range, not_positive, plain, read_yaml, unknown
 
 PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
 
@@ -110,6 +110,12 @@ class RunConfig:
         if self.architecture.positions == "learned" and longest > most:
             found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
         return found
+
+    def identity(self) -> dict[str, Any]:
+        """What its state and checkpoints belong to: all but micro_batch_tokens, which may be lowered half-way."""
+        values = plain(self)
+        del values["training"]["micro_batch_tokens"]
+        return values
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from transformer.data.corpora import corpus_files
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
 from transformer.training.device import faster_precision, sustained_flops
+from transformer.training.loss import ROWS
 
 LENGTH = 28  # subwords of a sentence, on average
 TEXT_BYTES = 280  # of a pair
@@ -63,6 +64,7 @@ class Cost:
     step_flops: float
     tokens: int  # source and target, of all steps
     disk: int  # bytes of the checkpoints that are averaged and of a package for each number of them
+    memory: int  # bytes of weights, gradients, Adam's means and what a micro-batch keeps
     hours: tuple[float, ...]  # on each device
 
 
@@ -79,6 +81,25 @@ def step_flops(run: RunConfig, vocabulary: int) -> float:
     return 3 * pairs * forward_flops(run.architecture, vocabulary, np.full((1, 2), length))
 
 
+def activations(run: RunConfig, vocabulary: int) -> int:
+    """Bytes of what a micro-batch of the longest pairs keeps from forward to backward pass, in float32.
+
+    Counted a subword and side, those of one layer once more for what its backward pass computes on the way.
+    """
+    sizes, training = run.architecture, run.training
+    tokens, length = min(training.micro_batch_tokens, training.batch_tokens), training.longest_pair
+    parameters = sizes.attention_over_parameters
+    inner = sizes.d_ff
+    if parameters is not None:
+        inner = parameters.h_p * (parameters.d_pk + parameters.d_pv + 2 * parameters.n_p)
+    # Three attentions keep queries, keys, values, their output, and weights before and after normalisation; five
+    # sub-layers of both sides a dropout mask and a LayerNorm's input and output.
+    attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + 2 * length)
+    layer = attention + 2 * inner + 5 * 3 * sizes.d_model
+    logits = (2 * tokens + min(tokens, ROWS)) * vocabulary
+    return 4 * (tokens * (sizes.N + 1) * layer + logits)
+
+
 def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable[Device]) -> Cost:
     """What a run takes on each of some devices."""
     training, count = run.training, parameters(run.architecture, vocabulary)
@@ -88,6 +109,7 @@ def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable
         step_flops=flops,
         tokens=2 * training.steps * training.batch_tokens,
         disk=(training.average + len({training.average, table3_average})) * 4 * count,
+        memory=16 * count + activations(run, vocabulary),
         hours=tuple(training.steps * flops / device.flops(run.architecture.d_model) / 3600 for device in devices),
     )
 
@@ -127,7 +149,7 @@ def plan(experiment: Experiment) -> str:
 
 
 def _runs(experiment: Experiment, devices: Mapping[str, Device]) -> str:
-    heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk")
+    heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", "Memory")
     rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices))]
     costs = []
     for task, settings in experiment.tasks.items():
@@ -135,16 +157,20 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device]) -> str:
             run = experiment.run(task, model, experiment.seeds[0])
             one = cost(run, settings.vocabulary, experiment.table3_average, devices.values())
             work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
-            rows.append((task, model, *work, si(one.disk, "B"), *map(_hours, one.hours)))
+            rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours)))
             costs.append(one)
     seeds = len(experiment.seeds)
     tokens, disk = (seeds * sum(getattr(one, key) for one in costs) for key in ("tokens", "disk"))
     hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in costs), strict=True)]
-    rows.append(("all", f"{seeds * len(costs)} runs", "", "", "", si(tokens), si(disk, "B"), *hours))
+    most = si(max((one.memory for one in costs), default=0), "B")
+    rows.append(("all", f"{seeds * len(costs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours))
     notes = [
         f"FLOPs a step: of the matrix products, forward and backward, in sentences of {LENGTH} subwords (assumed; "
         "longest_pair where that is less). Tokens: source and target, of all steps.",
         "Disk: checkpoints and packages. While a run trains, 24 bytes a parameter more.",
+        "Memory: 16 bytes a parameter (weight, gradient, Adam's two means) and what a micro-batch of the longest pairs "
+        "keeps in float32, within a third of what a CPU took; PyTorch itself takes some 0.4 GB more, bfloat16 and a "
+        "GPU's fused attention less. micro_batch_tokens lowers it; the last row is the most, not the sum.",
         "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another; decoding is not counted. Models "
         "narrower than the first width given reach less: their hours are a lower bound.",
         *(f"{name}: {device}" for name, device in devices.items()),

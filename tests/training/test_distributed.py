@@ -1,7 +1,6 @@
 """Processes joined by Gloo train as one does."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -61,17 +60,15 @@ def happen(what):
 
 
 @pytest.fixture
-def together(tmp_path, run_config, encoded):
+def together(tmp_path, run_config, encoded, forkserver):
     """Train in `size` processes; returns their exit statuses and what each wrote to standard error."""
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["transformer.training.loop", "torch._dynamo"])  # as DistributedDataParallel does
     tokens = Path(encoded("train").ids.filename).parent
 
     def start(size, name="state", act=None, **changes):
         store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
         folder = tmp_path / name
         members = [
-            processes.Process(target=member, args=(rank, size, store.port, folder, run_config(**changes), tokens, act))
+            forkserver.Process(target=member, args=(rank, size, store.port, folder, run_config(**changes), tokens, act))
             for rank in range(size)
         ]
         for each in members:

@@ -1,6 +1,5 @@
 import itertools
 import json
-import multiprocessing
 import os
 import random
 import re
@@ -146,19 +145,17 @@ def train_on(config, train, dev, folder):
     Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU).train(save_seconds=0)
 
 
-def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_config, encoded):
+def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_config, encoded, forkserver):
     config = run_config(steps=100, checkpoint_every=20, average=5)
     prefixes = [str(encoded(part).ids.filename).removesuffix(".ids.npy") for part in ("train", "dev")]
     whole = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "whole", CPU)
     whole.train()
     state = tmp_path / "state" / "state.safetensors"
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["transformer.training.loop"])
     moments = random.Random(0)
     killed = 0
     for _ in range(3):
         seen = state.stat().st_mtime_ns if state.exists() else None
-        process = processes.Process(target=train_on, args=(config, *prefixes, state.parent))
+        process = forkserver.Process(target=train_on, args=(config, *prefixes, state.parent))
         process.start()
         while process.is_alive() and (not state.exists() or state.stat().st_mtime_ns == seen):
             time.sleep(0.001)
@@ -239,6 +236,13 @@ def test_the_state_of_another_config_is_refused(start, changes):
         start(**changes)
 
 
+def test_smaller_micro_batches_go_on_with_the_state(start):
+    interrupted(start, 4)
+    trainer = start(micro_batch_tokens=24)
+    assert trainer.state.step == 4
+    trainer.train()
+
+
 def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded):
     folder = interrupted(start, 4)
     with pytest.raises(InputError, match="the state of another vocabulary; remove"):
@@ -272,6 +276,34 @@ def test_micro_batches_sum_to_the_gradients_of_the_whole_batch(start):
     assert many > 3
     for name, gradient in once.items():
         torch.testing.assert_close(summed[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def exhausted(_):
+    torch.empty(1 << 50)
+
+
+def on_a_gpu(_):
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+def in_numpy(_):
+    np.empty(1 << 50)
+
+
+@pytest.mark.parametrize("step", [exhausted, on_a_gpu, in_numpy])
+@pytest.mark.parametrize(("micro", "lower"), [(48, 24), (1000, 48)])
+def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, lower):
+    trainer = start(micro_batch_tokens=micro)  # of 96 tokens a step
+    trainer.step = step
+    with pytest.raises(InputError, match=f"base: out of memory at step 1; set micro_batch_tokens to {lower} "):
+        trainer.train()
+
+
+def test_other_errors_of_pytorch_stay_what_they_are(start):
+    trainer = start()
+    trainer.step = lambda _: torch.ones(2) @ torch.ones(3)
+    with pytest.raises(RuntimeError, match="inconsistent tensor size"):
+        trainer.train()
 
 
 def test_a_step_follows_the_schedule_and_counts_the_targets(start):

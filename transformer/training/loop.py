@@ -114,7 +114,7 @@ class Trainer:
         self.folder, self.device, self.world = folder, device, world
         self.made_of = {
             "version": VERSION,
-            "config": plain(config),
+            "config": config.identity(),
             "vocabulary": vocabulary,
             "data": digest(train, dev),
         }
@@ -154,7 +154,7 @@ class Trainer:
     def train(self, save_seconds: float = 60.0) -> None:
         """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
 
-        Raises Interrupted then, and InputError naming the step when the loss is no number.
+        Raises Interrupted then, and InputError when memory runs out, and naming the step when the loss is no number.
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
@@ -162,7 +162,7 @@ class Trainer:
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
         self.model.train()
-        with postponed_signals() as caught:
+        with postponed_signals() as caught, self.within_memory():
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
@@ -190,6 +190,23 @@ class Trainer:
                 mark = time.monotonic()
         if progress:
             progress.close()
+
+    @contextlib.contextmanager
+    def within_memory(self) -> Iterator[None]:
+        """Raises InputError with the remedy when memory runs out, on a CPU or a GPU."""
+        try:
+            yield
+        except (RuntimeError, MemoryError) as error:
+            if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "can't allocate memory" not in str(
+                error
+            ):
+                raise
+            training = self.config.training
+            now = min(training.micro_batch_tokens, -(-training.batch_tokens // self.world.size))
+            raise InputError(
+                f"{self.config.task} {self.config.model}: out of memory at step {self.state.step + 1}; set "
+                f"micro_batch_tokens to {now // 2} (a pass holds {now} now) and start again: it changes rounding only"
+            ) from error
 
     def agree(self, caught: list[int], due: bool) -> tuple[list[int], bool]:
         """The signals that came to any process, and whether process 0 holds that it is time to save."""
