@@ -136,7 +136,7 @@ def train(arguments: argparse.Namespace) -> None:
         train, dev = (_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
         device = choose_device(world.local_rank)
         try:
-            train_run(config, vocabulary, train, dev, arguments.output_dir, device, world)
+            train_run(config, vocabulary, train, dev, arguments.output_dir, device, world, arguments.tensorboard)
         except Interrupted as interruption:
             if world.first:
                 print(interruption, file=sys.stderr)
@@ -326,12 +326,19 @@ def parser() -> Parser:
     added.add_argument("--seed", type=int, default=1, help="of the drawing")
     added.add_argument("--kind", choices=("translation", "parsing"), default="translation")
     command(encode, subwords="the vocabulary", source="text", target="text", output="path without .ids.npy")
-    command(
+    added = command(
         train,
         config="the run's config",
         subwords="the vocabulary",
         tokens="folder of ids",
         output_dir="the run's folder",
+    )
+    added.add_argument(
+        "--tensorboard",
+        type=Path,
+        default=os.environ.get("TRANSFORMER_TENSORBOARD") or None,
+        metavar="PATH",
+        help="folder for the history as TensorBoard shows it (default: $TRANSFORMER_TENSORBOARD)",
     )
     added = command(
         package,

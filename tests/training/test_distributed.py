@@ -100,7 +100,7 @@ def saved(folder):
     """Tensors, and the state but for the times."""
     tensors, metadata = read_tensors(folder / "state.safetensors")
     state = json.loads(metadata["state"])
-    history = [row[:3] + row[4:] for row in state.pop("history")]
+    history = [row[:4] + row[5:] for row in state.pop("history")]
     return tensors, {key: value for key, value in state.items() if "seconds" not in key}, history
 
 

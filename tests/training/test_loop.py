@@ -42,7 +42,7 @@ def contents(trainer):
     tensors, metadata = read_tensors(trainer.folder / "state.safetensors")
     state = json.loads(metadata["state"])
     timed = {"seconds", "row_seconds"}
-    history = [row[:3] + row[4:] for row in state.pop("history")]
+    history = [row[:4] + row[5:] for row in state.pop("history")]
     checkpoints = {path.name: path.read_bytes() for path in sorted(trainer.folder.glob("step-*"))}
     return tensors, {key: value for key, value in state.items() if key not in timed}, history, checkpoints
 
@@ -344,7 +344,7 @@ def test_it_learns(tmp_path, run_config):
     trainer.train()
     assert trainer.state.history[0][1] > 3
     assert trainer.state.history[-1][1] < 1
-    assert trainer.state.history[-1][4] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
+    assert trainer.state.history[-1][5] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
 
 
 def test_an_absurd_learning_rate_stops_with_the_step(start):
@@ -387,7 +387,7 @@ def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_pat
     config = run_config(positions="learned")
     trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
     trainer.train()
-    assert trainer.state.history[-1][4] > 1
+    assert trainer.state.history[-1][5] > 1
 
 
 def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):
@@ -399,8 +399,8 @@ def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):
     assert len(steps) == 100
     assert steps[-1] == 150
     assert {b - a for a, b in itertools.pairwise(steps)} == {1, 2}
-    assert [step for step, line in zip(steps, lines[1:], strict=True) if line[4]] == list(range(15, 151, 15))
-    assert all(re.fullmatch(r"[0-9.e+-]+", field) for line in lines[1:] for field in line[:4])
+    assert [step for step, line in zip(steps, lines[1:], strict=True) if line[5]] == list(range(15, 151, 15))
+    assert all(re.fullmatch(r"[0-9.e+-]+", field) for line in lines[1:] for field in line[:5])
 
 
 def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
@@ -419,6 +419,14 @@ def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
     for step, mean, *_ in trainer.state.history:
         mine = [entry[1:] for entry in sums if entry[0] == step]
         assert mean == pytest.approx(sum(value for value, _ in mine) / sum(count for _, count in mine))
+
+
+def test_the_gradient_norm_of_the_history_is_that_of_the_whole_batch(start):
+    found, _ = gradients(start("once", P_drop=0.0))
+    trainer = start(P_drop=0.0, micro_batch_tokens=24)
+    trainer.train()
+    norm = torch.cat([gradient.flatten() for gradient in found.values()]).norm().item()
+    assert trainer.state.history[0][HISTORY.index("gradient_norm")] == pytest.approx(norm, rel=1e-4)
 
 
 def test_bfloat16_keeps_the_weights_in_float32(start):

@@ -1,10 +1,12 @@
 import fcntl
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from transformer.files import InputError
+from transformer.files import InputError, read_lines
 from transformer.training import run
 from transformer.training.loop import Trainer
 from transformer.training.run import train_run
@@ -29,6 +31,45 @@ def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp
     )
     assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
     assert record["precision"] == "float32"
+
+
+class Writer:
+    """Stands for TensorBoard's."""
+
+    def __init__(self, folder, purge_step):
+        self.folder, self.purge_step, self.scalars = folder, purge_step, []
+        self.made.append(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def add_scalar(self, name, value, step):
+        self.scalars.append((step, name, value))
+
+
+def test_the_history_goes_to_tensorboard_when_asked(tmp_path, run_config, encoded, monkeypatch):
+    monkeypatch.setattr(Writer, "made", [], raising=False)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
+    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+    train_run(*arguments, tensorboard=tmp_path / "board")
+    (writer,) = Writer.made
+    assert (writer.folder, writer.purge_step) == (tmp_path / "board/ende/base/1", 1)
+    names, *rows = [line.split(",") for line in read_lines(tmp_path / "1/history.csv")]
+    cells = [
+        (int(row[0]), name, float(cell)) for row in rows for name, cell in zip(names[1:], row[1:], strict=True) if cell
+    ]
+    assert [cell[:2] for cell in writer.scalars] == [cell[:2] for cell in cells]
+    assert [cell[2] for cell in writer.scalars] == pytest.approx([cell[2] for cell in cells], rel=1e-6)
+
+
+def test_without_tensorboard_asking_for_it_says_how_to_get_it(tmp_path, run_config, encoded, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+    with pytest.raises(InputError, match="TensorBoard is not installed; pip install tensorboard"):
+        train_run(*arguments, tensorboard=tmp_path / "board")
 
 
 def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, monkeypatch):

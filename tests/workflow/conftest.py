@@ -78,10 +78,10 @@ def history(seed):
     """A history.csv of 1500 steps, with a development perplexity every 250."""
     rng = random.Random(seed)
     floor = rng.uniform(2.0, 3.5)
-    lines = ["step,loss,learning_rate,tokens_per_second,dev_perplexity"]
+    lines = ["step,loss,learning_rate,gradient_norm,tokens_per_second,dev_perplexity"]
     for step in range(50, 1501, 50):
         loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
-        lines.append(f"{step},{loss},0.001,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
+        lines.append(f"{step},{loss},0.001,0.5,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
     return "\n".join(lines) + "\n"
 
 

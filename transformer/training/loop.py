@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -32,12 +32,15 @@ from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
 VERSION = 2  # of what a state holds
 LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # of which so many have a dev perplexity
 DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
 NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
-HISTORY = ("step", "loss", "learning_rate", "tokens_per_second", "dev_perplexity")
+HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "dev_perplexity")
 
 
 @dataclass
@@ -151,8 +154,10 @@ class Trainer:
         """The precision of matrix products; weights stay float32."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.state.precision == "bfloat16")
 
-    def train(self, save_seconds: float = 60.0) -> None:
+    def train(self, save_seconds: float = 60.0, writer: "SummaryWriter | None" = None) -> None:
         """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
+
+        The history goes to `writer`, too, if there is one.
 
         Raises Interrupted then, and InputError when memory runs out, and naming the step when the loss is no number.
         """
@@ -173,6 +178,8 @@ class Trainer:
                 self.state.row_seconds += now - mark
                 if step in rows:
                     self.log()
+                    if writer:
+                        self.show(writer)
                 if progress:
                     progress.update(1, self.note())
                 if step in checkpoints:
@@ -222,6 +229,7 @@ class Trainer:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)  # not after the update: `log` may ask for their norm
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
@@ -233,7 +241,6 @@ class Trainer:
                 (loss / (tokens / self.world.size)).backward()  # of the processes' gradients the mean is taken
             self.loss_sum += loss.detach()
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
         self.state.step += 1
         self.state.flops += all_flops
         self.state.target_tokens += int(tokens)
@@ -268,24 +275,38 @@ class Trainer:
         )
 
     def log(self) -> None:
-        """Add a row to the history: mean loss a subword since the last row, and now and then the dev perplexity."""
+        """Add a row to the history: mean loss a subword since the last row, and now and then the dev perplexity.
+
+        The gradient's norm is that of this step's, of the mean loss a subword.
+        """
         self.check_finite()
         state = self.state
         loss = self.world.gather(self.loss_sum).sum().item() / state.row_tokens
+        rate = self.optimizer.param_groups[0]["lr"]
+        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         speed = state.row_tokens / max(state.row_seconds, 1e-9)
         measured = self.world.first and state.step in self.points(DEV_POINTS)
         perplexity = self.dev_perplexity() if measured else None
-        state.history.append([state.step, loss, self.optimizer.param_groups[0]["lr"], speed, perplexity])
+        norm = nn.utils.get_total_norm(gradients).item()
+        state.history.append([state.step, loss, rate, norm, speed, perplexity])
         self.loss_sum.zero_()
         state.row_tokens, state.row_seconds = 0, 0.0
         if self.world.first:
             write_history(self.folder / "history.csv", state.history)
 
+    def show(self, writer: "SummaryWriter") -> None:
+        """Give the history's last row to TensorBoard."""
+        row = dict(zip(HISTORY, self.state.history[-1], strict=True))
+        step = row.pop("step")
+        for name, value in row.items():
+            if value is not None:
+                writer.add_scalar(name, value, step)
+
     def note(self) -> str:
         """What progress shows beside the steps."""
         if not self.state.history:
             return ""
-        _, loss, _, speed, _ = self.state.history[-1]
+        _, loss, *_, speed, _ = self.state.history[-1]
         return f"loss {loss:.3f}, {speed:.0f} subwords/s"
 
     @torch.no_grad()

@@ -5,6 +5,7 @@ import fcntl
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -15,6 +16,9 @@ from transformer.training.device import device_name, sustained_flops
 from transformer.training.distributed import ALONE, World
 from transformer.training.loop import Trainer, write_history
 
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
 
 def train_run(
     config: RunConfig,
@@ -24,21 +28,36 @@ def train_run(
     folder: Path,
     device: torch.device,
     world: World = ALONE,
+    tensorboard: Path | None = None,
 ) -> None:
     """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
 
-    Until then all is in `folder`/state, which is removed at the end. Raises Interrupted and InputError as `Trainer`
-    does, and InputError while others train the same run.
+    Until then all is in `folder`/state, which is removed at the end. The history goes to TensorBoard, too, if there is
+    a folder for it. Raises Interrupted and InputError as `Trainer` does, and InputError while others train the same run
+    and when the package tensorboard is missing.
     """
     state_folder = folder / "state"
     with locked(state_folder) if world.first else contextlib.nullcontext():
         trainer = Trainer(config, vocabulary, train, dev, state_folder, device, world)
-        trainer.train()
+        with (
+            summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer
+        ):
+            trainer.train(writer=writer)
         if world.first:
             publish(trainer, folder)
             for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
                 (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
             shutil.rmtree(state_folder)
+
+
+def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
+    """What writes a run's scalars for TensorBoard, those after the trainer's step."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise InputError("TensorBoard is not installed; pip install tensorboard, or train without it") from error
+    run = trainer.config
+    return SummaryWriter(folder / run.task / run.model / str(run.seed), purge_step=trainer.state.step + 1)
 
 
 @contextlib.contextmanager
