@@ -360,7 +360,7 @@ def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house
         while process.poll() is None and not history.exists():
             time.sleep(0.005)
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate()
+        _, errors = process.communicate(timeout=10)
     assert process.returncode == 128 + signal.SIGTERM
     assert errors.splitlines()[-1] == "interrupted by SIGTERM; the state is saved, start again to go on"
     assert not (tmp_path / "run" / "training.json").exists()
