@@ -140,7 +140,9 @@ def train(arguments: argparse.Namespace) -> None:
         except Interrupted as interruption:
             if world.first:
                 print(interruption, file=sys.stderr)
+            world.leave(128 + interruption.number)
             sys.exit(128 + interruption.number)
+        world.leave(0)
 
 
 def _pairs(prefix: Path, vocabulary: int) -> "Pairs":
