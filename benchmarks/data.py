@@ -1,6 +1,6 @@
 """From clean text to batches, at the size of WMT 2014: beside SentencePiece alone, with the memory it takes.
 
-    python benchmarks/data.py --source TRAIN.source --target TRAIN.target --model SUBWORDS.model
+    PYTHONPATH=. python benchmarks/data.py --source TRAIN.source --target TRAIN.target --model SUBWORDS.model
 
 The pairs are made of real ones: sentences of the given text in random order, one or two a line, with a word of
 another sentence and a number in their midst, so that few lines or words recur as they are. Prints a table: for each

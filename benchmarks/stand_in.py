@@ -1,6 +1,6 @@
 """Stand-ins for WMT 2014's English-German archives, as many pairs as they hold, to try the data stage without internet.
 
-    python benchmarks/stand_in.py --source TRAIN.source --target TRAIN.target --folder FOLDER
+    PYTHONPATH=. python benchmarks/stand_in.py --source TRAIN.source --target TRAIN.target --folder FOLDER
     snakemake --cores all results/stand-in/tokens/ende/{train,dev,test}.ids.npy \\
         --configfile config/paper.yaml FOLDER/stand-in.yaml
 
