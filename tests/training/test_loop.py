@@ -1,3 +1,4 @@
+import contextlib
 import itertools
 import json
 import os
@@ -146,6 +147,12 @@ def train_on(config, train, dev, folder):
     Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU).train(save_seconds=0)
 
 
+def written_at(file):
+    """None while there is no such file: a new state is written after the old one has been renamed."""
+    with contextlib.suppress(FileNotFoundError):
+        return file.stat().st_mtime_ns
+
+
 def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_config, encoded, forkserver):
     config = run_config(steps=300, checkpoint_every=20, average=5)
     prefixes = [str(encoded(part).ids.filename).removesuffix(".ids.npy") for part in ("train", "dev")]
@@ -155,10 +162,10 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_con
     moments = random.Random(0)
     killed = 0
     for _ in range(20):
-        seen = state.stat().st_mtime_ns if state.exists() else None
+        seen = written_at(state)
         process = forkserver.Process(target=train_on, args=(config, *prefixes, state.parent))
         process.start()
-        while process.is_alive() and (not state.exists() or state.stat().st_mtime_ns == seen):
+        while process.is_alive() and written_at(state) in (None, seen):
             time.sleep(0.001)
         time.sleep(moments.uniform(0, 0.05))
         process.kill()
