@@ -36,7 +36,7 @@ from transformer.data.batches import Batch
 from transformer.data.tokens import Pairs
 from transformer.model.flops import forward_flops
 from transformer.model.positions import sinusoids
-from transformer.training.device import choose_device, device_name, sustained_flops
+from transformer.training.device import choose_device, device_name, keep_freed_memory, sustained_flops
 from transformer.training.loop import Trainer
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
@@ -321,6 +321,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    keep_freed_memory()  # of all alike, though only ours asks for it
     device = choose_device()
     gpu = device.type == "cuda"
     tokens = arguments.batch_tokens or (25_000 if gpu else 512)

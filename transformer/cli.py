@@ -125,11 +125,12 @@ def encode(arguments: argparse.Namespace) -> None:
 def train(arguments: argparse.Namespace) -> None:
     """Train a run, or go on with it; started by torchrun, as one of its processes."""
     from transformer.data.subwords import Subwords
-    from transformer.training.device import choose_device
+    from transformer.training.device import choose_device, keep_freed_memory
     from transformer.training.distributed import joined
     from transformer.training.loop import Interrupted
     from transformer.training.run import train_run
 
+    keep_freed_memory()
     with joined() as world:
         config = read_config(RunConfig, arguments.config)
         vocabulary = len(Subwords(arguments.subwords))

@@ -96,7 +96,7 @@ def activations(run: RunConfig, vocabulary: int) -> int:
     # sub-layers of both sides a dropout mask and a LayerNorm's input and output.
     attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + 2 * length)
     layer = attention + 2 * inner + 5 * 3 * sizes.d_model
-    logits = (2 * tokens + min(tokens, ROWS)) * vocabulary
+    logits = (2 * tokens + min(tokens, max(ROWS.values()))) * vocabulary
     return 4 * (tokens * (sizes.N + 1) * layer + logits)
 
 

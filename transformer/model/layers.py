@@ -42,21 +42,21 @@ def position_wise(config: ModelConfig) -> nn.Module:
 
 
 class _CPUDropout(torch.autograd.Function):
-    """Dropout by 16 random bits an element, four elements a draw: half the time of PyTorch's on a CPU."""
+    """Dropout by 16 random bits an element, four elements a draw, without PyTorch's slow booleans."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
         draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
         bits = draws.view(torch.int16)[: x.numel()].view_as(x)
-        kept = (bits >= round(p * 65536) - 32768).float().mul_(1 / (1 - p))
+        kept = torch.ge(bits, round(p * 65536) - 32768, out=torch.empty_like(x))
         ctx.save_for_backward(kept)
-        ctx.dtype = x.dtype
-        return x * kept if x.dtype == torch.float32 else x.float().mul_(kept)
+        ctx.scale = 1 / (1 - p)
+        return (x * kept).float().mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
         (kept,) = ctx.saved_tensors
-        return (grad[0] * kept).to(ctx.dtype), None
+        return (grad[0] * ctx.scale).to(kept.dtype).mul_(kept), None
 
 
 class Dropout(nn.Module):

@@ -1,5 +1,7 @@
 """Label smoothing (section 5.4): the true subword gets 1 - eps_ls, each other one eps_ls / (N - 1) (authors' code)."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -9,29 +11,36 @@ from transformer.config import PADDING
 from transformer.data.batches import Batch
 from transformer.model.transformer import Transformer
 
-ROWS = 4096  # tokens whose float32 probabilities are held at a time
+ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities are held at a time; on a CPU, in its caches
+
+
+def _part(logits: Tensor, target: Tensor, eps_ls: float) -> tuple[Tensor, Tensor]:
+    """Loss of some tokens, and with p the softmax and q the smoothed target, d loss / d logits = p - q."""
+    others = eps_ls / (logits.size(-1) - 1)
+    true = 1 - eps_ls - others
+    x, index = logits.float(), target[:, None]
+    p = x.softmax(1)
+    loss = (x.amax(1) - p.amax(1).log()).sum() - true * x.gather(1, index).sum() - others * x.sum()
+    return loss, p.sub_(others).scatter_add_(1, index, p.new_full(index.shape, -true))
+
+
+@cache
+def _compiled_part() -> Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]:
+    return torch.compile(_part, dynamic=True)
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Loss and gradient in one pass: with p the softmax and q the smoothed target, d loss / d logits = p - q."""
+    """Loss and gradient in one pass, in which no float32 copy of all logits is held."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, target: Tensor, eps_ls: float) -> Tensor:
-        others = eps_ls / (logits.size(-1) - 1)
-        true = 1 - eps_ls - others
         gradient = torch.empty_like(logits)
         loss = logits.new_zeros((), dtype=torch.float32)
-        for start in range(0, len(logits), ROWS):
-            part = slice(start, start + ROWS)
-            x = logits[part].to(torch.float32, copy=True)
-            index = target[part, None]
-            loss -= true * x.gather(1, index).sum() + others * x.sum()
-            largest = x.amax(1, keepdim=True)
-            total = x.sub_(largest).exp_().sum(1, keepdim=True)
-            loss += (largest + total.log()).sum()
-            x.div_(total).sub_(others)
-            x.scatter_add_(1, index, x.new_full(index.shape, -true))
-            gradient[part] = x
+        rows, of_part = ROWS[logits.device.type], _compiled_part() if logits.is_cuda else _part
+        for start in range(0, len(logits), rows):
+            part = slice(start, start + rows)
+            value, gradient[part] = of_part(logits[part], target[part], eps_ls)
+            loss += value
         ctx.save_for_backward(gradient)
         return loss
 
@@ -43,10 +52,15 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
 def batch_loss(model: Transformer, pairs: Batch, eps_ls: float) -> Tensor:
     """Summed loss, in nats, of a batch over its target subwords; padding has no share in it."""
-    device = model.embedding.device
-    source, target = pairs.source.to(device), pairs.target.to(device)
-    kept = target != PADDING
-    return smoothed_cross_entropy(model.logits(model(source, target)[kept]), target[kept], eps_ls)
+    kept = (pairs.target != PADDING).flatten().nonzero()[:, 0]
+    source, target, kept = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target, kept))
+    y = model(source, target).flatten(0, 1)[kept]
+    return smoothed_cross_entropy(model.logits(y), target.flatten()[kept], eps_ls)
+
+
+def moved(ids: Tensor, device: torch.device) -> Tensor:
+    """Ids on a device; the CPU does not wait until those for a GPU are there."""
+    return ids.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else ids
 
 
 def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float) -> Tensor:
