@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from transformer.files import InputError
 
@@ -54,6 +55,15 @@ def faster_precision(device: torch.device) -> str:
     """bfloat16 where its matrix products are at least 1.3 times as fast as those of float32, else float32."""
     gain = sustained_flops(device, torch.bfloat16, 512) / sustained_flops(device, torch.float32, 512)
     return "bfloat16" if gain >= 1.3 else "float32"
+
+
+def compile_in_place(model: nn.Module) -> None:
+    """Have PyTorch fuse a model's operations when it is first called, one graph for batches of all sizes.
+
+    Where that fails, PyTorch says so and goes on without.
+    """
+    torch._dynamo.config.suppress_errors = True
+    model.compile(dynamic=True)
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:

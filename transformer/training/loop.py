@@ -27,7 +27,7 @@ from transformer.model.transformer import Transformer
 from transformer.progress import Progress
 from transformer.strict import plain
 from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
-from transformer.training.device import faster_precision
+from transformer.training.device import compile_in_place, faster_precision
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
@@ -123,6 +123,8 @@ class Trainer:
         }
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
+        if device.type == "cuda":  # on a CPU compiled code is the slower (docs/speed.md)
+            compile_in_place(self.model)
         self.replica: nn.Module = _Loss(self.model)
         if world.size > 1:
             self.replica = replicated(self.replica, NOTHING, 0.0)

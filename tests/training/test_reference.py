@@ -1,0 +1,157 @@
+"""The batched model and its loss against the paper's equations, written out for one sentence and one head at a time."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.config import END, PADDING, read_experiment
+from transformer.data.batches import Batch
+from transformer.model.transformer import Transformer
+from transformer.training.device import compile_in_place
+from transformer.training.loss import batch_loss
+
+VOCABULARY, EPS_LS = 90, 0.1
+SENTENCES = [(9, 12), (17, 3), (1, 1), (30, 24)]  # subwords of source and target
+PARSES = [(40, 150), (61, 230)]
+ROWS = {  # of the tables: model and lengths
+    "base": ("base", SENTENCES),
+    "one head": ("A-h1", SENTENCES),
+    "32 heads": ("A-h32", SENTENCES),
+    "d_k below d_v": ("B-dk16", SENTENCES),
+    "learned positions": ("E-learned", SENTENCES),
+    "attention over parameters": ("aop1", SENTENCES),
+    "parser": ("parser", PARSES),
+}
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
+
+
+def normalised(x, w, name):
+    """LayerNorm."""
+    centred = x - x.mean(-1, keepdim=True)
+    return centred / (centred.square().mean(-1, keepdim=True) + 1e-6).sqrt() * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+
+def linear(x, w, name):
+    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+
+def attended(q, k, v, h, allowed):
+    """Equation 1 for each head, joined."""
+    heads = []
+    for q_head, k_head, v_head in zip(q.chunk(h, 1), k.chunk(h, 1), v.chunk(h, 1), strict=True):
+        scores = q_head @ k_head.T / math.sqrt(q_head.size(1))
+        heads.append(scores.masked_fill(~allowed, -math.inf).softmax(-1) @ v_head)
+    return torch.cat(heads, 1)
+
+
+def sub_layers(x, w, layer, config, causal, memory=None):
+    """Self-attention, attention over the encoder's output if there is one, and the position-wise sub-layer."""
+    keys, values = config.h * config.d_k, config.h * config.d_v
+    allowed = torch.ones(len(x), len(x), dtype=torch.bool)
+    q, k, v = linear(x, w, f"{layer}.self_attention.query_key_value").split([keys, keys, values], 1)
+    y = linear(attended(q, k, v, config.h, allowed.tril() if causal else allowed), w, f"{layer}.self_attention.output")
+    x = normalised(x + y, w, f"{layer}.residuals.0.norm")
+    if memory is not None:
+        q = linear(x, w, f"{layer}.encoder_attention.query")
+        k, v = linear(memory, w, f"{layer}.encoder_attention.key_value").split([keys, values], 1)
+        y = attended(q, k, v, config.h, torch.ones(len(x), len(memory), dtype=torch.bool))
+        x = normalised(x + linear(y, w, f"{layer}.encoder_attention.output"), w, f"{layer}.residuals.1.norm")
+    name = f"{layer}.position_wise"
+    if parameters := config.attention_over_parameters:
+        scale, heads = math.sqrt(config.d_model), []
+        for i, q in enumerate(linear(x, w, f"{name}.query").chunk(parameters.h_p, 1)):
+            k, v = w[f"{name}.keys"][i] * scale, w[f"{name}.values"][i] * scale
+            heads.append((q @ k.T).softmax(-1) @ v)
+        y = linear(torch.cat(heads, 1), w, f"{name}.output")
+    else:
+        y = linear(linear(x, w, f"{name}.inner").relu(), w, f"{name}.outer")
+    return normalised(x + y, w, f"{layer}.residuals.{1 if memory is None else 2}.norm")
+
+
+def positions(w, side, length, config):
+    if config.positions == "learned":
+        return w[f"{side}_positions.table"][:length] * math.sqrt(config.d_model)
+    angles = [[p / 10000 ** (2 * (i // 2) / config.d_model) for i in range(config.d_model)] for p in range(length)]
+    return torch.tensor([[math.cos(a) if i % 2 else math.sin(a) for i, a in enumerate(row)] for row in angles]).double()
+
+
+def reference(w, config, pairs):
+    """Summed smoothed cross-entropy, a pair after the other."""
+    total = 0
+    for source, target in pairs:
+        x = w["embedding"][source] * math.sqrt(config.d_model) + positions(w, "source", len(source), config)
+        for i in range(config.N):
+            x = sub_layers(x, w, f"encoder.{i}", config, causal=False)
+        shifted = torch.cat([torch.zeros(1, config.d_model).double(), w["embedding"][target[:-1]]])
+        y = shifted * math.sqrt(config.d_model) + positions(w, "target", len(target), config)
+        for i in range(config.N):
+            y = sub_layers(y, w, f"decoder.{i}", config, causal=True, memory=x)
+        wanted = torch.full((len(target), VOCABULARY), EPS_LS / (VOCABULARY - 1)).double()
+        wanted[range(len(target)), target] = 1 - EPS_LS
+        total -= (wanted * (y @ w["embedding"].T).log_softmax(-1)).sum()
+    return total
+
+
+def padded(sides):
+    return torch.nn.utils.rnn.pad_sequence(sides, batch_first=True, padding_value=PADDING)
+
+
+@pytest.fixture(params=ROWS, scope="module")
+def row(request):
+    """A row's model at the paper's width, two layers, no dropout; pairs; loss, gradients; whether scores are large."""
+    name, lengths = ROWS[request.param]
+    config = read_experiment(["config/paper.yaml"]).run("", name, 1).architecture
+    config = replace(config, N=2, P_drop=0.0)
+    torch.manual_seed(3)
+    model = Transformer(config, VOCABULARY)
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases and LayerNorms that do something
+            parameter += 0.02 * torch.randn_like(parameter)
+    pairs = [
+        tuple(torch.cat([torch.randint(END + 1, VOCABULARY, (n - 1,)), torch.tensor([END])]) for n in both)
+        for both in lengths
+    ]
+    w = {name: parameter.detach().double().requires_grad_() for name, parameter in model.named_parameters()}
+    loss = reference(w, config, pairs)
+    loss.backward()
+    batch = Batch(*map(padded, zip(*pairs, strict=True)), np.array(lengths))
+    gradients = {name: parameter.grad for name, parameter in w.items()}
+    return model.train(), batch, loss.item(), gradients, config.attention_over_parameters is not None
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_loss_and_gradients_are_the_equations(row, device, dtype):
+    """Up to rounding: a gradient is much changed where a ReLU is close to 0 or two keys score alike."""
+    model, batch, exact, gradients, sharp = row
+    of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (5e-3, 0.4 if sharp else 0.1)
+    model = model.to(device)
+    if device == "cuda":
+        compile_in_place(model)
+    model.zero_grad()
+    with torch.autocast(device, dtype, enabled=dtype == torch.bfloat16):
+        loss = batch_loss(model, batch, EPS_LS)
+    loss.backward()
+    assert loss.item() == pytest.approx(exact, rel=of_loss)
+    whole = sum(gradient.square().sum() for gradient in gradients.values()).sqrt()
+    for name, parameter in model.named_parameters():
+        error = (parameter.grad.cpu().double() - gradients[name]).norm()
+        assert error <= of_gradient * gradients[name].norm() + 1e-6 * whole, name
+
+
+def test_one_graph_without_a_break_serves_batches_of_all_sizes(row):
+    """What is compiled for a GPU: a break or a graph for each size would cost what compiling gains."""
+    model, graphs = row[0].cpu(), []
+
+    def backend(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(model, dynamic=True, fullgraph=True, backend=backend)
+    for pairs, source, target in ((2, 5, 7), (3, 6, 4), (4, 9, 9)):
+        ids = [torch.randint(END + 1, VOCABULARY, (pairs, length)) for length in (source, target)]
+        torch.testing.assert_close(compiled(*ids), model(*ids))
+    assert len(graphs) == 1
