@@ -11,12 +11,11 @@ from torch import nn
 
 from transformer.files import InputError
 
-
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 
 
 def keep_freed_memory() -> None:
-    """Have glibc's malloc keep what a step frees: else the next one, on a CPU, spends 5 % on faulting pages in again."""
+    """Have glibc keep what a step frees: else the next one, on a CPU, spends 5 % on faulting pages in again."""
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         mallopt(M_MMAP_MAX, 0)
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
