@@ -102,13 +102,17 @@ def test_encoder_decoder_attention_is_the_papers_multi_head_attention():
     torch.testing.assert_close(layer(x, layer.keys_values(memory), padding_bias(ids, 0)), expected)
 
 
-def test_a_step_writes_its_place_in_the_cache_and_sees_those_before_it():
-    layer, x = SelfAttention(8, h=2, d_k=3, d_v=5), draw(2, 3, 4, 8)
-    cache = KeysValues(torch.full((2, 3, 2, 9, 3), torch.nan), torch.full((2, 3, 2, 9, 5), torch.nan))
-    steps = torch.stack([layer.step(x[:, :, i], cache, i) for i in range(4)], 2)
-    torch.testing.assert_close(steps.flatten(0, 1), layer(x.flatten(0, 1), causal_bias(4, CPU)))
-    assert cache.keys[:, :, :, :4].isfinite().all()
-    assert cache.keys[:, :, :, 4:].isnan().all()
+def test_a_step_writes_the_last_places_and_reads_what_the_bias_allows():
+    layer, x = SelfAttention(8, h=2, d_k=3, d_v=5), draw(2, 4, 8)
+    cache, bias = KeysValues(draw(2, 2, 9, 3), draw(2, 2, 9, 5)), torch.full((2, 1, 2, 9), -torch.inf)
+    before = cache.keys.clone()
+    bias[:, :, 0, [1, 4, 7]] = bias[:, :, 1, [8]] = 0
+    for place in (1, 4):
+        cache.keys[:, :, place], cache.values[:, :, place] = (part[:, :, place // 4] for part in layer.project(x)[1:])
+    y = layer.step(x[:, 2:], cache, bias)
+    torch.testing.assert_close(y[:, 0], layer(x[:, :3], causal_bias(3, CPU))[:, 2])
+    torch.testing.assert_close(y[:, 1], layer(x[:, 3:], causal_bias(1, CPU))[:, 0])
+    assert torch.equal(cache.keys[:, :, [0, 2, 3, 5, 6]], before[:, :, [0, 2, 3, 5, 6]])
 
 
 def test_attention_over_parameters_is_the_appendixs():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.config import END, PADDING, AttentionOverParametersConfig, ModelConfig
-from transformer.model.attention import KeysValues
+from transformer.decoding.cache import Cache
 from transformer.model.transformer import Transformer
 
 BASE = ModelConfig(N=2, d_model=32, d_ff=64, h=4, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=16)
@@ -86,13 +86,11 @@ def test_decoding_step_by_step_is_the_forward_pass(model):
     source, target = sources(), draw(B, width, T)
     forward = model(source.repeat_interleave(width, 0), target.flatten(0, 1))
     encoded, bias = model.encode(source)
-    config = model.config
-    caches = [
-        KeysValues(*(torch.full((B, width, config.h, T + 2, size), torch.nan) for size in (config.d_k, config.d_v)))
-        for _ in range(config.N)
-    ]
-    memories = model.memory(encoded)
-    steps = [model.step(target[:, :, i - 1] if i else None, i, memories, bias, caches) for i in range(T)]
+    cache, memories = Cache(model.config, B, source.device), model.memory(encoded)
+    steps = [model.step(None, 0, memories, bias, *cache.grow(1)).expand(-1, width, -1)]
+    cache.follow(torch.zeros(B, width, dtype=torch.long))
+    for i in range(1, T):
+        steps.append(model.step(target[:, :, i - 1], i, memories, bias, *cache.grow(width)))
     torch.testing.assert_close(torch.stack(steps, 2).flatten(0, 1), model.logits(forward), rtol=1e-4, atol=1e-5)
 
 

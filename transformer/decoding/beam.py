@@ -10,8 +10,11 @@ import torch
 from torch import Tensor
 
 from transformer.config import END, PADDING
+from transformer.decoding.cache import Cache
 from transformer.model.attention import KeysValues
 from transformer.model.transformer import Transformer
+
+BLOCK = 64  # of the vocabulary, of which the maximum is found first
 
 
 def length_penalty(length: Tensor | float, alpha: float) -> Tensor | float:
@@ -33,7 +36,7 @@ class Beam:
     Hypotheses alive and finished are kept apart; a free place has the score -infinity.
     """
 
-    alive_ids: Tensor  # [B, W, L]
+    alive_ids: Tensor  # [B, W, L]; at first one, empty
     alive_logp: Tensor  # [B, W]
     finished_ids: Tensor  # [B, W, L]
     finished_score: Tensor  # [B, W]
@@ -68,39 +71,50 @@ class Beam:
         return results
 
 
+def top(x_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest of each row, as `Tensor.topk` gives them: they are in the blocks with the largest maxima."""
+    rows, vocabulary = x_NV.shape
+    whole = vocabulary // BLOCK * BLOCK
+    if count * BLOCK >= whole:
+        return x_NV.topk(count, 1)
+    columns = torch.arange(vocabulary, device=x_NV.device)
+    blocks = x_NV[:, :whole].unflatten(1, (-1, BLOCK)).amax(2).topk(count, 1).indices
+    candidates = (blocks[:, :, None] * BLOCK + columns[:BLOCK]).flatten(1)
+    candidates = torch.cat([candidates, columns[whole:].expand(rows, -1)], 1)
+    values, chosen = x_NV.gather(1, candidates).topk(count, 1)
+    return values, candidates.gather(1, chosen)
+
+
 def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor:
     """Append one token, the `length`-th, to every hypothesis; returns which one [B, W] each alive one grew from."""
-    b, width, vocabulary = logits_BWV.shape
+    b, _, vocabulary = logits_BWV.shape
+    width = beam.finished_score.size(1)
     # The best 2W of a sentence are among the best 2W of its hypotheses; 2W, so that W not ended are among them.
-    values, tokens = logits_BWV.float().topk(min(2 * width, vocabulary), -1)
-    logp = values - logits_BWV.float().logsumexp(-1, keepdim=True) + beam.alive_logp[:, :, None]
-    logp, flat = logp.flatten(1).topk(min(2 * width, logp[0].numel()), -1)
-    origin = flat // tokens.size(-1)
-    token = tokens.flatten(1).gather(1, flat)
+    logits = logits_BWV.flatten(0, 1).float()
+    values, tokens = top(logits, min(2 * width, vocabulary))
+    normalizer = values[:, :1] - logits.softmax(1).amax(1, keepdim=True).log()  # logsumexp, faster
+    logp = (values - normalizer + beam.alive_logp.flatten()[:, None]).view(b, -1)
+    logp, flat = logp.topk(min(2 * width, logp.size(1)), 1)
+    origin = flat // tokens.size(1)
+    token = tokens.view(b, -1).gather(1, flat)
     ids = beam.alive_ids.gather(1, origin[:, :, None].expand(-1, -1, beam.alive_ids.size(-1)))
     ids[:, :, length - 1] = token
     ended = token == END
 
     scores = torch.cat([beam.finished_score, (logp / length_penalty(length, alpha)).masked_fill(~ended, -torch.inf)], 1)
-    beam.finished_score, chosen = scores.topk(width, -1)
+    beam.finished_score, chosen = scores.topk(width, 1)
     beam.finished_ids = torch.cat([beam.finished_ids, ids], 1)[torch.arange(b)[:, None], chosen]
 
-    beam.alive_logp, chosen = logp.masked_fill(ended, -torch.inf).topk(width, -1)
+    beam.alive_logp, chosen = logp.masked_fill(ended, -torch.inf).topk(min(width, logp.size(1)), 1)
     beam.alive_ids = ids[torch.arange(b)[:, None], chosen]
     return origin.gather(1, chosen)
-
-
-def grown(cache: Tensor, chosen: Tensor, width: int) -> Tensor:
-    """The keys or values of the hypotheses `chosen` among [B, W], with room for one more token."""
-    kept = cache.flatten(0, 1).index_select(0, chosen)
-    return torch.cat([kept, kept[:, :, -1:]], 2).unflatten(0, (-1, width))
 
 
 @torch.inference_mode()
 def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, best first; of at most source + `extra` tokens, ends counted in both.
 
-    Sentences that are done leave the batch, so the others go on faster.
+    When a quarter of the sentences is done, they leave the batch, so that the others go on faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = (source_BS != PADDING).sum(1) + extra
@@ -109,34 +123,31 @@ def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float,
     longest = int(limit.max())
     encoded, bias = model.encode(source_BS)
     memories = model.memory(encoded)
-    caches = [  # of the tokens so far and the one to come
-        KeysValues(*(encoded.new_empty(b, width, model.config.h, 1, d) for d in (model.config.d_k, model.config.d_v)))
-        for _ in memories
-    ]
+    cache = Cache(model.config, b, device)
     beam = Beam(
-        alive_ids=torch.full((b, width, longest), PADDING, device=device),
-        alive_logp=torch.full((b, width), -torch.inf, device=device),
+        alive_ids=torch.full((b, 1, longest), PADDING, device=device),
+        alive_logp=torch.zeros((b, 1), device=device),
         finished_ids=torch.full((b, width, longest), PADDING, device=device),
         finished_score=torch.full((b, width), -torch.inf, device=device),
         limit=limit,
     )
-    beam.alive_logp[:, 0] = 0
     results: list[list[Hypothesis]] = [[] for _ in range(b)]
-    sentences = torch.arange(b, device=device)
+    sentences, going = torch.arange(b, device=device), torch.ones(b, dtype=torch.bool, device=device)
     tokens = None
     for length in range(1, longest + 1):
-        logits = model.step(tokens, length - 1, memories, bias, caches)
-        origin = advance(beam, logits, length, alpha)
+        logits = model.step(tokens, length - 1, memories, bias, *cache.grow(beam.alive_ids.size(1)))
+        cache.follow(advance(beam, logits, length, alpha))
         done = beam.done(length, alpha)
-        if done.any():
-            for sentence, hypotheses in zip(sentences[done].tolist(), beam.select(done).best(), strict=True):
+        if (just := done & going).any():
+            for sentence, hypotheses in zip(sentences[just].tolist(), beam.select(just).best(), strict=True):
                 results[sentence] = hypotheses
+            going = ~done
             if done.all():
                 break
-            going = ~done
-            beam, origin, sentences, bias = beam.select(going), origin[going], sentences[going], bias[going]
-            memories = [KeysValues(memory.keys[going], memory.values[going]) for memory in memories]
-        flat = ((~done).nonzero() * width + origin).flatten()
-        caches = [KeysValues(*(grown(tensor, flat, width) for tensor in cache)) for cache in caches]
+            if 4 * int(done.sum()) >= len(done):
+                beam, sentences, bias = beam.select(going), sentences[going], bias[going]
+                memories = [KeysValues(memory.keys[going], memory.values[going]) for memory in memories]
+                cache.select(going)
+                going = going[going]
         tokens = beam.alive_ids[:, :, length - 1]
     return results

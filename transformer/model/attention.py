@@ -93,17 +93,17 @@ class SelfAttention(nn.Module):
         """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]."""
         return self.output(join_heads(attention(*self.project(x_BTD), bias)))
 
-    def step(self, x_BWD: Tensor, cache: KeysValues, position: int) -> Tensor:
-        """One new token for each of W hypotheses: write its key and value at `position` of the cache, attend up to it.
+    def step(self, x_BWD: Tensor, cache: KeysValues, bias: Tensor) -> Tensor:
+        """One new token for each of W hypotheses: its key and value are written to the last W places of the cache.
 
-        The cache holds keys [B, W, H, length, K] and values [B, W, H, length, V]. Returns [B, W, D].
+        The cache holds keys [B, H, places, K] and values [B, H, places, V] of all hypotheses; `bias` [B, 1, W, places]
+        allows each its own. Returns [B, W, D].
         """
-        q, k, v = self.project(x_BWD[:, :, None])
-        cache.keys[:, :, :, position : position + 1] = k
-        cache.values[:, :, :, position : position + 1] = v
-        end = position + 1
-        y = attention(q, cache.keys[:, :, :, :end], cache.values[:, :, :, :end])
-        return self.output(join_heads(y))[:, :, 0]
+        q, k, v = self.project(x_BWD)
+        width = x_BWD.size(1)
+        cache.keys[:, :, -width:] = k
+        cache.values[:, :, -width:] = v
+        return self.output(join_heads(attention(q, cache.keys, cache.values, bias)))
 
 
 class EncoderDecoderAttention(nn.Module):

@@ -85,16 +85,14 @@ class Transformer(nn.Module):
         memories: Sequence[KeysValues],
         bias: Tensor,
         caches: Sequence[KeysValues],
+        own: Tensor,
     ) -> Tensor:
-        """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0).
+        """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0, where W is 1).
 
-        Writes the caches, a layer's keys and values as in `SelfAttention.step`.
+        Writes the caches, a layer's keys and values; they and `own` are as in `SelfAttention.step`.
         """
-        if ids_BW is None:
-            y = caches[0].keys.new_zeros(*caches[0].keys.shape[:2], self.config.d_model)
-        else:
-            y = self.embed(ids_BW)
+        y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(y + self.target_positions(1, position))
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
-            y = layer.step(y, memory, bias, cache, position)
+            y = layer.step(y, memory, bias, cache, own)
         return self.logits(y)

@@ -1,0 +1,54 @@
+"""What the decoder's self-attention reads while the hypotheses of a beam grow.
+
+Shapes: B sentences, W hypotheses of each, H heads, K d_k, V d_v.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.model.attention import KeysValues
+
+ROOM = 16  # tokens of a hypothesis for which room is made at a time, at least
+
+
+class Cache:
+    """Keys and values of all tokens of a sentence's hypotheses, each written once at a place of its own.
+
+    Hypotheses with a common beginning share its places, so nothing is copied when the beam chooses among them.
+    """
+
+    def __init__(self, config: ModelConfig, sentences: int, device: torch.device):
+        self.layers = [
+            KeysValues(*(torch.empty(sentences, config.h, 0, size, device=device) for size in (config.d_k, config.d_v)))
+            for _ in range(config.N)
+        ]
+        self.used = 0
+        self.places = torch.empty(sentences, 1, 0, dtype=torch.long, device=device)  # [B, W, tokens] of hypotheses
+
+    def grow(self, width: int) -> tuple[list[KeysValues], Tensor]:
+        """Take a place for the next token of each of `width` hypotheses, the last ones of each layer's cache.
+
+        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], and the bias [B, 1, W, places] with
+        which a hypothesis reads its own tokens only.
+        """
+        own = torch.arange(self.used, self.used + width, device=self.places.device)
+        self.places = torch.cat([self.places, own[:, None].expand(len(self.places), -1, 1)], 2)
+        self.used += width
+        room = self.layers[0].keys.size(2)
+        if self.used > room:
+            more = max(room, ROOM * width)
+            self.layers = [KeysValues(*(F.pad(tensor, (0, 0, 0, more)) for tensor in layer)) for layer in self.layers]
+        bias = torch.full((len(self.places), width, self.used), float("-inf"), device=self.places.device)
+        bias.scatter_(2, self.places, 0.0)
+        return [KeysValues(*(tensor[:, :, : self.used] for tensor in layer)) for layer in self.layers], bias[:, None]
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """Go on with hypotheses that grew from those given."""
+        self.places = self.places.gather(1, origin_BW[:, :, None].expand(-1, -1, self.places.size(2)))
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep some sentences only."""
+        self.layers = [KeysValues(*(tensor[sentences] for tensor in layer)) for layer in self.layers]
+        self.places = self.places[sentences]
