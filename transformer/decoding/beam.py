@@ -114,7 +114,7 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor
 def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, best first; of at most source + `extra` tokens, ends counted in both.
 
-    When a quarter of the sentences is done, they leave the batch, so that the others go on faster.
+    When an eighth of the sentences is done, they leave the batch, so that the others go on faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = (source_BS != PADDING).sum(1) + extra
@@ -144,7 +144,7 @@ def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float,
             going = ~done
             if done.all():
                 break
-            if 4 * int(done.sum()) >= len(done):
+            if 8 * int(done.sum()) >= len(done):
                 beam, sentences, bias = beam.select(going), sentences[going], bias[going]
                 memories = [KeysValues(memory.keys[going], memory.values[going]) for memory in memories]
                 cache.select(going)
