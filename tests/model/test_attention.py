@@ -109,7 +109,7 @@ def test_a_step_writes_the_last_places_and_reads_what_the_bias_allows():
     bias[:, :, 0, [1, 4, 7]] = bias[:, :, 1, [8]] = 0
     for place in (1, 4):
         cache.keys[:, :, place], cache.values[:, :, place] = (part[:, :, place // 4] for part in layer.project(x)[1:])
-    y = layer.step(x[:, 2:], cache, bias)
+    y = layer.step(x[:, 2:], cache, 7, bias)
     torch.testing.assert_close(y[:, 0], layer(x[:, :3], causal_bias(3, CPU))[:, 2])
     torch.testing.assert_close(y[:, 1], layer(x[:, 3:], causal_bias(1, CPU))[:, 0])
     assert torch.equal(cache.keys[:, :, [0, 2, 3, 5, 6]], before[:, :, [0, 2, 3, 5, 6]])

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.config import END, PADDING
-from transformer.decoding.cache import Cache
+from transformer.decoding.cache import ROW, Cache
 from transformer.model.attention import KeysValues
 from transformer.model.transformer import Transformer
 
@@ -122,6 +123,8 @@ def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float,
         limit = limit.clamp(max=model.config.max_length)
     longest = int(limit.max())
     encoded, bias = model.encode(source_BS)
+    more = -source_BS.size(1) % ROW
+    encoded, bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
     memories = model.memory(encoded)
     cache = Cache(model.config, b, device)
     beam = Beam(

@@ -11,6 +11,7 @@ from transformer.config import ModelConfig
 from transformer.model.attention import KeysValues
 
 ROOM = 16  # tokens of a hypothesis for which room is made at a time, at least
+ROW = 16  # places by which what is read grows: rows of attention weights of such lengths are the fastest
 
 
 class Cache:
@@ -27,22 +28,22 @@ class Cache:
         self.used = 0
         self.places = torch.empty(sentences, 1, 0, dtype=torch.long, device=device)  # [B, W, tokens] of hypotheses
 
-    def grow(self, width: int) -> tuple[list[KeysValues], Tensor]:
-        """Take a place for the next token of each of `width` hypotheses, the last ones of each layer's cache.
+    def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor]:
+        """Take a place for the next token of each of `width` hypotheses.
 
-        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], and the bias [B, 1, W, places] with
-        which a hypothesis reads its own tokens only.
+        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first place taken, and the bias
+        [B, 1, W, places] with which a hypothesis reads its own tokens only.
         """
         own = torch.arange(self.used, self.used + width, device=self.places.device)
         self.places = torch.cat([self.places, own[:, None].expand(len(self.places), -1, 1)], 2)
-        self.used += width
-        room = self.layers[0].keys.size(2)
-        if self.used > room:
-            more = max(room, ROOM * width)
+        place, self.used = self.used, self.used + width
+        read, room = -(-self.used // ROW) * ROW, self.layers[0].keys.size(2)
+        if read > room:
+            more = max(room, ROOM * width // ROW * ROW)
             self.layers = [KeysValues(*(F.pad(tensor, (0, 0, 0, more)) for tensor in layer)) for layer in self.layers]
-        bias = torch.full((len(self.places), width, self.used), float("-inf"), device=self.places.device)
+        bias = torch.full((len(self.places), width, read), float("-inf"), device=self.places.device)
         bias.scatter_(2, self.places, 0.0)
-        return [KeysValues(*(tensor[:, :, : self.used] for tensor in layer)) for layer in self.layers], bias[:, None]
+        return [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers], place, bias[:, None]
 
     def follow(self, origin_BW: Tensor) -> None:
         """Go on with hypotheses that grew from those given."""

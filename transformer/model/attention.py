@@ -31,11 +31,13 @@ def join_heads(x_BHTE: Tensor) -> Tensor:
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
     """softmax(Q K^T scale + bias) of equation 1, [B, H, T, S], in float32.
 
-    Written out, because PyTorch's softmax on a CPU is ten times slower where rows are short and no multiple of 16.
+    Written out where rows are no multiple of 16 long, because on a CPU PyTorch's softmax is ten times slower there.
     """
     scores = ((q_BHTK * scale) @ k_BHSK.transpose(-1, -2)).float()
     if bias is not None:
         scores = scores + bias
+    if scores.size(-1) % 16 == 0:
+        return scores.softmax(-1)
     exponentials = (scores - scores.amax(-1, keepdim=True).detach()).exp()
     return exponentials / exponentials.sum(-1, keepdim=True)
 
@@ -93,16 +95,16 @@ class SelfAttention(nn.Module):
         """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]."""
         return self.output(join_heads(attention(*self.project(x_BTD), bias)))
 
-    def step(self, x_BWD: Tensor, cache: KeysValues, bias: Tensor) -> Tensor:
-        """One new token for each of W hypotheses: its key and value are written to the last W places of the cache.
+    def step(self, x_BWD: Tensor, cache: KeysValues, place: int, bias: Tensor) -> Tensor:
+        """One new token for each of W hypotheses: its key and value are written to the cache from `place` on.
 
         The cache holds keys [B, H, places, K] and values [B, H, places, V] of all hypotheses; `bias` [B, 1, W, places]
         allows each its own. Returns [B, W, D].
         """
         q, k, v = self.project(x_BWD)
-        width = x_BWD.size(1)
-        cache.keys[:, :, -width:] = k
-        cache.values[:, :, -width:] = v
+        own = slice(place, place + x_BWD.size(1))
+        cache.keys[:, :, own] = k
+        cache.values[:, :, own] = v
         return self.output(join_heads(attention(q, cache.keys, cache.values, bias)))
 
 

@@ -115,13 +115,13 @@ class DecoderLayer(nn.Module):
         """All target positions, [B, T, D] to [B, T, D]; `causal` [T, T] hides later ones, `bias` the padding."""
         return self._after_self_attention(x_BTD, self.self_attention(x_BTD, causal), memory, bias)
 
-    def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor, cache: KeysValues, own: Tensor) -> Tensor:
+    def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor, cache: KeysValues, *own: Any) -> Tensor:
         """One target position for each of W hypotheses: [B, W, D] to [B, W, D]; writes to the cache.
 
-        `own` is the bias of `SelfAttention.step`. The hypotheses of a sentence are the queries of one attention over
-        its source.
+        `own` is place and bias of `SelfAttention.step`. The hypotheses of a sentence are the queries of one attention
+        over its source.
         """
-        return self._after_self_attention(x_BWD, self.self_attention.step(x_BWD, cache, own), memory, bias)
+        return self._after_self_attention(x_BWD, self.self_attention.step(x_BWD, cache, *own), memory, bias)
 
     def _after_self_attention(self, x: Tensor, y: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         x = self.residuals[0](x, y)

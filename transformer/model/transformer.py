@@ -4,7 +4,7 @@ Shapes as in attention.py; N subwords of the vocabulary.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -85,7 +85,7 @@ class Transformer(nn.Module):
         memories: Sequence[KeysValues],
         bias: Tensor,
         caches: Sequence[KeysValues],
-        own: Tensor,
+        *own: Any,
     ) -> Tensor:
         """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0, where W is 1).
 
@@ -94,5 +94,5 @@ class Transformer(nn.Module):
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(y + self.target_positions(1, position))
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
-            y = layer.step(y, memory, bias, cache, own)
+            y = layer.step(y, memory, bias, cache, *own)
         return self.logits(y)
