@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from transformer.config import (
     Decoding,
@@ -27,7 +27,7 @@ from transformer.config import (
 from transformer.files import (
     InputError,
     decode_lines,
-    read_bytes,
+    read_json,
     read_lines,
     read_parallel,
     stream_lines,
@@ -165,7 +165,7 @@ def package(arguments: argparse.Namespace) -> None:
     from transformer.training.checkpoint import average, read_metadata
 
     run = read_config(RunConfig, arguments.config)
-    corpus, training = _read_json(arguments.corpus), _read_json(arguments.training)
+    corpus, training = read_json(arguments.corpus), read_json(arguments.training)
     decoding = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}
     load(Decoding, decoding, "--beam, --alpha, --extra")
     steps = []
@@ -189,17 +189,6 @@ def package(arguments: argparse.Namespace) -> None:
         "training": training,
     }
     save_package(arguments.output_dir, config, average(arguments.checkpoints), arguments.subwords)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises InputError when it is none."""
-    try:
-        value = json.loads(read_bytes(path))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); make it again") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: not a JSON object; make it again")
-    return value
 
 
 def translate(arguments: argparse.Namespace) -> None:
@@ -271,6 +260,21 @@ def attention(arguments: argparse.Namespace) -> None:
     write_json(arguments.output, {"layer": layer, "layers": layers, "sentences": sentences})
 
 
+def export(arguments: argparse.Namespace) -> None:
+    """Write a package as a model of CTranslate2 or as Marian of Hugging Face Transformers."""
+    from transformer.export import to_ctranslate2, to_marian
+
+    write = to_marian if arguments.to == "marian" else to_ctranslate2
+    write(arguments.package, arguments.output)
+
+
+def import_(arguments: argparse.Namespace) -> None:
+    """Write a package from a Marian model of Hugging Face Transformers."""
+    from transformer.export import from_marian
+
+    from_marian(arguments.marian, arguments.output)
+
+
 def positive(text: str) -> int:
     """A whole number above 0."""
     if (value := int(text)) < 1:
@@ -293,7 +297,7 @@ def parser() -> Parser:
 
     def command(function: object, **required: str) -> argparse.ArgumentParser:
         text = str(function.__doc__)
-        added = commands.add_parser(function.__name__, help=text, description=text)  # type: ignore[attr-defined]
+        added = commands.add_parser(function.__name__.rstrip("_"), help=text, description=text)  # type: ignore[attr-defined]
         added.set_defaults(function=function)
         added.add_argument("--threads", type=positive, default=os.cpu_count(), help="CPU threads (default: all)")
         for name, text in required.items():
@@ -372,6 +376,9 @@ def parser() -> Parser:
     added = command(attention, package="folder of a trained model", output="attention.json")
     added.add_argument("--layer", type=int, help="counted from 1 (default: the last but one)")
     added.add_argument("sentences", nargs="+", help="words apart by blanks")
+    added = command(export, package="folder of a trained model", output="new folder")
+    added.add_argument("--to", choices=("ctranslate2", "marian"), required=True)
+    command(import_, marian="folder of a Marian model", output="folder for the package")
     return top
 
 

@@ -74,6 +74,17 @@ def read_bytes(path: Path) -> bytes:
         return stream.read()
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises InputError when it is none, and as `read_bytes` does."""
+    try:
+        value = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); make it again") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a JSON object; make it again")
+    return value
+
+
 def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
     """The lines of a byte stream, without their line feeds, decoded as UTF-8.
 
