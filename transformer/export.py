@@ -23,7 +23,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from transformer.config import END, PADDING, ModelConfig
+from transformer.config import END, PADDING, UNKNOWN, ModelConfig
 from transformer.data.subwords import Subwords
 from transformer.files import InputError, atomic, read_bytes, read_json, write_json, write_lines
 from transformer.model.positions import sinusoids
@@ -32,6 +32,7 @@ from transformer.package import Package, PackageConfig, load_package, save_packa
 from transformer.strict import load, plain
 
 POSITIONS = 1024  # longest sentence, in subwords, where positions are sinusoids
+TYPICAL_LENGTH = 20  # of an output, in subwords: where the length penalties of the two rank alike
 PADDING_BIAS = -1e4  # within float16
 STREAM_SCALE = 4.0  # a power of two, so that weights come back to the bit; the root of 10 would be exact in the epsilon
 MARIAN = {  # what our architecture is in Marian's config.json
@@ -78,9 +79,9 @@ exported from a package whose config.json is package.json here.
 
     {usage}
 
-Beam search here divides log P by length^length_penalty; the model was evaluated with beam {config.decoding.beam} and
-log P / ((5 + length) / 6)^{config.decoding.alpha}. No exponent gives the same order; with length_penalty 0 both are
-log P. Sentences have at most {positions} subwords.
+Our beam search (beam {config.decoding.beam}) ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}, this one by
+log P / length^length_penalty: near n subwords, a length_penalty of {config.decoding.alpha} n / (n + 5) ranks as ours
+does. Sentences have at most {positions} subwords.
 """
 MARIAN_USAGE = """\
 from transformers import MarianMTModel, MarianTokenizer
@@ -184,7 +185,7 @@ def _parts(layers: int) -> Iterator[tuple[str, list[str], int | None, float]]:
 def _marian_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
     """Our weights under Marian's names, in Marian's order and scale; and the bias of the logits."""
     order = _order(config.d_model)
-    result = {}
+    result: dict[str, Tensor] = {}
     for ours, theirs, axis, factor in _parts(config.N):
         tensor = weights[ours] if axis is None else weights[ours].index_select(axis, order)
         result.update(zip(theirs, (tensor * factor).chunk(len(theirs)), strict=True))
@@ -225,7 +226,7 @@ def to_marian(folder: Path, output: Path) -> None:
             "eos_token_id": END,
             "max_length": POSITIONS,
             "num_beams": decoding.beam,
-            "length_penalty": decoding.alpha,
+            "length_penalty": decoding.alpha * TYPICAL_LENGTH / (TYPICAL_LENGTH + 5),
         }
         write_json(temporary / "generation_config.json", generation)
         weights = _marian_weights(package.model.state_dict(), architecture)
@@ -374,7 +375,14 @@ def from_marian(folder: Path, output: Path) -> None:
     weights = _our_weights(folder / "model.safetensors", architecture, vocabulary)
     if read_bytes(folder / "source.spm") != read_bytes(folder / "target.spm"):
         raise InputError(f"{folder / 'target.spm'}: another model than source.spm; only one for both can be imported")
-    ids = {piece: i for i, piece in enumerate(_pieces(Subwords(folder / "source.spm")))}
+    subwords = Subwords(folder / "source.spm")
+    special = (subwords.processor.pad_id(), subwords.processor.eos_id(), subwords.processor.unk_id())
+    if special != (PADDING, END, UNKNOWN):
+        raise InputError(
+            f"{folder / 'source.spm'}: padding, end and unknown are {special}, not {PADDING, END, UNKNOWN}; "
+            "it cannot be imported"
+        )
+    ids = {piece: i for i, piece in enumerate(_pieces(subwords))}
     if len(ids) != vocabulary or read_json(folder / "vocab.json") != ids:
         raise InputError(f"{folder / 'vocab.json'}: other ids than those of source.spm; it cannot be imported")
     origin = folder / "package.json"
