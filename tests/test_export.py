@@ -38,7 +38,8 @@ def batch(package, text):
 
 def our_logits(package, source, target):
     with torch.inference_mode():
-        return package.model.logits(package.model(source, target))
+        logits = package.model.logits(package.model(source, target))
+    return logits.clone()
 
 
 def marian_logits(folder, source, target):
@@ -139,10 +140,12 @@ def test_ctranslate2_gives_the_same_scores_and_hypotheses(save, tmp_path, text, 
     pieces, ids = [package.subwords.pieces(line) for line in lines], package.subwords.encode(lines)
     for source, target, result in zip(ids, reversed(ids), translator.score_batch(pieces, pieces[::-1]), strict=True):
         logits = our_logits(package, torch.tensor([source]), torch.tensor([target]))[0]
-        logits[:, 0] = -torch.inf
+        logits[:, 0] = -torch.inf  # padding
         expected = logits.log_softmax(-1).gather(1, torch.tensor(target)[:, None])[:, 0]
         assert torch.tensor(result.log_probs) == pytest.approx(expected, abs=1e-4)
-    for source, result in zip(ids, translator.translate_batch(pieces, beam_size=1, max_decoding_length=8), strict=True):
+    for source, result in zip(
+        ids, translator.translate_batch(pieces, beam_size=1, min_decoding_length=0, max_decoding_length=8), strict=True
+    ):
         best = beam_search(package.model, torch.tensor([source]), 1, 0.0, 8)[0][0]
         assert [package.subwords.processor.piece_to_id(piece) for piece in result.hypotheses[0]] == best.ids[:8]
 

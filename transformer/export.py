@@ -32,7 +32,7 @@ from transformer.package import Package, PackageConfig, load_package, save_packa
 from transformer.strict import load, plain
 
 POSITIONS = 1024  # longest sentence, in subwords, where positions are sinusoids
-TYPICAL_LENGTH = 20  # of an output, in subwords: where the length penalties of the two rank alike
+TYPICAL_LENGTH = 20  # of an output, in subwords
 PADDING_BIAS = -1e4  # within float16
 STREAM_SCALE = 4.0  # a power of two, so that weights come back to the bit; the root of 10 would be exact in the epsilon
 MARIAN = {  # what our architecture is in Marian's config.json
@@ -79,9 +79,10 @@ exported from a package whose config.json is package.json here.
 
     {usage}
 
-Our beam search (beam {config.decoding.beam}) ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}, this one by
+Beam search differs. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}, this one by
 log P / length^length_penalty: near n subwords, a length_penalty of {config.decoding.alpha} n / (n + 5) ranks as ours
-does. Sentences have at most {positions} subwords.
+does, {penalty:.2f} at n = {typical}. Ours ends a hypothesis whose end is among the best 2 x beam candidates of a step,
+this one among the best beam. Sentences have at most {positions} subwords.
 """
 MARIAN_USAGE = """\
 from transformers import MarianMTModel, MarianTokenizer
@@ -93,7 +94,9 @@ CTRANSLATE2_USAGE = """\
 import ctranslate2, sentencepiece
 
     subwords = sentencepiece.SentencePieceProcessor(FOLDER + "/subwords.model")
-    results = ctranslate2.Translator(FOLDER).translate_batch(subwords.encode(sentences, out_type=str))
+    translator = ctranslate2.Translator(FOLDER)
+    pieces = subwords.encode(sentences, out_type=str)
+    results = translator.translate_batch(pieces, beam_size={config.decoding.beam}, length_penalty={penalty:.2f})
     print(subwords.decode([result.hypotheses[0] for result in results]))"""
 
 
@@ -137,8 +140,9 @@ def _load(folder: Path, other: str, positions: tuple[str, ...]) -> Package:
 def _write_common(folder: Path, package: Package, subwords: bytes, names: tuple[str, ...], usage: str) -> None:
     """README.md, package.json and, by `names`, the SentencePiece model."""
     config = package.config
-    values = {"config": config, "usage": usage, "positions": _longest(config.architecture)}
-    text = README.format(**{**config.corpus, **values})
+    values = {**config.corpus, "config": config, "positions": _longest(config.architecture), "typical": TYPICAL_LENGTH}
+    values["penalty"] = _length_penalty(config.decoding.alpha)
+    text = README.format(**values, usage=usage.format(**values))
     write_lines(folder / "README.md", text.splitlines())
     write_json(folder / "package.json", plain(config))
     for name in names:
@@ -148,6 +152,11 @@ def _write_common(folder: Path, package: Package, subwords: bytes, names: tuple[
 
 def _longest(config: ModelConfig) -> int:
     return config.max_length if config.positions == "learned" else POSITIONS
+
+
+def _length_penalty(alpha: float) -> float:
+    """The exponent of length that ranks as ((5 + length) / 6)^alpha does near TYPICAL_LENGTH."""
+    return alpha * TYPICAL_LENGTH / (TYPICAL_LENGTH + 5)
 
 
 def _pieces(subwords: Subwords) -> list[str]:
@@ -226,7 +235,7 @@ def to_marian(folder: Path, output: Path) -> None:
             "eos_token_id": END,
             "max_length": POSITIONS,
             "num_beams": decoding.beam,
-            "length_penalty": decoding.alpha * TYPICAL_LENGTH / (TYPICAL_LENGTH + 5),
+            "length_penalty": _length_penalty(decoding.alpha),
         }
         write_json(temporary / "generation_config.json", generation)
         weights = _marian_weights(package.model.state_dict(), architecture)
