@@ -125,6 +125,17 @@ def test_score_writes_the_record(house, tmp_path):
     assert record["paper_bleu"]["score"] == pytest.approx(100)
 
 
+def test_compare_writes_both_tests(house, tmp_path, refused):
+    target = house.corpus / "dev.target"
+    options = {"baseline": target, "system": house.corpus / "dev.source", "reference": target}
+    assert main(arguments("compare", **options, output=tmp_path / "comparison.json", resamples=50)) == 0
+    record = json.loads((tmp_path / "comparison.json").read_text())
+    assert record["baseline"] == pytest.approx(100)
+    assert record["bootstrap"]["p"] == record["randomisation"]["p"] == pytest.approx(1 / 51)
+    options["system"] = house.corpus / "train.source"
+    refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
+
+
 def test_attention_writes_its_layer_and_sentences(house, tmp_path):
     assert main(arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")) == 0
     record = json.loads((tmp_path / "a.json").read_text())

@@ -247,6 +247,15 @@ def score(arguments: argparse.Namespace) -> None:
     write_json(arguments.output, record)
 
 
+def compare(arguments: argparse.Namespace) -> None:
+    """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
+    from transformer.evaluation.significance import compare as comparison_of
+
+    baseline, _ = read_parallel(arguments.baseline, arguments.reference)
+    system, references = read_parallel(arguments.system, arguments.reference)
+    write_json(arguments.output, asdict(comparison_of(baseline, system, references, arguments.resamples)))
+
+
 def attention(arguments: argparse.Namespace) -> None:
     """Write the encoder's self-attention between the words of some sentences."""
     from transformer.evaluation.attention import word_attention
@@ -373,6 +382,14 @@ def parser() -> Parser:
     )
     added.add_argument("--part", required=True, help="the part's name: dev or test")
     added.add_argument("--batch-tokens", type=positive, default=4096, help="padded subwords of a batch")
+    added = command(
+        compare,
+        baseline="translations by one system",
+        system="those by another",
+        reference="what both are compared with",
+        output="comparison.json",
+    )
+    added.add_argument("--resamples", type=positive, default=1000, help="of each test")
     added = command(attention, package="folder of a trained model", output="attention.json")
     added.add_argument("--layer", type=int, help="counted from 1 (default: the last but one)")
     added.add_argument("sentences", nargs="+", help="words apart by blanks")
@@ -386,7 +403,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Wrong input, or a file that cannot be used, ends as a message on standard error and status 1."""
     try:
         arguments = parser().parse_args(argv)
-        if arguments.command not in ("fetch", "pages", "corpus", "subwords", "encode", "sentences"):
+        if arguments.command not in ("fetch", "pages", "corpus", "subwords", "encode", "sentences", "compare"):
             import torch
 
             torch.set_num_threads(arguments.threads)

@@ -24,8 +24,11 @@ class SyntheticResults:
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return str(path)
 
-    def run(self, task, model, seed=1, part="dev", average=1, **scores):
-        """Write the scores, training and history of a run; `scores` replaces keys of its scores."""
+    def run(self, task, model, seed=1, part="dev", average=1, p=None, **scores):
+        """Write the scores, training and history of a run; `scores` replaces keys of its scores.
+
+        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
+        """
         head = {"task": task, "model": model, "seed": seed}
         decoding = {"average": average, "part": part, "sentences": 900, "beam": 4, "alpha": 0.6}
         bleu = {
@@ -37,7 +40,12 @@ class SyntheticResults:
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
         size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
         folder = f"runs/{task}/{model}/{seed}"
+        comparison = {
+            "bootstrap": {"p": (p or 0) / 2, "signature": "bs:1000|seed:12345"},
+            "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
+        }
         return SimpleNamespace(
+            comparisons=[self.write(f"{folder}/average-{average}/{part}.comparison.json", comparison)] if p else [],
             scores=self.write(
                 f"{folder}/average-{average}/{part}.scores.json",
                 {**head, **decoding, **(f1 if task in ("wsj", "semi") else bleu), **scores},
@@ -61,6 +69,7 @@ class SyntheticResults:
                 published=str(ROOT / "config" / "published.yaml"),
                 scores=[run.scores for run in runs],
                 training=[run.training for run in runs],
+                comparisons=[path for run in runs for path in run.comparisons],
                 histories=[run.history for run in runs],
                 corpora=[self.write("corpora/ende/corpus.json", corpus)],
                 **(inputs or {}),

@@ -76,14 +76,47 @@ def test_table4_says_beside_the_number_which_trees_it_is_from(results):
     assert [row["F1, ours"] for row in rows if row["F1, ours"]] == ["88.1", "not run"]
 
 
-def test_ours_is_the_mean_over_seeds(results):
+@pytest.mark.parametrize("table", ["table2", "table3", "appendix"])
+def test_ours_is_the_mean_over_seeds_with_its_standard_deviation(results, table):
     runs = [
         results.run("ende", "base", seed, paper_bleu={"score": score, "signature": "s"})
         for seed, score in ((1, 10.0), (2, 13.0))
     ]
-    rows, (md, _, _) = make(results, "appendix", runs)
-    assert rows[0]["BLEU, ours"] == "11.5"
-    assert "means over 2 seeds" in md
+    rows, texts = make(results, table, runs)
+    [row] = [row for row in rows if row["BLEU, ours"] not in ("", "not run")]
+    assert row["BLEU, ours"] == "11.5 ± 2.1"  # sqrt((1.5**2 + 1.5**2) / 1)
+    assert row["sacreBLEU, ours"] == "15.3"  # equal for both
+    assert row["BLEU, difference"] == f"{11.5 - float(row['BLEU, published']):+.1f}"
+    assert all("means ± standard deviations over 2 seeds" in text for text in texts)
+
+
+def test_f1_has_its_standard_deviation_too(results):
+    runs = [
+        results.run("wsj", "parser", seed, part="test", brackets={"f1": f1, "exact": 40.0, "repaired": 3})
+        for seed, f1 in ((1, 88.0), (2, 89.0), (3, 90.0))
+    ]
+    rows, _ = make(results, "table4", runs, trained_on={"wsj": "trees"})
+    assert "89.0 ± 1.0" in [row["F1, ours"] for row in rows]
+
+
+def test_rows_that_differ_from_base_are_marked(results):
+    runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.04), results.run("ende", "A-h4", p=0.06)]
+    rows, texts = make(results, "table3", runs)
+    tests = ("sacreBLEU, differs", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
+    shown = {row["Model"]: [row[column] for column in tests] for row in rows}
+    assert shown["base"] == shown["C-N2"] == ["", "", ""]
+    assert shown["A-h1"] == ["*", "0.040", "0.020"]
+    assert shown["A-h4"] == ["", "0.060", "0.030"]
+    for text in texts:
+        assert "ar:1000" in text
+        assert "bs:1000" in text
+
+
+def test_of_several_seeds_the_largest_p_decides(results):
+    runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
+    rows, _ = make(results, "appendix", runs)
+    assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
+    assert not any(row["sacreBLEU, differs"] for row in rows)
 
 
 def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
@@ -106,7 +139,7 @@ def test_every_line_of_a_table_has_as_many_cells(results):
     _, (md, html, tex) = make(results, "table3", [results.run("ende", "base")])
     assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1
     assert len({line.count("<td>") for line in html.splitlines() if "<td>" in line}) == 1
-    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {21}
+    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {24}
 
 
 def test_a_run_without_training_record_is_named_in_the_log(results):

@@ -18,7 +18,8 @@ class Score:
     signature: str
 
 
-def _check(translations: Sequence[str], references: Sequence[str]) -> None:
+def check(translations: Sequence[str], references: Sequence[str]) -> None:
+    """Raises InputError when the counts differ or are 0."""
     if len(translations) != len(references):
         raise InputError(
             f"{len(translations)} translations for {len(references)} references; score what was translated"
@@ -29,7 +30,7 @@ def _check(translations: Sequence[str], references: Sequence[str]) -> None:
 
 def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> Score:
     """sacreBLEU's default: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
-    _check(translations, references)
+    check(translations, references)
     metric = BLEU()
     score = metric.corpus_score(list(translations), [list(references)]).score
     return Score(score, str(metric.get_signature()))
@@ -46,7 +47,7 @@ def paper_bleu(translations: Sequence[str], references: Sequence[str], language:
     `language` chooses Moses' abbreviations; without a list for it English ones serve. Raises InputError when the counts
     differ or are 0.
     """
-    _check(translations, references)
+    check(translations, references)
     moses = MosesTokenizer(lang=language)
 
     def tokens(line: str) -> str:

@@ -232,6 +232,16 @@ def dev_scores(runs):
     return files_of(runs, f"average-{experiment.table3_average}/dev.scores.json")
 
 
+def comparisons(runs):
+    """Each of `runs` against the base of the same seed, where that is run; the translations behind `dev_scores`."""
+    others = {
+        task: [model for model in models if model != "base"]
+        for task, models in runs.items()
+        if "base" in ALL_RUNS.get(task, ())
+    }
+    return files_of(others, f"average-{experiment.table3_average}/dev.comparison.json")
+
+
 def table_notes():
     """What stands under every table: the experiment's notes, and its scale."""
     scale = experiment.scale

@@ -54,6 +54,7 @@ rule write_table3:
     input:
         published=HERE / "config/published.yaml",
         scores=dev_scores(TABLE3),
+        comparisons=comparisons(TABLE3),
         training=files_of(TABLE3, "training.json"),
         corpora=corpora_of(TABLE3),
         code=scripts("runs", "tables_common"),
@@ -99,6 +100,7 @@ rule write_appendix:
     input:
         published=HERE / "config/published.yaml",
         scores=dev_scores(APPENDIX),
+        comparisons=comparisons(APPENDIX),
         training=files_of(APPENDIX, "training.json"),
         corpora=corpora_of(APPENDIX),
         code=scripts("runs", "tables_common", "table3"),

@@ -51,6 +51,23 @@ rule score:
         " 2>&1 | tee -i {log}"
 
 
+rule compare:
+    input:
+        baseline=f"{RESULTS}/runs/{{task}}/base/{{seed}}/average-{{average}}/{{part}}.translation",
+        system=f"{RUN}/average-{{average}}/{{part}}.translation",
+        reference=reference_of,
+        code=code("evaluation/bleu", "evaluation/significance"),
+    output:
+        f"{RUN}/average-{{average}}/{{part}}.comparison.json",
+    log:
+        f"{LOG}/average-{{average}}/{{part}}.compare.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "python -m transformer compare --baseline {input.baseline} --system {input.system}"
+        " --reference {input.reference} --output {output} 2>&1 | tee -i {log}"
+
+
 rule read_attention:
     input:
         package=PACKAGE[0],

@@ -13,6 +13,7 @@ COLUMNS = [
     *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha", "perplexity"],
     *["sacrebleu.score", "sacrebleu.signature", "paper_bleu.score", "paper_bleu.signature"],
     *["brackets.f1", "brackets.exact", "brackets.repaired"],
+    *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
     *["pairs", "left_out", "longest_pair", "parameters", "steps", "published_steps"],
     *["seconds", "devices", "device", "sustained_flops", "flops"],
 ]
@@ -37,19 +38,32 @@ def read_json(path: str) -> Any:
     return json.loads(Path(path).read_text())
 
 
-def read_runs(scores: Iterable[str], training: Iterable[str]) -> pd.DataFrame:
-    """A row a run: its scores beside its training; nested keys are joined by a dot.
+def read_runs(scores: Iterable[str], training: Iterable[str], comparisons: Iterable[str] = ()) -> pd.DataFrame:
+    """A row a run: its scores beside its training and its comparison with base; nested keys are joined by a dot.
 
+    A comparison stands in the folder of the scores that it belongs to.
     `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
-    devices x sustained single-precision FLOP/s.
+    devices x sustained single-precision FLOP/s. `millions` are of parameters.
     """
     trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_json, training)}
+    compared = {Path(path).parent: read_json(path) for path in comparisons}
     runs = pd.json_normalize(
-        [{**trained[each["task"], each["model"], each["seed"]], **each} for each in map(read_json, scores)]
+        [
+            {**trained[each["task"], each["model"], each["seed"]], **compared.get(Path(path).parent, {}), **each}
+            for path, each in ((path, read_json(path)) for path in scores)
+        ]
     ).reindex(columns=COLUMNS)
-    return runs.assign(estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"])
+    return runs.assign(
+        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"], millions=runs["parameters"] / 1e6
+    )
 
 
-def mean_over_seeds(runs: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
-    """The numbers of each (task, model), averaged over its seeds."""
-    return runs.groupby(["task", "model"]).mean(numeric_only=True).to_dict("index")
+def over_seeds(runs: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
+    """The numbers of each (task, model): means over its seeds, and as `key.sd` the standard deviations; 0 of one seed.
+
+    Of the p-values it is the largest.
+    """
+    models = runs.groupby(["task", "model"])
+    means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0).add_suffix(".sd")
+    tests = [name for name in means if name.endswith(".p")]
+    return means.assign(**models[tests].max()).join(deviations).to_dict("index")

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runs import logged, mean_over_seeds
-from tables_common import NOT_RUN, Row, beside, number, power, read_inputs, write_table
+from runs import logged, over_seeds
+from tables_common import NOT_RUN, Row, beside, number, power, read_inputs, spread, write_table
 
 TITLE = "Table 2: BLEU on the test set and training cost, published and ours"
 NOTES = [
@@ -31,8 +31,8 @@ def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
     return {
         ("Pair", ""): f"{task[:2]}-{task[2:]}",
         ("Model", ""): row["name"],
-        **beside("BLEU", row["bleu"][task], ours.get("paper_bleu.score"), 1, NOT_RUN if "model" in row else ""),
-        ("sacreBLEU", "ours"): number(ours.get("sacrebleu.score"), 1),
+        **beside("BLEU", row["bleu"][task], ours, "paper_bleu.score", 1, NOT_RUN if "model" in row else ""),
+        ("sacreBLEU", "ours"): spread(ours, "sacrebleu.score", 1),
         ("Steps", "published"): number(row.get("steps"), 0),
         ("Steps", "ours"): number(ours.get("steps"), 0),
         ("Training cost (FLOPs)", "published"): power(cost),
@@ -44,7 +44,7 @@ def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
-    rows = table_rows(published["table2"], mean_over_seeds(runs))
+    rows = table_rows(published["table2"], over_seeds(runs))
     trained = [row for row in published["table2"] if "model" in row]
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in trained)
     averaged = f"Published: checkpoints averaged: {averages}."

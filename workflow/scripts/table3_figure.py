@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from runs import logged, mean_over_seeds, read_runs, read_yaml
+from runs import logged, over_seeds, read_runs, read_yaml
 from table3 import OVERRIDES
 
 GROUP_GAP = 0.7  # before a new group; the unit is the distance from a row to the next
@@ -87,7 +87,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mappi
 
 
 def main(snakemake: Any) -> None:
-    ours = mean_over_seeds(read_runs(snakemake.input.scores, snakemake.input.training))
+    ours = over_seeds(read_runs(snakemake.input.scores, snakemake.input.training))
     figure = draw(read_yaml(snakemake.input.published)["table3"], ours)
     save(figure, snakemake.output)
     plt.close(figure)

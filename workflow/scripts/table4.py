@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runs import logged, mean_over_seeds
-from tables_common import NOT_RUN, Row, beside, number, read_inputs, write_table
+from runs import logged, over_seeds
+from tables_common import NOT_RUN, Row, beside, number, read_inputs, spread, write_table
 
 TITLE = "Table 4: constituency parsing, F1 on the test set, published and ours"
 NOTES = [
@@ -27,9 +27,9 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mappin
         ("Training", ""): row["training"],
         ("Parser", ""): row["name"],
         ("Ours: trees", ""): trained_on[row["task"]] if ours else "",
-        **beside("F1", row["f1"], ours.get("brackets.f1"), 1, NOT_RUN if "task" in row else ""),
-        ("Ours", "exact"): number(ours.get("brackets.exact"), 1),
-        ("Ours", "repaired"): number(ours.get("brackets.repaired"), 0),
+        **beside("F1", row["f1"], ours, "brackets.f1", 1, NOT_RUN if "task" in row else ""),
+        ("Ours", "exact"): spread(ours, "brackets.exact", 1),
+        ("Ours", "repaired"): spread(ours, "brackets.repaired", 0),
         ("Ours", "sentences"): number(ours.get("sentences"), 0),
         ("Ours", "steps"): number(ours.get("steps"), 0),
     }
@@ -37,7 +37,7 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mappin
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
-    rows = table_rows(published["table4"], mean_over_seeds(runs), snakemake.params.trained_on)
+    rows = table_rows(published["table4"], over_seeds(runs), snakemake.params.trained_on)
     write_table(snakemake.output, TITLE, rows, [*NOTES, *notes], names=3)
 
 

@@ -44,19 +44,32 @@ def power(value: float | None) -> str:
     return "" if value is None or pd.isna(value) else f"{value:.1e}"
 
 
-def beside(heading: str, published: float | None, ours: float | None, digits: int, missing: str = NOT_RUN) -> Row:
+def spread(ours: Mapping[str, float], key: str, digits: int) -> str:
+    """The mean of a number and, where its seeds differ, its standard deviation; nothing for no value."""
+    deviation = ours.get(f"{key}.sd")
+    return number(ours.get(key), digits) + (f" ± {deviation:.{digits}f}" if deviation else "")
+
+
+def beside(
+    heading: str,
+    published: float | None,
+    ours: Mapping[str, float],
+    key: str,
+    digits: int,
+    missing: str = NOT_RUN,
+) -> Row:
     """Three cells: published, ours (or `missing`), and ours - published of the numbers as shown."""
-    both = published is not None and ours is not None
+    both = published is not None and key in ours
     return {
         (heading, "published"): printed(published, digits),
-        (heading, "ours"): missing if ours is None else number(ours, digits),
-        (heading, "difference"): f"{round(ours, digits) - published:+.{digits}f}" if both else "",
+        (heading, "ours"): spread(ours, key, digits) if key in ours else missing,
+        (heading, "difference"): f"{round(ours[key], digits) - published:+.{digits}f}" if both else "",
     }
 
 
 def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]]:
     """What every table is made of: the paper's numbers, the runs, and the notes under the table."""
-    runs = read_runs(snakemake.input.scores, snakemake.input.training)
+    runs = read_runs(snakemake.input.scores, snakemake.input.training, getattr(snakemake.input, "comparisons", ()))
     notes = [
         *snakemake.params.notes,
         *map(corpus_note, map(read_json, snakemake.input.corpora)),
@@ -92,10 +105,15 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
     if len(seeds) and seeds.max() == 1:
         notes.append("Ours are of one seed each: small differences between rows mean nothing.")
     elif len(seeds):
-        notes.append(f"Ours are means over {seeds.max()} seeds.")
+        notes.append(f"Ours are means ± standard deviations over {seeds.max()} seeds.")
     for device, group in runs.dropna(subset="device").groupby("device"):
         notes.append(f"Ours, trained on {device}: {power(group['sustained_flops'].mean())} FLOP/s sustained, a device.")
-    for column, name in (("sacrebleu", "sacreBLEU"), ("paper_bleu", "our BLEU")):
+    for column, name in (
+        ("sacrebleu", "sacreBLEU"),
+        ("randomisation", "the approximate randomisation"),
+        ("bootstrap", "the paired bootstrap"),
+        ("paper_bleu", "our BLEU"),
+    ):
         notes += [f"Signature of {name}: {signature}" for signature in runs[f"{column}.signature"].dropna().unique()]
     return notes
 

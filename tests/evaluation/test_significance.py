@@ -1,0 +1,61 @@
+import random
+
+import pytest
+
+from transformer.evaluation.bleu import sacrebleu
+from transformer.evaluation.significance import compare
+from transformer.files import InputError
+
+
+@pytest.fixture(autouse=True)
+def own_seed(monkeypatch):
+    monkeypatch.delenv("SACREBLEU_SEED", raising=False)
+
+
+def spoilt(lines, share, seed):
+    """The lines with a share of their words replaced."""
+    drawn = random.Random(seed)
+    return [" ".join("x" if drawn.random() < share else word for word in line.split()) for line in lines]
+
+
+def test_it_is_sacrebleus_score_and_signature_names_seed_and_resamples(text):
+    references = text(1, 50)
+    systems = [spoilt(references, share, 2) for share in (0.1, 0.2)]
+    result = compare(*systems, references, 200)
+    assert [result.baseline, result.system] == [sacrebleu(system, references).score for system in systems]
+    assert "|bs:200|seed:12345|" in result.bootstrap.signature
+    assert "|ar:200|seed:12345|" in result.randomisation.signature
+
+
+def test_a_clear_difference_is_told_from_none(text):
+    references = text(1, 100)
+    baseline, alike, worse = (spoilt(references, *how) for how in ((0.1, 1), (0.1, 2), (0.3, 3)))
+    for other, differs in ((alike, False), (worse, True)):
+        result = compare(baseline, other, references)
+        assert (result.bootstrap.p < 0.05) == (result.randomisation.p < 0.05) == differs
+
+
+def test_the_same_translations_give_the_same_p_again(text):
+    references = text(1, 30)
+    systems = [spoilt(references, 0.2, seed) for seed in (1, 2)]
+    assert compare(*systems, references) == compare(*systems, references)
+
+
+def test_which_system_is_the_baseline_does_not_matter_to_randomisation(text):
+    references = text(1, 60)
+    one, other = (spoilt(references, share, 1) for share in (0.1, 0.15))
+    there, back = compare(one, other, references), compare(other, one, references)
+    assert there.randomisation.p == pytest.approx(back.randomisation.p, abs=0.02)
+
+
+def test_equal_systems_do_not_differ(text):
+    references = text(1, 30)
+    system = spoilt(references, 0.2, 1)
+    result = compare(system, list(system), references)
+    assert (result.bootstrap.p, result.randomisation.p) == (1, 1)
+
+
+@pytest.mark.parametrize("counts", [(2, 3, 3), (3, 2, 3), (0, 0, 0)])
+def test_other_counts_and_none_are_refused(counts):
+    with pytest.raises(InputError, match=r"translations (for|to)"):
+        compare(*(["a b c d"] * count for count in counts))

@@ -1,0 +1,52 @@
+"""Do two systems differ in BLEU by more than the choice of the sentences explains? sacreBLEU's paired tests say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+from transformer.evaluation.bleu import check
+
+
+@dataclass(frozen=True)
+class Significance:
+    """How likely so large a difference is between equal systems, and the signature of the test: resamples and seed."""
+
+    p: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The sacreBLEU of two systems, and whether they differ.
+
+    Paired bootstrap resampling (Koehn 2004) in sacreBLEU asks in one direction, approximate randomisation (Riezler and
+    Maxwell 2005) in both: its p is about twice the other.
+    """
+
+    baseline: float
+    system: float
+    bootstrap: Significance
+    randomisation: Significance
+
+
+def compare(
+    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], resamples: int = 1000
+) -> Comparison:
+    """Compare the translations of the same sentences by two systems.
+
+    The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores have p 1, where sacreBLEU gives two equal systems
+    the least p there is. Raises InputError when the counts differ or are 0.
+    """
+    check(baseline, references)
+    check(system, references)
+    systems: list[tuple[str, Sequence[str]]] = [("baseline", baseline), ("system", system)]
+    tests = []
+    for kind in ("bs", "ar"):
+        signatures, results = PairedTest(systems, {"BLEU": BLEU()}, [references], kind, resamples)()
+        first, second = cast(list[Any], results["BLEU"])
+        p = 1.0 if first.score == second.score else second.p_value
+        tests.append(Significance(p, str(signatures["BLEU"])))
+    return Comparison(first.score, second.score, *tests)
