@@ -25,7 +25,14 @@ wildcard_constraints:
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/subwords.smk"
-include: "workflow/rules/train.smk"
+
+
+# Given packages replace all training.
+if not experiment.packages:
+
+    include: "workflow/rules/train.smk"
+
+
 include: "workflow/rules/translate.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"

@@ -121,7 +121,9 @@ def save(tmp_path, run_config, subwords) -> Callable[..., Path]:
         run = run_config(**changes)
         vocabulary = len(Subwords(subwords))
         corpus = {"corpus": "toy", "description": "random words", "licence": "CC0", "source": "en", "target": "de"}
-        training = {"parameters": 1234, "steps": 12, "seconds": 3.0, "device": "abacus", "precision": "float32"}
+        corpus |= {"pairs": {"train": 5678, "dev": 9, "test": 9}}
+        training = {"parameters": 1234, "steps": 12, "seconds": 3600.0, "flops": 1.5e12, "devices": 2}
+        training |= {"device": "abacus", "precision": "float32"}
         config = {
             "task": "ende",
             "kind": "translation",
@@ -137,7 +139,8 @@ def save(tmp_path, run_config, subwords) -> Callable[..., Path]:
             "training": training,
         }
         weights = Transformer(run.architecture, vocabulary).state_dict()
-        save_package(tmp_path / name, config, weights, subwords)
+        (tmp_path / "history.csv").write_text("step,loss\n12,3.4\n")
+        save_package(tmp_path / name, config, weights, subwords, tmp_path / "history.csv")
         return tmp_path / name
 
     return write

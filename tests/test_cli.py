@@ -16,6 +16,7 @@ from transformer.files import read_lines, write_json, write_lines
 from transformer.strict import plain, write_config
 
 CORPUS = {"corpus": "toy", "licence": "CC0", "description": "random words", "source": "en", "target": "de"}
+CORPUS["pairs"] = {"train": 200, "dev": 8}
 
 
 def arguments(command, *positional, **options):
@@ -51,6 +52,7 @@ def house(tmp_path_factory, text, run_config):
     options |= {
         "corpus": corpus / "corpus.json",
         "training": root / "run" / "training.json",
+        "history": root / "run" / "history.csv",
         "checkpoints": checkpoints,
     }
     assert main(arguments("package", **options, output_dir=root / "package", beam=2, extra=5)) == 0
@@ -104,9 +106,9 @@ def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input)
 def test_score_writes_the_record(house, tmp_path):
     output = tmp_path / "dev.scores.json"
     shutil.copy(house.corpus / "dev.target", tmp_path / "dev.translation")
-    options = {"package": house.package, "tokens": house.root / "tokens" / "dev", "part": "dev", "output": output}
-    reference = house.corpus / "dev.target"
-    line = arguments("score", **options, reference=reference, translations=tmp_path / "dev.translation")
+    options = {"package": house.package, "source": house.corpus / "dev.source", "part": "dev", "output": output}
+    options |= dict.fromkeys(("target", "reference"), house.corpus / "dev.target")
+    line = arguments("score", **options, translations=tmp_path / "dev.translation")
     assert main(line) == 0
     record = json.loads(output.read_text())
     head = {
@@ -329,9 +331,9 @@ def test_what_is_no_package_does_not_translate(house, tmp_path, refused):
 
 @pytest.mark.parametrize("wrong", ["translations", "reference"])
 def test_scores_need_as_many_lines_everywhere(house, tmp_path, refused, wrong):
-    options = dict.fromkeys(("translations", "reference"), house.corpus / "dev.target")
+    options = dict.fromkeys(("translations", "reference", "target"), house.corpus / "dev.target")
     options[wrong] = house.corpus / "train.target"
-    options |= {"package": house.package, "tokens": house.root / "tokens" / "dev", "part": "dev"}
+    options |= {"package": house.package, "source": house.corpus / "dev.source", "part": "dev"}
     refused(arguments("score", **options, output=tmp_path / "s.json"), house.corpus / "train.target", "200", "8")
     assert not list(tmp_path.iterdir())
 

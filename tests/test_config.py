@@ -44,6 +44,7 @@ VALUES = {
     "experiment": "quick",
     "results": "results/quick",
     "mirror": None,
+    "packages": None,
     "notes": [],
     "seeds": [1],
     "scale": {"width": 1, "depth": 1},

@@ -1,12 +1,15 @@
 import json
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from transformer.config import Decoding, Task
 from transformer.decoding.translate import translate
 from transformer.files import InputError, read_lines
-from transformer.package import load_package
+from transformer.package import check_origin, load_package
 from transformer.training.checkpoint import read_tensors
 
 CPU = torch.device("cpu")
@@ -39,6 +42,7 @@ def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text):
     assert sorted(path.name for path in moved.iterdir()) == [
         "README.md",
         "config.json",
+        "history.csv",
         "model.safetensors",
         "subwords.model",
     ]
@@ -57,10 +61,11 @@ def test_the_readme_is_filled(save):
     assert "trained on toy (random words; CC0)" in readme
     assert "| parameters | 1,234 |" in readme
     assert "12, the average of 3 checkpoint(s)" in readme
-    assert "3 s on abacus, float32" in readme
+    assert "| training data | 5,678 pairs |" in readme
+    assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "subwords.model"])
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "subwords.model", "history.csv"])
 def test_a_missing_file_is_named(save, name):
     folder = save()
     (folder / name).unlink()
@@ -74,7 +79,7 @@ def test_it_needs_no_readme(save):
     load_package(folder, CPU)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "subwords.model"])
+@pytest.mark.parametrize("name", ["model.safetensors", "subwords.model", "history.csv"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
 def test_a_damaged_file_is_named(save, name, share):
     path = save() / name
@@ -110,6 +115,40 @@ def test_weights_of_another_architecture_are_refused(save):
         load_package(path.parent, CPU)
 
 
+@pytest.fixture
+def experiment(run_config):
+    """One that makes such packages, some keys of its task or run changed."""
+
+    def make(run=(), **task):
+        of = Task("translation", "toy", "en", "de", 60, Decoding(4, 0.6, 50), ("base",))
+        return SimpleNamespace(tasks={"ende": replace(of, **task)}, run=lambda *_: run_config(**dict(run)))
+
+    return make
+
+
+def test_a_package_of_the_experiment_is_taken(save, experiment):
+    check_origin(save(), experiment(), "ende/base/1/average-3")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"corpus": "help"}, "its corpus is toy, the experiment's help"),
+        ({"vocabulary": 70}, "its vocabulary is 60, the experiment's 70"),
+        ({"run": {"d_ff": 64}}, "its d_ff is 32, the experiment's 64"),
+        ({"run": {"steps": 24}}, r"its averaged is \(6, 9, 12\), the experiment's \(18, 21, 24\)"),
+    ],
+)
+def test_a_package_of_another_experiment_is_refused(save, experiment, changes, message):
+    with pytest.raises(InputError, match=message):
+        check_origin(save(), experiment(**changes), "ende/base/1/average-3")
+
+
+def test_a_package_in_the_place_of_another_is_refused(save, experiment):
+    with pytest.raises(InputError, match=r"the package of ende/base/1/average-3, not of ende/base/2/average-3"):
+        check_origin(save(), experiment(), "ende/base/2/average-3")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -142,7 +181,7 @@ def test_a_record_without_what_the_readme_needs_is_refused_before_anything_is_wr
     monkeypatch.setattr("transformer.package.README", "{colour}")
     with pytest.raises(InputError, match=r"neither corpus\.json nor training\.json has the key 'colour'"):
         save()
-    assert not list(tmp_path.iterdir())
+    assert not (tmp_path / "package").exists()
 
 
 def test_a_half_written_package_is_no_package(save, tmp_path, monkeypatch):

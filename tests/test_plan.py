@@ -44,6 +44,7 @@ def experiment(**changes):
         "experiment": "paper",
         "results": "results",
         "mirror": None,
+        "packages": None,
         "notes": [],
         "seeds": [1],
         "scale": {"width": 1, "depth": 1},

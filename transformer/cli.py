@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -188,7 +189,8 @@ def package(arguments: argparse.Namespace) -> None:
         "corpus": corpus,
         "training": training,
     }
-    save_package(arguments.output_dir, config, average(arguments.checkpoints), arguments.subwords)
+    weights = average(arguments.checkpoints)
+    save_package(arguments.output_dir, config, weights, arguments.subwords, arguments.history)
 
 
 def translate(arguments: argparse.Namespace) -> None:
@@ -211,6 +213,8 @@ def translate(arguments: argparse.Namespace) -> None:
 
 def score(arguments: argparse.Namespace) -> None:
     """Score the translations of a part: BLEU twice or brackets, and perplexity."""
+    from transformer.data.subwords import encode_pairs
+    from transformer.data.tokens import write_pairs
     from transformer.evaluation.bleu import paper_bleu, sacrebleu
     from transformer.evaluation.brackets import score_parses
     from transformer.evaluation.perplexity import perplexity
@@ -220,10 +224,13 @@ def score(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config
     translations = read_lines(arguments.translations)
-    pairs = _pairs(arguments.tokens, config.vocabulary)
+    with tempfile.TemporaryDirectory() as folder:
+        encoded = encode_pairs(arguments.source, arguments.target, arguments.package / "subwords.model", 1)
+        write_pairs(Path(folder, "part"), encoded, config.vocabulary)
+        pairs = _pairs(Path(folder, "part"), config.vocabulary)
     if len(translations) != len(pairs):
         raise InputError(
-            f"{arguments.translations} has {len(translations)} lines and {arguments.tokens} {len(pairs)} pairs; "
+            f"{arguments.translations} has {len(translations)} lines and {arguments.source} {len(pairs)}; "
             "translate the same part"
         )
     record = {
@@ -362,6 +369,7 @@ def parser() -> Parser:
         subwords="the vocabulary",
         corpus="corpus.json",
         training="training.json",
+        history="history.csv",
         output_dir="folder for the package",
     )
     added.add_argument("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH")
@@ -375,7 +383,8 @@ def parser() -> Parser:
     added = command(
         score,
         package="folder of a trained model",
-        tokens="ids of the part, without .ids.npy",
+        source="text of the part",
+        target="translations, or parses, for the perplexity",
         reference="translations, or gold trees, to compare with",
         translations="what the model wrote",
         output="scores.json",

@@ -390,6 +390,7 @@ class Experiment:
     experiment: str
     results: str
     mirror: str | None
+    packages: str | None
     notes: tuple[str, ...]
     seeds: tuple[int, ...]
     scale: Scale

@@ -1,4 +1,4 @@
-"""A trained model as a folder that stands alone: config.json, model.safetensors, subwords.model, README.md."""
+"""A trained model as a folder that stands alone: its config, weights, subwords, training history and README.md."""
 
 import json
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.config import Decoding, ModelConfig
+from transformer.config import Decoding, Experiment, ModelConfig
 from transformer.data.subwords import Subwords
 from transformer.files import InputError, atomic, read_bytes, sha256, write_json, write_lines
 from transformer.model.transformer import Transformer
 from transformer.strict import ConfigError, load, plain
 from transformer.training.checkpoint import read_tensors, write_tensors
 
-HASHED = ("model.safetensors", "subwords.model")
+HASHED = ("model.safetensors", "subwords.model", "history.csv")
 README = """\
 # {model}, {source} to {target}
 
@@ -24,10 +24,11 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 
 | | |
 |---|---|
+| training data | {pairs[train]:,} pairs |
 | parameters | {parameters:,} |
 | steps | {steps:,}, the average of {averaged} checkpoint(s) |
 | seed | {seed} |
-| training | {seconds:.0f} s on {device}, {precision} |
+| cost | {flops:.2g} FLOPs; {hours:.2f} hours on {devices} x {device}, {precision} |
 
 Translate, a sentence a line:
 
@@ -63,29 +64,31 @@ class Package:
     subwords: Subwords
 
 
-def save_package(folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path) -> None:
+def save_package(
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path, history: Path
+) -> None:
     """Write a package; `config` gives the keys of PackageConfig but sha256.
 
     Raises InputError as `atomic` does, and when the corpus or the training lack a key that README.md names.
     """
     summary = {**config, **config["training"], **config["corpus"], "averaged": len(config["averaged"])}
     try:
-        readme = README.format(**summary)
+        readme = README.format(**summary, hours=summary["seconds"] / 3600)
     except KeyError as error:
         raise InputError(
             f"{folder}: neither corpus.json nor training.json has the key {error}; make them again"
         ) from error
     write_tensors(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
-    with atomic(folder / "subwords.model") as stream:
-        stream.write(read_bytes(subwords))
+    for name, source in (("subwords.model", subwords), ("history.csv", history)):
+        with atomic(folder / name) as stream:
+            stream.write(read_bytes(source))
     hashes = {name: sha256(folder / name) for name in HASHED}
     write_lines(folder / "README.md", readme.splitlines())
     write_json(folder / "config.json", {**plain(config), "sha256": hashes})
 
 
-def load_package(folder: Path, device: torch.device) -> Package:
-    """Read a package. Raises InputError naming the file that is missing, damaged or does not belong to the others."""
-    folder = Path(folder)
+def read_package_config(folder: Path) -> PackageConfig:
+    """A package's config. Raises InputError naming the file that is missing, damaged or not of this package."""
     path = folder / "config.json"
     if not path.is_file():
         raise InputError(f"{folder}: no package (it has no config.json); name a folder that `train` or `package` made")
@@ -98,6 +101,35 @@ def load_package(folder: Path, device: torch.device) -> Package:
     for name in HASHED:
         if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
             raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")
+    return config
+
+
+def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
+    """Raises InputError when a package is damaged, or not what `experiment` would make at `place`.
+
+    `place`: task/model/seed/average-N.
+    """
+    config = read_package_config(folder)
+    if (found := f"{config.task}/{config.model}/{config.seed}/average-{len(config.averaged)}") != place:
+        raise InputError(f"{folder}: the package of {found}, not of {place}; put that one here")
+    task, run = experiment.tasks[config.task], experiment.run(config.task, config.model, config.seed)
+    expected = {
+        **{key: getattr(task, key) for key in ("kind", "corpus", "source", "target", "vocabulary")},
+        "averaged": tuple(sorted(run.training.checkpoint_steps()[: len(config.averaged)])),
+        **plain(run.architecture),
+    }
+    given = {**vars(config), "corpus": config.corpus.get("corpus"), **plain(config.architecture)}
+    for key, value in expected.items():
+        if given[key] != value:
+            raise InputError(
+                f"{folder}: its {key} is {given[key]}, the experiment's {value}; give packages of this experiment"
+            )
+
+
+def load_package(folder: Path, device: torch.device) -> Package:
+    """Read a package. Raises InputError as `read_package_config` does, and when the weights do not fit the config."""
+    folder = Path(folder)
+    config = read_package_config(folder)
     weights, _ = read_tensors(folder / "model.safetensors")
     model = Transformer(config.architecture, config.vocabulary)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}

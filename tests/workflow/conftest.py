@@ -25,7 +25,7 @@ class SyntheticResults:
         return str(path)
 
     def run(self, task, model, seed=1, part="dev", average=1, p=None, **scores):
-        """Write the scores, training and history of a run; `scores` replaces keys of its scores.
+        """Write the scores of a run and what its package says of the training; `scores` replaces keys of its scores.
 
         With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
         """
@@ -40,6 +40,7 @@ class SyntheticResults:
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
         size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
         folder = f"runs/{task}/{model}/{seed}"
+        package = f"{folder}/average-{average}/package"
         comparison = {
             "bootstrap": {"p": (p or 0) / 2, "signature": "bs:1000|seed:12345"},
             "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
@@ -50,8 +51,8 @@ class SyntheticResults:
                 f"{folder}/average-{average}/{part}.scores.json",
                 {**head, **decoding, **(f1 if task in ("wsj", "semi") else bleu), **scores},
             ),
-            training=self.write(f"{folder}/training.json", {**head, **cost, **size, "precision": "bfloat16"}),
-            history=self.write(f"{folder}/history.csv", history(f"{task} {model} {seed}")),
+            package=self.write(f"{package}/config.json", {"training": {**head, **cost, **size}}),
+            history=self.write(f"{package}/history.csv", history(f"{task} {model} {seed}")),
         )
 
     def snakemake(self, runs=(), output=(), inputs=None, **params):
@@ -68,7 +69,7 @@ class SyntheticResults:
             input=SimpleNamespace(
                 published=str(ROOT / "config" / "published.yaml"),
                 scores=[run.scores for run in runs],
-                training=[run.training for run in runs],
+                packages=[run.package for run in runs],
                 comparisons=[path for run in runs for path in run.comparisons],
                 histories=[run.history for run in runs],
                 corpora=[self.write("corpora/ende/corpus.json", corpus)],

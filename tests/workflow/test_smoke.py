@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -192,6 +193,46 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
     assert not {"fetch_pages", "fetch_file", "read_files"} & counts.keys()
     assert "learn_subwords" not in counts
+
+
+@pytest.mark.workflow
+def test_packages_give_the_same_tables_and_figures_without_training(finished):
+    run = snakemake(finished, "tables", "figures", *SMOKE, "--config", "packages=results/smoke/runs", "results=again")
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "translate " in run.stdout + run.stderr
+    assert not re.search("^(train|average_checkpoints|learn_subwords|encode_part) ", run.stdout + run.stderr, re.M)
+    made = finished / "results/smoke"
+    for path in (*made.glob("tables/*"), *made.glob("figures/*")):
+        assert (finished / "again/smoke" / path.relative_to(made)).read_bytes() == path.read_bytes(), path
+    assert not list((finished / "again").rglob("*.safetensors"))
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("fault", ["missing", "altered", "incomplete", "foreign"])
+def test_a_package_at_fault_is_named_before_anything_is_computed(finished, tmp_path, fault):
+    shutil.copytree(finished / "results/smoke/runs", tmp_path / "runs", ignore=shutil.ignore_patterns("checkpoints"))
+    package = tmp_path / "runs/ende/A-h1/1/average-1/package"
+    if fault == "altered":
+        with (package / "model.safetensors").open("r+b") as stream:
+            stream.write(b"x")
+    elif fault == "incomplete":
+        (package / "history.csv").unlink()
+    else:
+        shutil.rmtree(package)
+        if fault == "foreign":
+            shutil.copytree(package.parents[3] / "base/1/average-1/package", package)
+    run = snakemake(finished, "tables", *SMOKE, "--config", f"packages={tmp_path}/runs", "results=none")
+    assert run.returncode != 0
+    assert "Traceback" not in run.stdout + run.stderr
+    [message] = [line for line in run.stderr.splitlines() if str(package) in line]
+    told = {
+        "missing": "no package",
+        "altered": "model.safetensors: SHA-256",
+        "incomplete": "history.csv: cannot be read",
+        "foreign": "the package of ende/base/1/average-1, not of ende/A-h1/1/average-1",
+    }
+    assert told[fault] in message
+    assert not (finished / "none").exists()
 
 
 @pytest.mark.workflow

@@ -142,9 +142,9 @@ def test_every_line_of_a_table_has_as_many_cells(results):
     assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {24}
 
 
-def test_a_run_without_training_record_is_named_in_the_log(results):
+def test_a_run_without_its_package_is_named_in_the_log(results):
     snakemake = results.snakemake([results.run("ende", "base")], SimpleNamespace())
-    snakemake.input.training = []
+    snakemake.input.packages = []
     table3 = importlib.import_module("table3")
     with pytest.raises(KeyError):
         table3.logged(table3.main, snakemake)

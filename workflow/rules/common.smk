@@ -31,6 +31,8 @@ try:
     experiment = load(Experiment, config, "config")
     if experiment.mirror and not Path(experiment.mirror).is_dir():
         raise InputError(f"mirror: {experiment.mirror}: no such folder")
+    if experiment.packages and not Path(experiment.packages).is_dir():
+        raise InputError(f"packages: {experiment.packages}: no such folder")
     URLS = {str(local_path(url)): url for url in downloads_of(experiment)}
 except InputError as error:
     raise WorkflowError(str(error)) from None
@@ -56,9 +58,10 @@ RESULTS = f"{experiment.results}/{experiment.experiment}"
 RUN = f"{RESULTS}/runs/{{task}}/{{model}}/{{seed}}"
 LOG = f"{RESULTS}/logs/{{task}}/{{model}}/{{seed}}"
 BENCHMARK = f"{RESULTS}/benchmarks/{{task}}/{{model}}/{{seed}}"
+PACKAGES = str(Path(experiment.packages or f"{RESULTS}/runs"))
 PACKAGE = [
-    f"{RUN}/average-{{average}}/package/{name}"
-    for name in ("config.json", "model.safetensors", "subwords.model", "README.md")
+    f"{PACKAGES}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package/{name}"
+    for name in ("config.json", "model.safetensors", "subwords.model", "history.csv", "README.md")
 ]
 PUBLISHED = yaml.safe_load((HERE / "config/published.yaml").read_text())
 
@@ -142,15 +145,20 @@ def gold_of(wildcards):
     """The trees, and the parses of plain sentences, that a self-training corpus is made from."""
     corpus = experiment.corpora[experiment.tasks[wildcards.task].corpus]
     folder = f"{RESULTS}/corpora/{corpus.gold}"
-    run = f"{RESULTS}/runs/{corpus.gold}/{corpus.parser}/{experiment.seeds[0]}"
     return {
         "gold": multiext(f"{folder}/train", ".source", ".target"),
         "held_out": collect(
             "{folder}/{part}.{side}", folder=folder, part=["dev", "test"], side=["source", "target", "trees"]
         ),
         "plain": f"{folder}/plain.source",
-        "parses": f"{run}/average-{average_of(corpus.gold, corpus.parser)}/plain.translation",
+        "parses": parses_for(corpus),
     }
+
+
+def parses_for(corpus):
+    """The plain sentences of a self-training corpus, parsed."""
+    run = f"{RESULTS}/runs/{corpus.gold}/{corpus.parser}/{experiment.seeds[0]}"
+    return f"{run}/average-{average_of(corpus.gold, corpus.parser)}/plain.translation"
 
 
 # Runs
@@ -232,6 +240,21 @@ def dev_scores(runs):
     return files_of(runs, f"average-{experiment.table3_average}/dev.scores.json")
 
 
+def all_scores():
+    """The scores of every run, as one of the tables shows them: of dev for Table 3's task, else of test."""
+    return [
+        path
+        for task, models in ALL_RUNS.items()
+        for path in (dev_scores if task in TABLE3 else averaged_test_scores)({task: models})
+    ]
+
+
+def packages_behind(files, name="config.json"):
+    """A file of the package that made each of `files`, which stand in average-N."""
+    runs = f"{RESULTS}/runs"
+    return [f"{PACKAGES}/{Path(file).parent.relative_to(runs)}/package/{name}" for file in files]
+
+
 def comparisons(runs):
     """Each of `runs` against the base of the same seed, where that is run; the translations behind `dev_scores`."""
     others = {
@@ -305,3 +328,19 @@ def figure_report(name, caption):
         labels={"figure": name},
     )
     return [shown, f"{folder}/{name}.pdf", f"{folder}/{name}.png"]
+
+
+# Given packages: all that tables and figures need are checked before anything runs.
+
+if experiment.packages and workflow.is_main_process:
+    from transformer.package import check_origin
+
+    corpora = [experiment.corpora[experiment.tasks[task].corpus] for task in ALL_RUNS]
+    parsed = [parses_for(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
+    averaged = averaged_test_scores(TABLE2) + averaged_test_scores(TABLE4)
+    try:
+        for package in dict.fromkeys(packages_behind([*all_scores(), *averaged, attention_file(), *parsed])):
+            folder = Path(package).parent
+            check_origin(folder, experiment, str(folder.parent.relative_to(PACKAGES)))
+    except InputError as error:
+        raise WorkflowError(str(error)) from None

@@ -30,8 +30,8 @@ rule draw_attention:
 rule draw_training_curves:
     input:
         published=HERE / "config/published.yaml",
-        training=files_of(ALL_RUNS, "training.json"),
-        histories=files_of(ALL_RUNS, "history.csv"),
+        packages=packages_behind(all_scores()),
+        histories=packages_behind(all_scores(), "history.csv"),
         code=scripts("runs", "figures_common"),
     output:
         figure_report("training_curves", "training_curves"),
@@ -47,7 +47,7 @@ rule draw_table3:
     input:
         published=HERE / "config/published.yaml",
         scores=dev_scores(TABLE3),
-        training=files_of(TABLE3, "training.json"),
+        packages=packages_behind(dev_scores(TABLE3)),
         code=scripts("runs", "figures_common", "table3"),
     output:
         figure_report("table3", "table3_figure"),

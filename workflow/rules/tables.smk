@@ -32,7 +32,7 @@ rule write_table2:
     input:
         published=HERE / "config/published.yaml",
         scores=averaged_test_scores(TABLE2),
-        training=files_of(TABLE2, "training.json"),
+        packages=packages_behind(averaged_test_scores(TABLE2)),
         corpora=corpora_of(TABLE2),
         code=scripts("runs", "tables_common"),
     output:
@@ -55,7 +55,7 @@ rule write_table3:
         published=HERE / "config/published.yaml",
         scores=dev_scores(TABLE3),
         comparisons=comparisons(TABLE3),
-        training=files_of(TABLE3, "training.json"),
+        packages=packages_behind(dev_scores(TABLE3)),
         corpora=corpora_of(TABLE3),
         code=scripts("runs", "tables_common"),
     output:
@@ -77,7 +77,7 @@ rule write_table4:
     input:
         published=HERE / "config/published.yaml",
         scores=averaged_test_scores(TABLE4),
-        training=files_of(TABLE4, "training.json"),
+        packages=packages_behind(averaged_test_scores(TABLE4)),
         corpora=corpora_of(TABLE4),
         code=scripts("runs", "tables_common"),
     output:
@@ -101,7 +101,7 @@ rule write_appendix:
         published=HERE / "config/published.yaml",
         scores=dev_scores(APPENDIX),
         comparisons=comparisons(APPENDIX),
-        training=files_of(APPENDIX, "training.json"),
+        packages=packages_behind(dev_scores(APPENDIX)),
         corpora=corpora_of(APPENDIX),
         code=scripts("runs", "tables_common", "table3"),
     output:

@@ -62,6 +62,7 @@ rule average_checkpoints:
         config=f"{RUN}/config.yaml",
         checkpoints=f"{RUN}/checkpoints",
         training=f"{RUN}/training.json",
+        history=f"{RUN}/history.csv",
         corpus=f"{RESULTS}/corpora/{{task}}/corpus.json",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
         code=code("package", "training/checkpoint"),
@@ -81,6 +82,6 @@ rule average_checkpoints:
         extra=lookup("tasks/{task}/decoding/extra", within=config),
     shell:
         "python -m transformer package --config {input.config} --checkpoints {params.checkpoints}"
-        " --training {input.training} --corpus {input.corpus} --subwords {input.subwords} --kind {params.kind}"
-        " --beam {params.beam} --alpha {params.alpha} --extra {params.extra} --output-dir {params.folder}"
+        " --training {input.training} --history {input.history} --corpus {input.corpus} --subwords {input.subwords}"
+        " --kind {params.kind} --beam {params.beam} --alpha {params.alpha} --extra {params.extra} --output-dir {params.folder}"
         " 2>&1 | tee -i {log}"

@@ -30,8 +30,8 @@ rule score:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
-        ids=f"{RESULTS}/tokens/{{task}}/{{part}}.ids.npy",
-        offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
+        source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
+        target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         reference=reference_of,
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
         code=code("evaluation/bleu", "evaluation/brackets", "evaluation/perplexity", "parsing/trees"),
@@ -44,11 +44,10 @@ rule score:
     threads: 1
     params:
         package=subpath(input.package, parent=True),
-        tokens=subpath(input.ids, strip_suffix=".ids.npy"),
     shell:
-        "python -m transformer score --package {params.package} --part {wildcards.part} --tokens {params.tokens}"
-        " --reference {input.reference} --translations {input.translations} --output {output} --threads {threads}"
-        " 2>&1 | tee -i {log}"
+        "python -m transformer score --package {params.package} --part {wildcards.part} --source {input.source}"
+        " --target {input.target} --reference {input.reference} --translations {input.translations}"
+        " --output {output} --threads {threads} 2>&1 | tee -i {log}"
 
 
 rule compare:

@@ -38,14 +38,19 @@ def read_json(path: str) -> Any:
     return json.loads(Path(path).read_text())
 
 
-def read_runs(scores: Iterable[str], training: Iterable[str], comparisons: Iterable[str] = ()) -> pd.DataFrame:
+def read_training(package: str) -> Any:
+    """What the config.json of a package says of its training."""
+    return read_json(package)["training"]
+
+
+def read_runs(scores: Iterable[str], packages: Iterable[str], comparisons: Iterable[str] = ()) -> pd.DataFrame:
     """A row a run: its scores beside its training and its comparison with base; nested keys are joined by a dot.
 
     A comparison stands in the folder of the scores that it belongs to.
     `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
     devices x sustained single-precision FLOP/s. `millions` are of parameters.
     """
-    trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_json, training)}
+    trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
     compared = {Path(path).parent: read_json(path) for path in comparisons}
     runs = pd.json_normalize(
         [

@@ -69,7 +69,7 @@ def beside(
 
 def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]]:
     """What every table is made of: the paper's numbers, the runs, and the notes under the table."""
-    runs = read_runs(snakemake.input.scores, snakemake.input.training, getattr(snakemake.input, "comparisons", ()))
+    runs = read_runs(snakemake.input.scores, snakemake.input.packages, getattr(snakemake.input, "comparisons", ()))
     notes = [
         *snakemake.params.notes,
         *map(corpus_note, map(read_json, snakemake.input.corpora)),

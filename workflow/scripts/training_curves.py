@@ -10,17 +10,17 @@ from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
-from runs import logged, read_json, read_yaml
+from runs import logged, read_training, read_yaml
 
 BASE = ("ende", "base")
 PER_LINE = 4  # groups side by side
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
 
 
-def read_curves(training: Sequence[str], histories: Sequence[str]) -> dict[tuple[str, str], list[pd.DataFrame]]:
+def read_curves(packages: Sequence[str], histories: Sequence[str]) -> dict[tuple[str, str], list[pd.DataFrame]]:
     """The histories of each (task, model); both arguments name the same runs in the same order."""
     curves: dict[tuple[str, str], list[pd.DataFrame]] = {}
-    for run, history in zip(map(read_json, training), map(pd.read_csv, histories), strict=True):
+    for run, history in zip(map(read_training, packages), map(pd.read_csv, histories), strict=True):
         curves.setdefault((run["task"], run["model"]), []).append(history)
     return curves
 
@@ -86,7 +86,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
 
 
 def main(snakemake: Any) -> None:
-    curves = read_curves(snakemake.input.training, snakemake.input.histories)
+    curves = read_curves(snakemake.input.packages, snakemake.input.histories)
     figure = draw(curves, groups_of(read_yaml(snakemake.input.published), curves))
     save(figure, snakemake.output)
     plt.close(figure)
