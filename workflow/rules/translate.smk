@@ -34,7 +34,8 @@ rule score:
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         reference=reference_of,
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
-        code=code("evaluation/bleu", "evaluation/brackets", "evaluation/perplexity", "parsing/trees"),
+        code=code("data/subwords", "data/tokens", "evaluation/bleu", "evaluation/brackets")
+        + code("evaluation/perplexity", "parsing/trees"),
     output:
         f"{RUN}/average-{{average}}/{{part}}.scores.json",
     log:
