@@ -113,7 +113,7 @@ def subwords(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def save(tmp_path, run_config, subwords) -> Callable[..., Path]:
+def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path]:
     """Write a package of random weights, some keys of its architecture changed."""
 
     def write(name: str = "package", seed: int = 1, **changes) -> Path:
@@ -139,8 +139,9 @@ def save(tmp_path, run_config, subwords) -> Callable[..., Path]:
             "training": training,
         }
         weights = Transformer(run.architecture, vocabulary).state_dict()
-        (tmp_path / "history.csv").write_text("step,loss\n12,3.4\n")
-        save_package(tmp_path / name, config, weights, subwords, tmp_path / "history.csv")
+        history = tmp_path_factory.mktemp("run") / "history.csv"
+        history.write_text("step,loss\n12,3.4\n")
+        save_package(tmp_path / name, config, weights, subwords, history)
         return tmp_path / name
 
     return write

@@ -94,6 +94,7 @@ def test_the_marian_folder_has_what_transformers_reads(ours, marian):
         "README.md",
         "config.json",
         "generation_config.json",
+        "history.csv",
         "model.safetensors",
         "package.json",
         "source.spm",

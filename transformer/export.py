@@ -30,6 +30,7 @@ from transformer.model.positions import sinusoids
 from transformer.model.transformer import Transformer
 from transformer.package import Package, PackageConfig, load_package, save_package
 from transformer.strict import load, plain
+from transformer.training.loop import write_history
 
 POSITIONS = 1024  # longest sentence, in subwords, where positions are sinusoids
 TYPICAL_LENGTH = 20  # of an output, in subwords
@@ -137,17 +138,17 @@ def _load(folder: Path, other: str, positions: tuple[str, ...]) -> Package:
     return package
 
 
-def _write_common(folder: Path, package: Package, subwords: bytes, names: tuple[str, ...], usage: str) -> None:
-    """README.md, package.json and, by `names`, the SentencePiece model."""
+def _write_common(folder: Path, package: Package, origin: Path, names: tuple[str, ...], usage: str) -> None:
+    """README.md, package.json, and of the package in `origin` history.csv and, by `names`, the SentencePiece model."""
     config = package.config
     values = {**config.corpus, "config": config, "positions": _longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = _length_penalty(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
     write_lines(folder / "README.md", text.splitlines())
     write_json(folder / "package.json", plain(config))
-    for name in names:
+    for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:
-            stream.write(subwords)
+            stream.write(read_bytes(origin / source))
 
 
 def _longest(config: ModelConfig) -> int:
@@ -252,7 +253,7 @@ def to_marian(folder: Path, output: Path) -> None:
         }
         write_json(temporary / "tokenizer_config.json", tokenizer)
         names = ("source.spm", "target.spm")
-        _write_common(temporary, package, read_bytes(folder / "subwords.model"), names, MARIAN_USAGE)
+        _write_common(temporary, package, folder, names, MARIAN_USAGE)
 
 
 def to_ctranslate2(folder: Path, output: Path) -> None:
@@ -300,7 +301,7 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
     spec.optimize()
     with _new_folder(output) as temporary:
         spec.save(os.fspath(temporary))
-        _write_common(temporary, package, read_bytes(folder / "subwords.model"), ("subwords.model",), CTRANSLATE2_USAGE)
+        _write_common(temporary, package, folder, ("subwords.model",), CTRANSLATE2_USAGE)
 
 
 def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
@@ -408,11 +409,18 @@ def from_marian(folder: Path, output: Path) -> None:
             "target": str(languages.get("target_lang")),
             "decoding": {"beam": 4, "alpha": 0.6, "extra": 50},
             "averaged": (),
-            "corpus": {"corpus": "unknown text", "description": "imported", "licence": "unknown licence"},
+            "corpus": {
+                "corpus": "unknown text",
+                "description": "imported",
+                "licence": "unknown licence",
+                "pairs": {"train": 0},
+            },
             "training": {
                 "parameters": sum(tensor.numel() for tensor in weights.values()),
                 "steps": 0,
                 "seconds": 0.0,
+                "flops": 0.0,
+                "devices": 1,
                 "device": "unknown device",
                 "precision": "unknown precision",
             },
@@ -420,4 +428,8 @@ def from_marian(folder: Path, output: Path) -> None:
     values |= {"architecture": plain(architecture), "vocabulary": vocabulary, "sha256": {}}
     config = load(PackageConfig, values, str(origin))
     with _new_folder(output) as temporary:
-        save_package(temporary, vars(config), weights, folder / "source.spm")
+        history = folder / "history.csv"
+        if not history.is_file():
+            history = temporary / history.name
+            write_history(history, [])
+        save_package(temporary, vars(config), weights, folder / "source.spm", history)
