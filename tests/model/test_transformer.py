@@ -144,6 +144,22 @@ def test_encoder_attention_weights_are_those_that_the_layer_uses():
     torch.testing.assert_close(model.encode(source, BASE.N)[0], model.encode(source)[0])
 
 
+@torch.no_grad()
+def test_encoder_decoder_attention_weights_are_those_that_the_layer_uses():
+    model, source, target = build(d_v=3).eval(), sources(), draw(B, T)
+    for layer in (1, 2):
+        attention = model.decoder[layer - 1].encoder_attention
+        outputs = []
+        with attention.register_forward_hook(lambda *given, outputs=outputs: outputs.append(given[-1])):
+            model(source, target)
+        weights = model.encoder_decoder_attention_weights(source, target, layer)
+        assert weights.shape == (B, BASE.h, T, S)
+        assert not weights.transpose(1, 3)[source == PADDING].any()
+        mixed = weights @ model.memory(model.encode(source)[0])[layer - 1].values
+        torch.testing.assert_close(attention.output(mixed.transpose(1, 2).flatten(2)), outputs[0])
+        assert not attention._forward_pre_hooks
+
+
 def test_dropout_is_drawn_from_the_seed_and_only_in_training():
     model, source, target = build(), sources(), draw(B, T)
     outputs = []

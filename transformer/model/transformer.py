@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.config import PADDING, ModelConfig
-from transformer.model.attention import KeysValues, attention_weights, causal_bias, padding_bias
+from transformer.model.attention import KeysValues, attention_weights, causal_bias, padding_bias, split_heads
 from transformer.model.layers import DecoderLayer, Dropout, EncoderLayer
 from transformer.model.positions import LearnedPositions, SinusoidalPositions
 
@@ -57,6 +57,19 @@ class Transformer(nn.Module):
         x, bias = self.encode(source_BS, layer - 1)
         q, k, _ = cast(EncoderLayer, self.encoder[layer - 1]).self_attention.project(x)
         return attention_weights(q, k, bias, self.config.d_k**-0.5)
+
+    def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
+        """Weights [B, H, T, S] of decoder layer `layer`, counted from 1, over the source as it reads it for the target.
+
+        The weights at a target position are those that the subword there is predicted from.
+        """
+        attention = cast(DecoderLayer, self.decoder[layer - 1]).encoder_attention
+        inputs: list[tuple[Tensor, KeysValues, Tensor]] = []
+        with attention.register_forward_pre_hook(lambda _, given: inputs.append(given)):
+            self(source_BS, target_BT)
+        ((x, memory, bias),) = inputs
+        q = split_heads(attention.query(x), self.config.h)
+        return attention_weights(q, memory.keys, bias, self.config.d_k**-0.5)
 
     def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
         """Each decoder layer's keys and values of the encoder's output."""
