@@ -36,6 +36,8 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
+    except BrokenPipeError:  # of another stream
+        raise
     except OSError as error:
         raise InputError(
             f"{path}: cannot be written ({error.strerror or error}); free space or choose another folder"
