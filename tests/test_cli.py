@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from transformer.cli import main
+from transformer.decoding.translate import LINES
 from transformer.files import read_lines, write_json, write_lines
 from transformer.strict import plain, write_config
 
@@ -103,6 +104,64 @@ def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input)
     assert len(lines) == 18
 
 
+def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
+    standard_input(b"the cat .\n\na dog\n")
+    assert main(arguments("translate", package=house.package, beam=1)) == 0
+    best = capsysbinary.readouterr().out.decode().splitlines()
+    standard_input(b"the cat .\n\na dog\n")
+    assert main([*arguments("translate", package=house.package, beam=1), "--nbest"]) == 0
+    rows = [line.split(" ||| ") for line in capsysbinary.readouterr().out.decode().splitlines()]
+    assert [(number, text) for number, text, _ in rows] == list(zip("123", best, strict=True))
+    standard_input(b"the cat .\n\na dog\n")
+    assert main([*arguments("translate", package=house.package, beam=3), "--nbest"]) == 0
+    rows = [line.split(" ||| ") for line in capsysbinary.readouterr().out.decode().splitlines()]
+    assert [number for number, _, _ in rows] == sorted(number for number, _, _ in rows)
+    assert [row for row in rows if row[0] == "2"] == [["2", "", "0.0000"]]
+    for number in "13":
+        scores = [float(score) for row, _, score in rows if row == number]
+        assert scores == sorted(scores, reverse=True)
+        assert scores
+
+
+def test_what_is_drawn_is_the_seeds(house, capsysbinary, standard_input):
+    found = []
+    for seed, tokens in ((0, 8192), (0, 1), (1, 8192)):
+        standard_input((house.corpus / "dev.source").read_bytes())
+        assert main(arguments("translate", package=house.package, sample=seed, batch_tokens=tokens)) == 0
+        found.append(capsysbinary.readouterr().out)
+    assert found[0] == found[1] != found[2]
+
+
+def test_attention_is_shown_beside_the_same_translations(house, tmp_path, capsysbinary, standard_input):
+    outputs = []
+    for options in ({}, {"attention": tmp_path / "page.html"}):
+        standard_input(b"the cat .\n\na dog\n")
+        assert main(arguments("translate", package=house.package, **options)) == 0
+        outputs.append(capsysbinary.readouterr().out)
+    assert outputs[0] == outputs[1]
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<section>") == page.count("</section>") == 3
+    assert page.endswith("</html>\n")
+
+
+def test_perplexity_is_that_of_the_record(house, tmp_path, capsys):
+    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+    assert main(arguments("perplexity", package=house.package, **sides)) == 0
+    printed = float(capsys.readouterr().out)
+    options = {"package": house.package, "part": "dev", "output": tmp_path / "scores.json", **sides}
+    line = arguments("score", **options, reference=sides["target"], translations=sides["target"])
+    assert main(line) == 0
+    assert printed == pytest.approx(json.loads((tmp_path / "scores.json").read_text())["perplexity"], abs=1e-4)
+
+
+def test_describe_tells_what_a_package_was_made_of(house, capsys):
+    assert main(arguments("describe", package=house.package)) == 0
+    text = capsys.readouterr().out
+    assert "ende (translation), en to de" in text
+    assert "checkpoints of steps 9, 12" in text
+    assert "12 steps" in text
+
+
 def test_score_writes_the_record(house, tmp_path):
     output = tmp_path / "dev.scores.json"
     shutil.copy(house.corpus / "dev.target", tmp_path / "dev.translation")
@@ -149,7 +208,8 @@ def test_attention_writes_its_layer_and_sentences(house, tmp_path):
 
 
 def test_every_command_has_help(capsys):
-    commands = ("fetch", "corpus", "subwords", "encode", "train", "package", "translate", "score", "attention")
+    commands = ["fetch", "corpus", "subwords", "encode", "train", "package", "translate", "score", "attention"]
+    commands += ["perplexity", "describe"]
     for command in commands:
         with pytest.raises(SystemExit) as end:
             main([command, "--help"])
@@ -168,6 +228,8 @@ def test_every_command_has_help(capsys):
         (["translate", "--package", "p", "--beam", "many"], "--beam: invalid positive value: 'many'"),
         (["translate", "--package", "p", "--threads", "0"], "--threads: invalid positive value: '0'"),
         (["translate", "--package", "p", "--batch-tokens", "-5"], "--batch-tokens: invalid positive value: '-5'"),
+        (["translate", "--package", "p", "--sample", "-1"], "--sample: invalid seed value: '-1'"),
+        (["translate", "--package", "p", "--sample", "1", "--beam", "2"], "not allowed with argument --sample"),
         (["subwords", "--kind", "poetry"], "--kind: invalid choice: 'poetry'"),
     ],
 )
@@ -193,9 +255,23 @@ def test_text_that_is_not_utf8_is_named_with_its_line(house, tmp_path, refused, 
     named = (f"{bad}, line 3: byte 0xf6 is not UTF-8",)
     refused(arguments("subwords", source=good, target=bad, output=out, vocabulary=60), *named)
     refused(arguments("encode", subwords=house.subwords, source=bad, target=good, output=out), *named)
+    refused(arguments("perplexity", package=house.package, source=bad, target=good), *named)
     standard_input(bad.read_bytes())
-    refused(arguments("translate", package=house.package), "standard input, line 3: byte 0xf6 is not UTF-8")
+    line = arguments("translate", package=house.package, attention=tmp_path / "page.html")
+    refused(line, "standard input, line 3: byte 0xf6 is not UTF-8")
     assert sorted(tmp_path.iterdir()) == [bad, good]
+
+
+def test_lines_that_cannot_be_translated_are_named(house, tmp_path, refused, standard_input):
+    for bad, message in ((b"a\0b", "line 2: a NUL"), (b"the cat " * 5000, "subwords, but at most 4096")):
+        standard_input(b"the cat .\n" + bad + b"\n")
+        line = arguments("translate", package=house.package, attention=tmp_path / "page.html")
+        refused(line, message, "line 2: ")
+    texts = {side: tmp_path / side for side in ("source", "target")}
+    texts["source"].write_text("the cat .\na dog\n")
+    texts["target"].write_text("the cat .\n" + "the cat " * 5000)
+    refused(arguments("perplexity", package=house.package, **texts), *texts.values(), "line 2: ", "split the line")
+    assert sorted(tmp_path.iterdir()) == sorted(texts.values())
 
 
 def test_files_of_different_length_are_refused_with_both_counts(house, tmp_path, refused):
@@ -203,6 +279,7 @@ def test_files_of_different_length_are_refused_with_both_counts(house, tmp_path,
     counts = (f"{one} has 8 lines", f"{two} has 200")
     refused(arguments("subwords", source=one, target=two, output=tmp_path / "m", vocabulary=60), *counts)
     refused(arguments("encode", subwords=house.subwords, source=one, target=two, output=tmp_path / "t"), *counts)
+    refused(arguments("perplexity", package=house.package, source=one, target=two), *counts)
     assert not list(tmp_path.iterdir())
 
 
@@ -323,10 +400,12 @@ def test_decoding_that_is_impossible_is_not_packed(house, tmp_path, capsys):
 
 def test_what_is_no_package_does_not_translate(house, tmp_path, refused):
     refused(arguments("translate", package=tmp_path / "none"), f"{tmp_path}/none: no package")
+    refused(arguments("describe", package=tmp_path / "none"), f"{tmp_path}/none: no package")
     broken = shutil.copytree(house.package, tmp_path / "broken")
     with (broken / "model.safetensors").open("r+b") as stream:
         stream.truncate(1000)
     refused(arguments("translate", package=broken), f"{broken}/model.safetensors: SHA-256")
+    refused(arguments("describe", package=broken), f"{broken}/model.safetensors: SHA-256")
 
 
 @pytest.mark.parametrize("wrong", ["translations", "reference"])
@@ -388,9 +467,9 @@ def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house
     assert [row[:speed] + row[speed + 1 :] for row in rows[0]] == [row[:speed] + row[speed + 1 :] for row in rows[1]]
 
 
-def test_a_closed_pipe_ends_translation_quietly(house):
+def test_a_closed_pipe_ends_translation_quietly(house, tmp_path):
     with in_a_process(
-        arguments("translate", package=house.package, beam=1),
+        arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -400,8 +479,26 @@ def test_a_closed_pipe_ends_translation_quietly(house):
         process.stdin.close()
         errors = process.stderr.read()
     assert process.returncode == 1
-    assert "Traceback" not in errors
-    assert "Exception" not in errors
+    assert errors == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_ends_translation_quietly_after_the_finished_lines(house, tmp_path):
+    with in_a_process(
+        [*arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"), "--nbest"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdin.write("the cat .\n" + "\n" * (LINES - 1) + "a dog\n")
+        process.stdin.flush()
+        finished = [process.stdout.readline() for _ in range(LINES)]
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGINT
+    assert [line.split(" ||| ")[0] for line in finished] == [str(number) for number in range(1, LINES + 1)]
+    assert (rest, errors) == ("", "")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_full_disk_ends_translation_with_an_error(house):

@@ -195,26 +195,42 @@ def package(arguments: argparse.Namespace) -> None:
 
 def translate(arguments: argparse.Namespace) -> None:
     """Translate standard input to standard output, a sentence a line."""
-    from transformer.decoding.translate import translate as lines_of
+    from transformer.decoding.translate import translate as translations
+    from transformer.evaluation.attention_page import attention_page
     from transformer.package import load_package
     from transformer.progress import Progress
     from transformer.training.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
-    beam = arguments.beam or loaded.config.decoding.beam
-    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
+    width = 1 if arguments.sample is not None else arguments.beam or loaded.config.decoding.beam
     lines = decode_lines("standard input", sys.stdin.buffer)
-    for line in lines_of(loaded, lines, beam, arguments.batch_tokens):
-        sys.stdout.buffer.write(line.encode() + b"\n")
-        progress.update(1)
-    sys.stdout.buffer.flush()
-    progress.close()
+    page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
+    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
+    with contextlib.closing(progress), page as show:
+        found = translations(loaded, lines, width, arguments.batch_tokens, arguments.sample, progress.update)
+        for number, translation in enumerate(found, 1):
+            hypotheses = translation.hypotheses[: None if arguments.nbest else 1]
+            for text, hypothesis in zip(loaded.subwords.decode([h.ids for h in hypotheses]), hypotheses, strict=True):
+                line = f"{number} ||| {text} ||| {hypothesis.score:.4f}" if arguments.nbest else text
+                sys.stdout.buffer.write(line.encode() + b"\n")
+            sys.stdout.buffer.flush()
+            if show:
+                show(number, translation)
+
+
+def _encoded(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
+    """Source and target as ids of the package's subwords; the files are gone, their maps stay."""
+    from transformer.data.subwords import encode_pairs
+    from transformer.data.tokens import write_pairs
+
+    with tempfile.TemporaryDirectory() as folder:
+        encoded = encode_pairs(arguments.source, arguments.target, arguments.package / "subwords.model", 1)
+        write_pairs(Path(folder, "part"), encoded, vocabulary)
+        return _pairs(Path(folder, "part"), vocabulary)
 
 
 def score(arguments: argparse.Namespace) -> None:
     """Score the translations of a part: BLEU twice or brackets, and perplexity."""
-    from transformer.data.subwords import encode_pairs
-    from transformer.data.tokens import write_pairs
     from transformer.evaluation.bleu import paper_bleu, sacrebleu
     from transformer.evaluation.brackets import score_parses
     from transformer.evaluation.perplexity import perplexity
@@ -224,10 +240,7 @@ def score(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config
     translations = read_lines(arguments.translations)
-    with tempfile.TemporaryDirectory() as folder:
-        encoded = encode_pairs(arguments.source, arguments.target, arguments.package / "subwords.model", 1)
-        write_pairs(Path(folder, "part"), encoded, config.vocabulary)
-        pairs = _pairs(Path(folder, "part"), config.vocabulary)
+    pairs = _encoded(arguments, config.vocabulary)
     if len(translations) != len(pairs):
         raise InputError(
             f"{arguments.translations} has {len(translations)} lines and {arguments.source} {len(pairs)}; "
@@ -263,6 +276,30 @@ def compare(arguments: argparse.Namespace) -> None:
     write_json(arguments.output, asdict(comparison_of(baseline, system, references, arguments.resamples)))
 
 
+def perplexity(arguments: argparse.Namespace) -> None:
+    """Print the perplexity of a subword of parallel text."""
+    from transformer.evaluation.perplexity import perplexity as perplexity_of
+    from transformer.package import load_package
+    from transformer.training.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    pairs = _encoded(arguments, loaded.config.vocabulary)
+    try:
+        print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
+    except InputError as error:
+        raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
+
+
+def describe(arguments: argparse.Namespace) -> None:
+    """Print what a package is: its model, what that was made of, how it decodes."""
+    import torch
+
+    from transformer.description import describe as description
+    from transformer.package import load_package
+
+    print(description(load_package(arguments.package, torch.device("cpu"))))
+
+
 def attention(arguments: argparse.Namespace) -> None:
     """Write the encoder's self-attention between the words of some sentences."""
     from transformer.evaluation.attention import word_attention
@@ -294,6 +331,13 @@ def import_(arguments: argparse.Namespace) -> None:
 def positive(text: str) -> int:
     """A whole number above 0."""
     if (value := int(text)) < 1:
+        raise ValueError(text)
+    return value
+
+
+def seed(text: str) -> int:
+    """A whole number, 0 or above."""
+    if (value := int(text)) < 0:
         raise ValueError(text)
     return value
 
@@ -378,7 +422,13 @@ def parser() -> Parser:
     added.add_argument("--alpha", type=float, default=0.6, help="length penalty")
     added.add_argument("--extra", type=int, default=50, help="longest output: input + this many subwords")
     added = command(translate, package="folder of a trained model")
-    added.add_argument("--beam", type=positive, help="beam size (default: the package's)")
+    method = added.add_mutually_exclusive_group()
+    method.add_argument("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)")
+    method.add_argument("--sample", type=seed, metavar="SEED", help="draw from the model, by seed and line number")
+    added.add_argument("--nbest", action="store_true", help="all that was found, best first: LINE ||| TEXT ||| SCORE")
+    added.add_argument(
+        "--attention", type=Path, metavar="PATH", help="write an HTML page of the attention, for a few lines"
+    )
     added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
     added = command(
         score,
@@ -399,6 +449,9 @@ def parser() -> Parser:
         output="comparison.json",
     )
     added.add_argument("--resamples", type=positive, default=1000, help="of each test")
+    added = command(perplexity, package="folder of a trained model", source="text", target="its translation")
+    added.add_argument("--batch-tokens", type=positive, default=4096, help="padded subwords of a batch")
+    command(describe, package="folder of a trained model")
     added = command(attention, package="folder of a trained model", output="attention.json")
     added.add_argument("--layer", type=int, help="counted from 1 (default: the last but one)")
     added.add_argument("sentences", nargs="+", help="words apart by blanks")

@@ -3,8 +3,15 @@ import random
 import pytest
 
 from transformer.decoding import translate as module
-from transformer.decoding.translate import check_lengths, search, translate
+from transformer.decoding.beam import Hypothesis
+from transformer.decoding.translate import check_lengths, search
 from transformer.files import InputError
+
+
+def translate(package, lines, *options, **named):
+    """The text of each line's best hypothesis."""
+    found = module.translate(package, lines, *options, **named)
+    return (package.subwords.decode([translation.hypotheses[0].ids])[0] for translation in found)
 
 
 @pytest.fixture
@@ -28,6 +35,46 @@ def test_empty_lines_stay_empty(package, lines):
     assert [bool(line) for line in found] == [False, True, False, False, True, False]
     assert list(translate(loaded, [""], 2, 200)) == [""]
     assert list(translate(loaded, [], 2, 200)) == []
+
+
+def test_an_empty_line_has_the_empty_hypothesis_alone(package):
+    for seed in (None, 1):
+        (found,) = module.translate(package(), [" "], 2, 200, seed)
+        assert found == (" ", [1], [Hypothesis([], 0.0)])
+
+
+def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines):
+    loaded = package()
+    for line, found in zip(lines, module.translate(loaded, lines, 3, 200), strict=True):
+        assert found.line == line
+        assert [found.source] == loaded.subwords.encode([line])
+        scores = [hypothesis.score for hypothesis in found.hypotheses]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_what_is_drawn_depends_on_the_seed_and_the_line_not_on_its_batch(package, lines, monkeypatch):
+    loaded = package()
+    drawn = list(translate(loaded, lines, 1, 200, seed=5))
+    assert len({*translate(loaded, [lines[0]] * 5, 1, 200, seed=5)}) == 5
+    assert list(translate(loaded, lines, 1, 200, seed=6)) != drawn
+    monkeypatch.setattr(module, "LINES", 4)
+    assert list(translate(loaded, lines, 1, 1, seed=5)) == drawn
+
+
+def test_a_line_is_reported_when_its_batch_is_done(package, lines):
+    reported = []
+    stream = translate(package(), [*lines, ""], 2, 90, report=reported.append)
+    assert next(stream)
+    assert sum(reported) == len(lines) + 1
+    assert len(reported) > 5
+
+
+def test_a_line_with_nul_is_named(package, lines, monkeypatch):
+    monkeypatch.setattr(module, "LINES", 4)
+    stream = translate(package(), [*lines[:5], "the \0 cat"], 1, 200)
+    assert [next(stream) for _ in range(4)]
+    with pytest.raises(InputError, match="line 6: a NUL character"):
+        next(stream)
 
 
 def test_lines_come_out_before_all_have_come_in(package, lines, monkeypatch):

@@ -1,0 +1,51 @@
+"""Ancestral sampling: each subword is drawn from the model's distribution, given those before it.
+
+Shapes: B sentences, L longest output.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.config import END, PADDING
+from transformer.decoding.beam import Hypothesis
+from transformer.decoding.cache import Cache
+from transformer.model.transformer import Transformer
+
+
+@torch.inference_mode()
+def sample(
+    model: Transformer, source_BS: Tensor, extra: int, generators: Sequence[np.random.Generator]
+) -> list[Hypothesis]:
+    """One output of each sentence, drawn by a generator of its own; its score is log P.
+
+    The limits are those of `beam_search`. The same whatever else is in the batch, but for rounding.
+    """
+    b, device = source_BS.size(0), source_BS.device
+    limit = (source_BS != PADDING).sum(1) + extra
+    if model.config.positions == "learned":
+        limit = limit.clamp(max=model.config.max_length)
+    longest = int(limit.max())
+    uniform_BL = torch.tensor(np.stack([generator.random(longest) for generator in generators]), device=device)
+    encoded, bias = model.encode(source_BS)
+    memories = model.memory(encoded)
+    cache = Cache(model.config, b, device)
+    ids_BL = torch.full((b, longest), END, device=device)
+    logp = torch.zeros(b, dtype=torch.double, device=device)
+    going = torch.ones(b, dtype=torch.bool, device=device)
+    token = None
+    for position in range(longest):
+        logits = model.step(token, position, memories, bias, *cache.grow(1))
+        p = logits[:, 0].double().softmax(1)
+        token = (p.cumsum(1) <= uniform_BL[:, position, None]).sum(1, keepdim=True)
+        ids_BL[going, position] = token[going, 0]
+        logp[going] += p.gather(1, token)[going, 0].log()
+        going &= (token[:, 0] != END) & (position + 1 < limit)
+        if not going.any():
+            break
+    return [
+        Hypothesis(ids[: [*ids, END].index(END)], score)
+        for ids, score in zip(ids_BL.tolist(), logp.tolist(), strict=True)
+    ]
