@@ -2,7 +2,9 @@
 
 import dataclasses
 import multiprocessing
+import os
 import random
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from transformer.strict import plain
 
 torch.set_num_threads(1)
 VOCABULARY = 40
+NLTK_DATA = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
 ARCHITECTURE = ModelConfig(
     N=1, d_model=16, d_ff=32, h=2, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=24
 )
@@ -45,6 +48,19 @@ def forkserver() -> multiprocessing.context.ForkServerContext:
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["transformer.training.loop", "torch._dynamo"])
     return processes
+
+
+@pytest.fixture(scope="session")
+def wsj_sample(tmp_path_factory) -> Path:
+    """A folder with nltk_data's sample of the Penn Treebank, from the mirror."""
+    mirror = os.environ.get("TRANSFORMER_MIRROR")
+    if not mirror:
+        pytest.skip("TRANSFORMER_MIRROR names no folder with nltk_data's treebank.zip")
+    archive = f"raw.githubusercontent.com/nltk/nltk_data/{NLTK_DATA}/packages/corpora/treebank.zip"
+    folder = tmp_path_factory.mktemp("wsj_sample")
+    with zipfile.ZipFile(Path(mirror) / archive) as members:
+        members.extractall(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

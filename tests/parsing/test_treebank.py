@@ -1,13 +1,13 @@
 import dataclasses
 import json
-import os
+import re
 import tracemalloc
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.config import PlainText, Treebank
@@ -15,9 +15,6 @@ from transformer.files import InputError, read_lines
 from transformer.parsing.treebank import plain_sentences, read_mrg, read_treebank, tokenise, write_corpus
 from transformer.parsing.trees import Leaf, Tree, linearise, read_tree, read_trees, repair, tags, walk, words
 
-SAMPLE = (
-    "raw.githubusercontent.com/nltk/nltk_data/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora/treebank.zip"
-)
 PIERRE = """
 ( (S
     (NP-SBJ-1 (NNP Pierre) )
@@ -104,6 +101,28 @@ def test_deep_trees_and_long_sentences_are_read():
     [tree] = read("( " + "(NP-1 " * 450 + "(NN dog)" * 250 + ")" * 451)
     assert len(words(tree)) == 250
     assert sum(item == "(NP" for item in walk(tree)) == 450
+
+
+@st.composite
+def long_and_deep(draw):
+    """More than 200 words, constituents over any neighbours, a chain of up to 300 over all."""
+    chance, labels = draw(st.randoms()), ["S", "NP", "VP", "ADVP|PRT"]
+    parts = draw(st.lists(LEAVES, min_size=5, max_size=20)) * 41
+    for _ in range(draw(st.integers(0, 100))):
+        first, last = sorted(chance.sample(range(len(parts) + 1), k=2))
+        parts[first:last] = [Tree(chance.choice(labels), tuple(parts[first:last]))]
+    for _ in range(draw(st.integers(1, 300))):
+        parts = [Tree(chance.choice(labels), tuple(parts))]
+    return parts[0]
+
+
+@settings(max_examples=20)
+@given(long_and_deep())
+def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised_form(tree):
+    [again] = read(f"( {tree} )")
+    assert list(walk(again)) == list(walk(tree))
+    again, repaired = repair(linearise(tree).split(" "), words(tree), tags(tree))
+    assert (list(walk(again)), repaired) == (list(walk(tree)), False)
 
 
 def test_a_file_without_text_has_no_tree():
@@ -272,13 +291,8 @@ def test_a_bad_byte_in_plain_text_names_its_line(tmp_path):
         plain_sentences(tmp_path / "plain", 1, (1, 9), 1)
 
 
-def test_the_wsj_sample_is_read_whole(tmp_path):
-    mirror = os.environ.get("TRANSFORMER_MIRROR")
-    if not mirror:
-        pytest.skip("TRANSFORMER_MIRROR names no folder with nltk_data's treebank.zip")
-    with zipfile.ZipFile(Path(mirror) / SAMPLE) as archive:
-        archive.extractall(tmp_path)
-    trees = read_treebank(tmp_path, 1, 199)
+def test_the_wsj_sample_is_read_whole(wsj_sample):
+    trees = read_treebank(wsj_sample, 1, 199)
     assert len(trees) == 3914
     assert sum(len(words(tree)) for tree in trees) == 94_084  # 100,676 less 6,592 -NONE-
     labels: Counter[str] = Counter()
@@ -290,3 +304,8 @@ def test_the_wsj_sample_is_read_whole(tmp_path):
     assert not any(mark in label for label in labels for mark in "-=")
     assert len(labels) == 27
     assert labels.total() == 73_461
+    text = "".join(path.read_text() for path in sorted(wsj_sample.rglob("*.mrg")))
+    empty = 1
+    while empty:
+        text, empty = re.subn(r"\((-NONE- )?[^() ]+\s*\)", "", text)
+    assert Counter(re.findall(r"\(([^-=()\s]+)[^()\s]*\s*(?=\()", text)) == labels - Counter(TOP=labels["TOP"])

@@ -17,9 +17,8 @@ from transformer.data.corpora import PARTS, write_record
 from transformer.data.fetch import local_path
 from transformer.data.reading import Location, members
 from transformer.files import InputError, read_lines, stream_lines
-from transformer.parsing.trees import Leaf, Tree, write_trees
+from transformer.parsing.trees import TRACE, Leaf, Tree, write_trees
 
-TRACE = "-NONE-"
 ROOTS = ("TOP", "ROOT")
 _FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
 _SYMBOL = r"[^()\t-\r ]+"  # of ASCII's white space only: words may hold a no-break space

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from transformer.files import InputError, read_lines, write_lines
 
 WORD = "XX"
+TRACE = "-NONE-"  # the tag of what is not there
 _SYMBOL = re.compile(r"[()][^()\s]+")
 _PENN = re.compile(
     r"""(?: \(\s*(?P<tag>[^()\s]+)\s+(?P<word>[^()\s]+)\s*\)
@@ -161,15 +162,18 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
     """The tree that a decoder's output means over exactly these words and tags, and whether it was repaired.
 
     Well-formed output is left as it is. Otherwise constituents still open when an outer one closes, or at the
-    end, are closed there; closing brackets that match nothing, constituents without words, XX beyond the last
-    word and unknown tokens are dropped; missing words are attached to the root; without a single root all is
-    wrapped in S. Raises ValueError when there are no words, or not as many tags as words.
+    end, are closed there; a closing bracket where none is open is opened at the start, unless what it closes
+    is one constituent; other closing brackets that match nothing, constituents without words, XX beyond the
+    last word and unknown tokens are dropped; missing words are attached to the root; without a single root all
+    is wrapped in S.
+    Raises ValueError when there are no words, or not as many tags as words.
     """
     leaves = [Leaf(tag, word) for tag, word in zip(tags, words, strict=True)]
     if not leaves:
         raise ValueError("a tree needs at least one word")
     unread = iter(leaves)
-    levels: list[tuple[str, list[Tree | Leaf]]] = [("S", [])]
+    root: list[Tree | Leaf] = []
+    levels = [("S", root)]
 
     def close() -> str:
         label, children = levels.pop()
@@ -187,6 +191,8 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
             elif any(label == opened for opened, _ in levels[1:]):
                 while close() != label:
                     pass
+            elif len(levels) == 1 and [*map(type, root)] not in ([], [Tree]):
+                root[:] = [Tree(label, tuple(root))]
     while len(levels) > 1:
         close()
     top, children = levels[0]
