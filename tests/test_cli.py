@@ -197,6 +197,23 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
+def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tmp_path):
+    package = shutil.copytree(house.package, tmp_path / "parser")
+    config = json.loads((package / "config.json").read_text())
+    (package / "config.json").write_text(json.dumps({**config, "kind": "parsing"}))
+    short, long = ("(S (NP (NN word)))", f"(S (NP {'(NN word)' * 41}))")
+    (tmp_path / "dev.trees").write_text(f"{short}\n" * 7 + f"{long}\n")
+    (tmp_path / "dev.translation").write_text("(S (NP XX )NP )S\n" * 7 + "(S XX\n")
+    options = {"package": package, "part": "dev"}
+    options |= {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+    options |= {"reference": tmp_path / "dev.trees", "translations": tmp_path / "dev.translation"}
+    assert main(arguments("score", **options, output=tmp_path / "dev.scores.json")) == 0
+    scores = json.loads((tmp_path / "dev.scores.json").read_text())["brackets"]
+    assert (scores["recall"], scores["precision"], scores["exact"]) == (93.75, 100, 87.5)
+    assert (scores["valid"], scores["error"], scores["skip"], scores["repaired"]) == (8, 0, 0, 1)
+    assert (scores["up_to_40_words"]["f1"], scores["up_to_40_words"]["valid"]) == (100, 7)
+
+
 def test_attention_writes_its_layer_and_sentences(house, tmp_path):
     assert main(arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")) == 0
     record = json.loads((tmp_path / "a.json").read_text())

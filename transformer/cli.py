@@ -232,7 +232,7 @@ def _encoded(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
 def score(arguments: argparse.Namespace) -> None:
     """Score the translations of a part: BLEU twice or brackets, and perplexity."""
     from transformer.evaluation.bleu import paper_bleu, sacrebleu
-    from transformer.evaluation.brackets import score_parses
+    from transformer.evaluation.brackets import bracket_scores, compare_parses
     from transformer.evaluation.perplexity import perplexity
     from transformer.package import load_package
     from transformer.training.device import choose_device
@@ -258,8 +258,9 @@ def score(arguments: argparse.Namespace) -> None:
         "perplexity": perplexity(loaded, pairs, arguments.batch_tokens),
     }
     if config.kind == "parsing":
-        scores, repaired = score_parses(translations, arguments.reference)
-        record["brackets"] = {**asdict(scores), "repaired": repaired}
+        compared, repaired = compare_parses(translations, arguments.reference)
+        short = bracket_scores(each for each in compared if each.length <= 40)  # as EVALB
+        record["brackets"] = {**asdict(bracket_scores(compared)), "up_to_40_words": asdict(short), "repaired": repaired}
     else:
         _, references = read_parallel(arguments.translations, arguments.reference)
         record["sacrebleu"] = asdict(sacrebleu(translations, references))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.evaluation.brackets import BracketScores, brackets, score, score_parses
+from transformer.evaluation.brackets import Comparison, bracket_scores, brackets, compare, compare_parses
 from transformer.files import InputError
 from transformer.parsing.trees import linearise, read_tree
 
@@ -10,7 +10,7 @@ GOLD = "(S (NP (DT the) (NN man)) (VP (VBD saw) (NP (PRP her)) (PP (IN in) (NP (
 
 
 def scores(*pairs):
-    return score((read_tree(gold), read_tree(predicted)) for gold, predicted in pairs)
+    return bracket_scores(compare(read_tree(gold), read_tree(predicted)) for gold, predicted in pairs)
 
 
 def of(text):
@@ -18,7 +18,10 @@ def of(text):
 
 
 def test_a_tree_scored_against_itself_is_perfect():
-    assert scores((GOLD, GOLD), (GOLD, GOLD)) == BracketScores(100, 100, 100, 100, 2)
+    result = scores((GOLD, GOLD), (GOLD, GOLD))
+    assert (result.f1, result.recall, result.precision, result.exact, result.tagging) == (100,) * 5
+    assert (result.crossing, result.no_crossing, result.two_or_less_crossing) == (0, 100, 100)
+    assert (result.valid, result.error, result.skip) == (2, 0, 0)
 
 
 def test_brackets_are_summed_over_the_corpus():
@@ -26,7 +29,7 @@ def test_brackets_are_summed_over_the_corpus():
     result = scores((GOLD, GOLD), (short, wrong))
     assert (result.recall, result.precision) == (pytest.approx(800 / 9), pytest.approx(800 / 10))
     assert result.f1 == pytest.approx(2 * result.recall * result.precision / (result.recall + result.precision))
-    assert (result.exact, result.sentences) == (50, 2)
+    assert (result.exact, result.valid) == (50, 2)
 
 
 def test_repeated_brackets_match_as_often_as_they_occur():
@@ -58,27 +61,48 @@ def test_other_tags_than_punctuation_count():
     assert of("(S (-LRB- x) ($ y) (POS z))") == [("S", 0, 3)]
 
 
-def test_a_sentence_of_punctuation_only_is_not_counted():
-    assert scores(("(S (. .))", "(S (. .))"), (GOLD, GOLD)).sentences == 1
-    assert scores(("(S (. .))", "(S (. .))")) == BracketScores(0, 0, 0, 0, 0)
+def test_a_sentence_without_words_is_skipped_and_one_with_other_words_is_an_error():
+    result = scores((GOLD, GOLD), ("(S (. .))", "(S (. .))"), (GOLD, "(S (. .))"), (GOLD, "(S (NN dog))"))
+    assert (result.valid, result.error, result.skip, result.f1) == (1, 1, 2, 100)
+    result = scores((GOLD, "(S (NN dog))"))
+    assert (result.f1, result.recall, result.precision, result.exact, result.tagging, result.valid) == (0,) * 6
 
 
-def test_other_words_are_refused():
-    with pytest.raises(ValueError, match="pair 2: the words differ"):
-        scores((GOLD, GOLD), (GOLD, "(S (NN dog))"))
+def test_brackets_cross_where_they_overlap_and_neither_holds_the_other():
+    gold = "(S (NP (A a) (B b)) (VP (C c) (D d)))"
+    crossing = [
+        compare(read_tree(gold), read_tree(predicted)).crossing
+        for predicted in [
+            "(S (X (A a) (B b) (C c)) (D d))",
+            "(S (A a) (X (X (B b) (C c))) (D d))",
+            "(S (A a) (X (X (X (B b) (C c)) (D d))))",
+            "(S (A a) (X (B b)) (X (C c) (D d)))",
+        ]
+    ]
+    assert crossing == [1, 2, 3, 0]
+    result = bracket_scores(Comparison("valid", 4, crossing=count) for count in crossing)
+    assert (result.crossing, result.no_crossing, result.two_or_less_crossing) == (1.5, 25, 75)
+
+
+def test_tags_are_scored_where_words_are_and_the_length_is_of_all_but_traces():
+    gold, predicted = "(S (NN a) (PRT up) (NN b) (. .) (-NONE- *))", "(S (NN a) (ADVP up) (JJ b) (. .))"
+    compared = compare(read_tree(gold), read_tree(predicted))
+    assert (compared.tagged, compared.words, compared.length) == (2, 3, 4)
 
 
 def test_translations_are_repaired_scored_and_the_repaired_counted(tmp_path: Path):
     gold = tmp_path / "test.trees"
     gold.write_text(f"{GOLD}\n{GOLD}\n")
     perfect = linearise(read_tree(GOLD))
-    assert score_parses([perfect, perfect], gold) == (BracketScores(100, 100, 100, 100, 2), 0)
-    assert score_parses([perfect, perfect.removesuffix(" XX )S")], gold)[1] == 1
-    flat, repaired = score_parses(["", ""], gold)
-    assert (flat.precision, flat.recall, repaired) == (100, pytest.approx(100 / 6), 2)
+    compared, repaired = compare_parses([perfect, perfect], gold)
+    assert (bracket_scores(compared).exact, repaired) == (100, 0)
+    assert compare_parses([perfect, perfect.removesuffix(" XX )S")], gold)[1] == 1
+    compared, repaired = compare_parses(["", ""], gold)
+    flat = bracket_scores(compared)
+    assert (flat.precision, flat.recall, flat.valid, repaired) == (100, pytest.approx(100 / 6), 2, 2)
 
 
 def test_a_translation_for_each_tree_is_needed(tmp_path: Path):
     (tmp_path / "test.trees").write_text(f"{GOLD}\n")
     with pytest.raises(InputError, match="1 trees for 2 translations"):
-        score_parses(["", ""], tmp_path / "test.trees")
+        compare_parses(["", ""], tmp_path / "test.trees")
