@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import random
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from transformer.config import ModelConfig, RunConfig, TrainingConfig
 from transformer.data.subwords import Subwords, learn
 from transformer.data.tokens import Pairs, pack, write_pairs
+from transformer.decoding.translate import Search, Translation, decoding, translate
 from transformer.model.transformer import Transformer
 from transformer.package import Package, load_package, save_package
 from transformer.strict import plain
@@ -167,3 +168,16 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
 def package(save) -> Callable[..., Package]:
     """Such a package, loaded."""
     return lambda **changes: load_package(save(**changes), torch.device("cpu"))
+
+
+@pytest.fixture
+def translations() -> Callable[..., Iterator[Translation]]:
+    """Translate lines in this process, by a beam of some width or by drawing with a seed."""
+
+    def run(package, lines, width, batch_tokens, seed=None, **named):
+        settings = package.config.decoding
+        search = Search(width, settings.alpha, settings.extra, seed)
+        with decoding(package, Path(), search, "float32", 1) as decode:
+            yield from translate(package, lines, decode, max(1, batch_tokens // width), **named)
+
+    return run

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from transformer.config import Decoding, Task
-from transformer.decoding.translate import translate
 from transformer.files import InputError, read_lines
 from transformer.package import check_origin, load_package
 from transformer.training.checkpoint import read_tensors
@@ -32,13 +31,13 @@ def test_other_architectures_come_back_too(save, run_config, changes):
     assert load_package(save(**changes), CPU).config.architecture == run_config(**changes).architecture
 
 
-def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text):
+def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text, translations):
     lines = text(3, 5)
     folder = save()
-    before = list(translate(load_package(folder, CPU), lines, 2, 200))
+    before = list(translations(load_package(folder, CPU), lines, 2, 200))
     moved = shutil.move(folder, tmp_path / "elsewhere" / "model")
     assert not folder.exists()
-    assert list(translate(load_package(moved, CPU), lines, 2, 200)) == before
+    assert list(translations(load_package(moved, CPU), lines, 2, 200)) == before
     assert sorted(path.name for path in moved.iterdir()) == [
         "README.md",
         "config.json",

@@ -195,19 +195,24 @@ def package(arguments: argparse.Namespace) -> None:
 
 def translate(arguments: argparse.Namespace) -> None:
     """Translate standard input to standard output, a sentence a line."""
+    from transformer.decoding.translate import Search, decoding
     from transformer.decoding.translate import translate as translations
     from transformer.evaluation.attention_page import attention_page
     from transformer.package import load_package
     from transformer.progress import Progress
-    from transformer.training.device import choose_device
+    from transformer.training.device import choose_device, keep_freed_memory
 
+    keep_freed_memory()
     loaded = load_package(arguments.package, choose_device())
-    width = 1 if arguments.sample is not None else arguments.beam or loaded.config.decoding.beam
+    config = loaded.config.decoding
+    width = 1 if arguments.sample is not None else arguments.beam or config.beam
+    search = Search(width, config.alpha, config.extra, arguments.sample)
     lines = decode_lines("standard input", sys.stdin.buffer)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
-    with contextlib.closing(progress), page as show:
-        found = translations(loaded, lines, width, arguments.batch_tokens, arguments.sample, progress.update)
+    decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
+    with contextlib.closing(progress), page as show, decoder as decode:
+        found = translations(loaded, lines, decode, max(1, arguments.batch_tokens // width), progress.update)
         for number, translation in enumerate(found, 1):
             hypotheses = translation.hypotheses[: None if arguments.nbest else 1]
             for text, hypothesis in zip(loaded.subwords.decode([h.ids for h in hypotheses]), hypotheses, strict=True):
@@ -431,6 +436,13 @@ def parser() -> Parser:
         "--attention", type=Path, metavar="PATH", help="write an HTML page of the attention, for a few lines"
     )
     added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
+    added.add_argument("--workers", type=positive, default=1, help="processes, each with so many threads")
+    added.add_argument(
+        "--precision",
+        choices=("float32", "bfloat16", "int8"),
+        default="float32",
+        help="of the projections and the softmax; bfloat16 and int8 are faster for large models",
+    )
     added = command(
         score,
         package="folder of a trained model",

@@ -1,17 +1,24 @@
 import random
 
 import pytest
+import torch
 
 from transformer.decoding import translate as module
 from transformer.decoding.beam import Hypothesis
-from transformer.decoding.translate import check_lengths, search
+from transformer.decoding.translate import Search, Sentence, check_lengths, decoding, hypotheses
 from transformer.files import InputError
+from transformer.package import load_package
 
 
-def translate(package, lines, *options, **named):
+@pytest.fixture
+def translate(translations):
     """The text of each line's best hypothesis."""
-    found = module.translate(package, lines, *options, **named)
-    return (package.subwords.decode([translation.hypotheses[0].ids])[0] for translation in found)
+
+    def run(package, *options, **named):
+        found = translations(package, *options, **named)
+        return (package.subwords.decode([translation.hypotheses[0].ids])[0] for translation in found)
+
+    return run
 
 
 @pytest.fixture
@@ -19,7 +26,7 @@ def lines(text):
     return text(7, 25)
 
 
-def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines):
+def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines, translate):
     loaded = package()
     together = list(translate(loaded, lines, 2, 200))
     of = dict(zip(lines, together, strict=True))
@@ -29,7 +36,7 @@ def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines):
     assert [next(translate(loaded, [line], 2, 1)) for line in lines[:5]] == together[:5]
 
 
-def test_empty_lines_stay_empty(package, lines):
+def test_empty_lines_stay_empty(package, lines, translate):
     loaded = package()
     found = list(translate(loaded, ["", lines[0], "   ", "\t", lines[1], ""], 2, 200))
     assert [bool(line) for line in found] == [False, True, False, False, True, False]
@@ -37,22 +44,22 @@ def test_empty_lines_stay_empty(package, lines):
     assert list(translate(loaded, [], 2, 200)) == []
 
 
-def test_an_empty_line_has_the_empty_hypothesis_alone(package):
+def test_an_empty_line_has_the_empty_hypothesis_alone(package, translations):
     for seed in (None, 1):
-        (found,) = module.translate(package(), [" "], 2, 200, seed)
+        (found,) = translations(package(), [" "], 2, 200, seed)
         assert found == (" ", [1], [Hypothesis([], 0.0)])
 
 
-def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines):
+def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines, translations):
     loaded = package()
-    for line, found in zip(lines, module.translate(loaded, lines, 3, 200), strict=True):
+    for line, found in zip(lines, translations(loaded, lines, 3, 200), strict=True):
         assert found.line == line
         assert [found.source] == loaded.subwords.encode([line])
         scores = [hypothesis.score for hypothesis in found.hypotheses]
         assert scores == sorted(scores, reverse=True)
 
 
-def test_what_is_drawn_depends_on_the_seed_and_the_line_not_on_its_batch(package, lines, monkeypatch):
+def test_what_is_drawn_depends_on_the_seed_and_the_line_not_on_its_batch(package, lines, monkeypatch, translate):
     loaded = package()
     drawn = list(translate(loaded, lines, 1, 200, seed=5))
     assert len({*translate(loaded, [lines[0]] * 5, 1, 200, seed=5)}) == 5
@@ -61,7 +68,7 @@ def test_what_is_drawn_depends_on_the_seed_and_the_line_not_on_its_batch(package
     assert list(translate(loaded, lines, 1, 1, seed=5)) == drawn
 
 
-def test_a_line_is_reported_when_its_batch_is_done(package, lines):
+def test_a_line_is_reported_when_its_batch_is_done(package, lines, translate):
     reported = []
     stream = translate(package(), [*lines, ""], 2, 90, report=reported.append)
     assert next(stream)
@@ -69,7 +76,7 @@ def test_a_line_is_reported_when_its_batch_is_done(package, lines):
     assert len(reported) > 5
 
 
-def test_a_line_with_nul_is_named(package, lines, monkeypatch):
+def test_a_line_with_nul_is_named(package, lines, monkeypatch, translate):
     monkeypatch.setattr(module, "LINES", 4)
     stream = translate(package(), [*lines[:5], "the \0 cat"], 1, 200)
     assert [next(stream) for _ in range(4)]
@@ -77,7 +84,7 @@ def test_a_line_with_nul_is_named(package, lines, monkeypatch):
         next(stream)
 
 
-def test_lines_come_out_before_all_have_come_in(package, lines, monkeypatch):
+def test_lines_come_out_before_all_have_come_in(package, lines, monkeypatch, translate):
     monkeypatch.setattr(module, "LINES", 4)
     loaded, taken = package(), []
 
@@ -92,7 +99,7 @@ def test_lines_come_out_before_all_have_come_in(package, lines, monkeypatch):
     assert [first, *stream] == list(translate(loaded, lines, 1, 10_000))
 
 
-def test_a_line_beyond_the_learned_positions_is_named(package, lines, monkeypatch):
+def test_a_line_beyond_the_learned_positions_is_named(package, lines, monkeypatch, translate):
     monkeypatch.setattr(module, "LINES", 4)
     loaded = package(positions="learned")
     short = [" ".join(line.split()[:3]) for line in lines[:6]]
@@ -104,18 +111,30 @@ def test_a_line_beyond_the_learned_positions_is_named(package, lines, monkeypatc
 def test_the_longest_line_that_has_positions_is_translated(package):
     loaded = package(positions="learned")
     check_lengths(loaded, [24])
-    (found,) = search(loaded, [[*[5] * 23, 1]], 2, 200)
-    assert len(found[0].ids) <= 24
+    ((found, *_),) = Search(2, 0.6, 10)(loaded.model, [Sentence(1, [*[5] * 23, 1])])
+    assert len(found.ids) <= 24
 
 
-def test_sinusoids_know_no_longest_line(package):
+def test_sinusoids_know_no_longest_line(package, translate):
     assert list(translate(package(), ["the cat " * 12], 1, 200))
 
 
-def test_batches_are_bounded(package, monkeypatch):
-    shapes = []
-    search_ = module.beam_search
-    monkeypatch.setattr(module, "beam_search", lambda m, s, *a: shapes.append(s.shape) or search_(m, s, *a))
-    search(package(), [[5] * n + [1] for n in (1, 3, 9, 9, 2, 30, 1, 4)], 2, 40)
-    assert sum(rows for rows, _ in shapes) == 8
-    assert all(rows == 1 or rows * length * 2 <= 40 for rows, length in shapes)
+def test_batches_are_bounded_and_hold_each_sentence_once():
+    sentences = [Sentence(n, [5] * length + [1]) for n, length in enumerate((1, 3, 9, 9, 2, 30, 0, 1, 4))]
+    batches = []
+
+    def decode(parts):
+        batches.extend(parts)
+        return ([[Hypothesis([sentence.number], 0.0)] for sentence in part] for part in parts)
+
+    found = hypotheses(sentences, decode, 20)
+    assert [best.ids for (best,) in found] == [[0], [1], [2], [3], [4], [5], [], [7], [8]]
+    assert len(batches) > 3
+    assert all(len(part) == 1 or len(part) * max(len(s.ids) for s in part) <= 20 for part in batches)
+
+
+def test_workers_find_what_one_process_finds(save, lines, translations):
+    folder = save()
+    loaded = load_package(folder, torch.device("cpu"))
+    with decoding(loaded, folder, Search(2, 0.6, 10), "float32", 2) as decode:
+        assert list(module.translate(loaded, lines, decode, 30)) == list(translations(loaded, lines, 2, 60))

@@ -3,7 +3,6 @@ from html.parser import HTMLParser
 import pytest
 import torch
 
-from transformer.decoding.translate import translate
 from transformer.evaluation.attention_page import attention_page
 from transformer.files import InputError
 
@@ -36,9 +35,9 @@ class Page(HTMLParser):
             self.sections[-1]["h2"] += data
 
 
-def test_each_line_has_the_weights_of_the_last_layer_as_shades(package, tmp_path):
+def test_each_line_has_the_weights_of_the_last_layer_as_shades(package, tmp_path, translations):
     loaded, path = package(N=2), tmp_path / "out" / "page.html"
-    found = list(translate(loaded, LINES, 2, 200))
+    found = list(translations(loaded, LINES, 2, 200))
     with attention_page(path, loaded) as show:
         for number, translation in enumerate(found, 1):
             show(number, translation)

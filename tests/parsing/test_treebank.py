@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from transformer.config import PlainText, Treebank
@@ -116,7 +116,7 @@ def long_and_deep(draw):
     return parts[0]
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(long_and_deep())
 def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised_form(tree):
     [again] = read(f"( {tree} )")

@@ -1,4 +1,4 @@
-"""Lower precision of matrix products for decoding on a CPU."""
+"""The precision of projections and softmax in decoding on a CPU."""
 
 import copy
 import warnings
@@ -8,11 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.files import InputError
 from transformer.model.transformer import Transformer
+
+ROWS = 256  # for which oneDNN lays out weights
 
 
 class _PackedLinear(nn.Module):
-    """A linear map in float32 by oneDNN, on weights laid out for it: on some CPUs PyTorch's own choice is slower."""
+    """A linear map in float32 by oneDNN: on some CPUs what PyTorch takes by itself is slower by a fifth."""
 
     def __init__(self, linear: nn.Linear):
         super().__init__()
@@ -35,29 +38,37 @@ class _BFloat16Linear(nn.Module):
         return F.linear(x.bfloat16(), self.weight, self.bias).float()
 
 
+def _float32_linear(linear: nn.Linear) -> nn.Module:
+    return _PackedLinear(linear) if hasattr(torch.ops.mkldnn, "_linear_pointwise") else linear
+
+
 def _int8_linear(linear: nn.Linear) -> nn.Module:
     """A linear map of weights quantised once, a scale for all, and of inputs quantised as they come."""
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    with warnings.catch_warnings(action="ignore"):  # of PyTorch's plans to move it
         return torch.ao.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)[0]
 
 
-ROWS = 256  # for which weights are laid out
-PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module] | None] = {
-    "float32": _PackedLinear if hasattr(torch.ops.mkldnn, "_linear_pointwise") else None,
+PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
+    "float32": _float32_linear,
     "bfloat16": _BFloat16Linear,
     "int8": _int8_linear,
 }
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def in_precision(model: Transformer, precision: str) -> Transformer:
-    """A model whose projections and softmax are computed in one of PRECISIONS; all else stays float32."""
-    make = PRECISIONS[precision]
-    if make is None:
+    """A model whose projections and softmax are computed in one of PRECISIONS; all else stays float32.
+
+    On a GPU it is the model itself. Raises InputError for another precision than float32 there.
+    """
+    if model.embedding.is_cuda:
+        if precision != "float32":
+            raise InputError(f"--precision {precision} is for CPUs; leave it out on a GPU")
         return model
+    make = PRECISIONS[precision]
     vocabulary, d_model = model.embedding.shape
     softmax = nn.Linear(d_model, vocabulary, bias=False)
-    softmax.weight = nn.Parameter(model.embedding, requires_grad=False)
+    softmax.weight = model.embedding
     model = copy.deepcopy(model)
     for module in list(model.modules()):
         for name, child in module.named_children():

@@ -6,7 +6,7 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
-        code=MODEL_CODE + code("decoding/beam", "decoding/translate"),
+        code=MODEL_CODE + code("decoding/beam", "decoding/cache", "decoding/precision", "decoding/translate"),
     output:
         f"{RUN}/average-{{average}}/{{part}}.translation",
     log:

@@ -1,0 +1,30 @@
+import pytest
+import torch
+
+from transformer.decoding.precision import PRECISIONS, in_precision
+
+
+def ids():
+    torch.manual_seed(1)
+    return torch.randint(3, 40, (5, 9)), torch.randint(3, 40, (5, 7))
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.02), ("int8", 0.1)])
+def test_each_precision_computes_the_same_logits_up_to_its_rounding(package, precision, tolerance):
+    model = package(N=2).model
+    lower = in_precision(model, precision)
+    with torch.inference_mode():
+        exact, found = (each.logits(each(*ids())) for each in (model, lower))
+    error = (found - exact).norm() / exact.norm()
+    assert error < tolerance
+    assert precision == "float32" or error > 1e-5
+    assert found.dtype == torch.float32
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_model_itself_stays_as_it_was(package, precision):
+    model = package().model
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    in_precision(model, precision)
+    assert "logits" not in vars(model)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
