@@ -1,0 +1,165 @@
+"""How fast a package translates beside Hugging Face and CTranslate2 with the same weights, and whether as well.
+
+    pip install -e ".[export,peers]"
+    PYTHONPATH=. python benchmarks/translate.py --package DIR --source TEST.source --reference TEST.target
+
+The package is exported to both. All search with its beam, in batches of as many sentences of like lengths; the others'
+length penalty is the one that ranks most like ours (README.md of an export). The lines are dealt into rounds; in each
+round all systems translate the same lines, one after the other, so that noise of the machine hits all alike. With
+several threads CTranslate2 and ours run as they are faster, one worker with all or one worker for each.
+
+Prints a table: output subwords/s (median over the rounds), ratio to Hugging Face and to CTranslate2 in float32 (medians
+of the rounds' ratios), BLEU, and the share of lines that are those of Hugging Face.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import ctranslate2
+import torch
+from transformers import MarianMTModel
+
+from transformer.config import PADDING
+from transformer.decoding.translate import Search, Sentence, decoding
+from transformer.evaluation.bleu import sacrebleu
+from transformer.export import to_ctranslate2, to_marian
+from transformer.files import read_parallel
+from transformer.package import Package, load_package
+from transformer.training.device import choose_device, device_name, keep_freed_memory
+
+Translator = Callable[[list[list[int]]], list[list[int]]]  # ids to ids, without ends
+
+
+def in_batches(size: int, work: Callable[[list[list[list[int]]]], list[list[int]]]) -> Translator:
+    """What translates batches of sentences of like lengths, as a translator of sentences in any order."""
+
+    def run(sentences: list[list[int]]) -> list[list[int]]:
+        order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
+        parts = [order[i : i + size] for i in range(0, len(order), size)]
+        found = work([[sentences[i] for i in part] for part in parts])
+        return [ids for _, ids in sorted(zip(order, found, strict=True))]
+
+    return run
+
+
+def hugging_face(folder: Path, device: torch.device, extra: int, batches: list[list[list[int]]]) -> list[list[int]]:
+    """MarianMTModel.generate, in float32."""
+    if folder not in models:
+        models[folder] = MarianMTModel.from_pretrained(folder).to(device).eval()
+    model, results = models[folder], []
+    for batch in batches:
+        ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(x) for x in batch], True, PADDING).to(device)
+        most = max(map(len, batch)) + extra
+        with torch.inference_mode():
+            found = model.generate(ids, attention_mask=ids != PADDING, max_length=None, max_new_tokens=most)
+        results += [[i for i in row if i > 1] for row in found.tolist()]
+    return results
+
+
+models: dict[Path, MarianMTModel] = {}
+
+
+def ct2(translator: ctranslate2.Translator, package: Package, penalty: float, size: int) -> Translator:
+    """A CTranslate2 model."""
+    processor = package.subwords.processor
+
+    def run(sentences: list[list[int]]) -> list[list[int]]:
+        pieces = [[processor.id_to_piece(i) for i in ids[:-1]] for ids in sentences]
+        beam = {"beam_size": package.config.decoding.beam, "length_penalty": penalty, "max_batch_size": size}
+        results = translator.translate_batch(pieces, **beam)
+        return [[processor.piece_to_id(piece) for piece in result.hypotheses[0]] for result in results]
+
+    return run
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("package", "source", "reference"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--lines", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=64, help="sentences")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    keep_freed_memory()
+    device, size, threads = choose_device(), arguments.batch, arguments.threads
+    package = load_package(arguments.package, device)
+    config = package.config.decoding
+    lines, references = (part[: arguments.lines] for part in read_parallel(arguments.source, arguments.reference))
+    sentences = package.subwords.encode(lines)
+    layouts = {(1, threads), (threads, 1)} if device.type == "cpu" else {(1, threads)}  # workers, threads of each
+    versions = f"PyTorch {torch.__version__}, CTranslate2 {ctranslate2.__version__}"
+    print(f"{device_name(device)}, {threads} threads, {versions}")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        to_marian(arguments.package, folder / "marian")
+        to_ctranslate2(arguments.package, folder / "ctranslate2")
+        penalty = MarianMTModel.from_pretrained(folder / "marian").generation_config.length_penalty
+        hf = in_batches(size, partial(hugging_face, folder / "marian", device, config.extra))
+        systems: dict[str, list[Translator]] = {"Hugging Face, float32": [hf]}  # as many as there are layouts
+        for kind in ("float32", "int8") if device.type == "cpu" else ("float32", "float16"):
+            make = partial(ctranslate2.Translator, str(folder / "ctranslate2"), device=device.type, compute_type=kind)
+            systems[f"CTranslate2, {kind}"] = [
+                ct2(make(inter_threads=workers, intra_threads=each), package, penalty, size)
+                for workers, each in layouts
+            ]
+        search = Search(config.beam, config.alpha, config.extra)
+        for precision in ("float32", "bfloat16", "int8") if device.type == "cpu" else ("float32",):
+            systems[f"ours, {precision}"] = []
+            for workers, each in layouts:
+                torch.set_num_threads(each)
+                decode = stack.enter_context(decoding(package, arguments.package, search, precision, workers))
+
+                def ours(batches: list[list[list[int]]], decode=decode, each=each) -> list[list[int]]:
+                    torch.set_num_threads(each)
+                    found = decode([[Sentence(0, ids) for ids in batch] for batch in batches])
+                    torch.set_num_threads(threads)
+                    return [best[0].ids for best in chain.from_iterable(found)]
+
+                systems[f"ours, {precision}"].append(in_batches(size, ours))
+        torch.set_num_threads(threads)
+        speeds: dict[str, list[float]] = {name: [] for name in systems}
+        outputs: dict[str, list[list[int]]] = {name: [[]] * len(sentences) for name in systems}
+        best = {}
+        for name, layouts_of in systems.items():  # warm up, then choose
+            times = []
+            for translator in layouts_of:
+                translator(sentences[: 2 * size])
+                start = time.perf_counter()
+                translator(sentences[: 4 * size])
+                times.append(time.perf_counter() - start)
+            best[name] = layouts_of[times.index(min(times))]
+        for number in range(arguments.rounds):
+            which = range(number, len(sentences), arguments.rounds)
+            for name in list(systems)[:: (-1) ** number]:
+                start = time.perf_counter()
+                found = best[name]([sentences[i] for i in which])
+                seconds = time.perf_counter() - start
+                speeds[name].append(sum(len(ids) + 1 for ids in found) / seconds)
+                for i, ids in zip(which, found, strict=True):
+                    outputs[name][i] = ids
+    print(f"beam {config.beam}, alpha {config.alpha} (others: {penalty:.2f}), batches of {size}, {len(lines)} lines\n")
+    print("| | subwords/s | x Hugging Face | x CTranslate2 | BLEU | lines as Hugging Face |")
+    print("|---|---|---|---|---|---|")
+    reference = outputs["Hugging Face, float32"]
+    for name in systems:
+        ratios = [
+            median(a / b for a, b in zip(speeds[name], speeds[other], strict=True))
+            for other in ("Hugging Face, float32", "CTranslate2, float32")
+        ]
+        bleu = sacrebleu(package.subwords.decode(outputs[name]), references).score
+        same = sum(map(list.__eq__, outputs[name], reference)) / len(reference)
+        print(f"| {name} | {median(speeds[name]):,.0f} | {ratios[0]:.2f} | {ratios[1]:.2f} | {bleu:.2f} | {same:.1%} |")
+
+
+if __name__ == "__main__":
+    main()
