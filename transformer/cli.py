@@ -206,7 +206,7 @@ def translate(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config.decoding
     width = 1 if arguments.sample is not None else arguments.beam or config.beam
-    search = Search(width, config.alpha, config.extra, arguments.sample)
+    search = Search(width, config.alpha, config.extra, arguments.sample, arguments.nbest)
     lines = decode_lines("standard input", sys.stdin.buffer)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")

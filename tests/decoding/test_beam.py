@@ -127,31 +127,36 @@ def ending(step, steps):
     """Make the end of sentence likelier, and note each step."""
 
     def wrapped(*given):
-        steps.append(given)
-        return step(*given) + 4 * torch.nn.functional.one_hot(torch.tensor(END), 9)
+        steps.append(step(*given) + 4 * torch.nn.functional.one_hot(torch.tensor(END), 9))
+        return steps[-1]
 
     return wrapped
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_the_early_stop_changes_nothing(monkeypatch, alpha):
+def test_the_early_stop_and_what_goes_no_further_change_nothing(monkeypatch, alpha):
     sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
-    runs = []
-    steps = []
-    for done in (Beam.done, lambda beam, length, _: length >= beam.limit):
-        monkeypatch.setattr(Beam, "done", done)
+    steps, runs = [], []
+
+    def search(nbest):
         found = []
-        for seed in range(6):
+        for seed in range(8):
             model = toy(seed, vocabulary=9)
             model.step = ending(model.step, steps)
-            found.append(beam_search(model, sources, 3, alpha, 12))
-        runs.append((found, len(steps)))
+            found += beam_search(model, sources, 3, alpha, 12, nbest)
+        runs.append((found, sum(logits.size(0) * logits.size(1) for logits in steps)))
         steps.clear()
-    (early, few), (late, many) = runs
-    assert few < many
-    for one, other in zip(itertools.chain(*early), itertools.chain(*late), strict=True):
+
+    search(nbest=False)
+    search(nbest=True)
+    monkeypatch.setattr(Beam, "promising", lambda beam, *_: torch.ones_like(beam.alive_logp, dtype=torch.bool))
+    search(nbest=True)
+    (best, fewest), (early, few), (whole, many) = runs
+    assert fewest < few < many
+    for one, other in zip(early, whole, strict=True):
         assert [h.ids for h in one] == [h.ids for h in other]
         assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
+    assert [found[0].ids for found in best] == [found[0].ids for found in whole]
 
 
 def test_each_sentence_has_its_own_limit_and_the_best_alive_when_nothing_ends():

@@ -47,10 +47,17 @@ class Beam:
         """The state of some sentences only."""
         return Beam(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
-    def done(self, length: int, alpha: float) -> Tensor:
-        """[B]: at its limit, or no alive hypothesis can still beat the worst finished one."""
-        best_possible = self.alive_logp[:, 0] / length_penalty(self.limit, alpha)
-        return (length >= self.limit) | (self.finished_score.amin(1) >= best_possible)
+    def promising(self, alpha: float, nbest: bool) -> Tensor:
+        """[B, W]: whether an alive hypothesis can still beat the worst finished one, or the best if not `nbest`.
+
+        Alive hypotheses are sorted, so the promising ones come first.
+        """
+        bar = self.finished_score.amin(1) if nbest else self.finished_score.amax(1)
+        return self.alive_logp / length_penalty(self.limit, alpha)[:, None] > bar[:, None]
+
+    def narrow(self, width: int) -> None:
+        """Keep the best alive hypotheses only."""
+        self.alive_ids, self.alive_logp = self.alive_ids[:, :width], self.alive_logp[:, :width]
 
     def best(self) -> list[list[Hypothesis]]:
         """Of each sentence the finished hypotheses, best first; where there is none, the best alive one."""
@@ -112,10 +119,14 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor
 
 
 @torch.inference_mode()
-def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
+def beam_search(
+    model: Transformer, source_BS: Tensor, width: int, alpha: float, extra: int, nbest: bool = True
+) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, best first; of at most source + `extra` tokens, ends counted in both.
 
-    When an eighth of the sentences is done, they leave the batch, so that the others go on faster.
+    Without `nbest` the first one is the same, the others need not be the best. A hypothesis that can win nothing goes
+    no further: what would take its place is no better. When an eighth of the sentences is done, they leave the batch,
+    so that the others go on faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = (source_BS != PADDING).sum(1) + extra
@@ -139,8 +150,9 @@ def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float,
     tokens = None
     for length in range(1, longest + 1):
         logits = model.step(tokens, length - 1, memories, bias, *cache.grow(beam.alive_ids.size(1)))
-        cache.follow(advance(beam, logits, length, alpha))
-        done = beam.done(length, alpha)
+        origin = advance(beam, logits, length, alpha)
+        promising = beam.promising(alpha, nbest)
+        done = (length >= beam.limit) | ~promising[:, 0]
         if (just := done & going).any():
             for sentence, hypotheses in zip(sentences[just].tolist(), beam.select(just).best(), strict=True):
                 results[sentence] = hypotheses
@@ -151,6 +163,8 @@ def beam_search(model: Transformer, source_BS: Tensor, width: int, alpha: float,
                 beam, sentences, bias = beam.select(going), sentences[going], bias[going]
                 memories = [KeysValues(memory.keys[going], memory.values[going]) for memory in memories]
                 cache.select(going)
-                going = going[going]
+                origin, promising, going = origin[going], promising[going], going[going]
+        beam.narrow(int(promising.sum(1).amax()))
+        cache.follow(origin[:, : beam.alive_ids.size(1)])
         tokens = beam.alive_ids[:, :, length - 1]
     return results

@@ -49,19 +49,23 @@ Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]] 
 
 @dataclass(frozen=True)
 class Search:
-    """How to decode: by a beam of `width`, or by drawing with a `seed` and the line's number."""
+    """How to decode: by a beam of `width`, or by drawing with a `seed` and the line's number.
+
+    Of several hypotheses only the first is sure to be the one that the whole search finds, unless `nbest`.
+    """
 
     width: int
     alpha: float
     extra: int
     seed: int | None = None
+    nbest: bool = False
 
     def __call__(self, model: Transformer, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
         """Hypotheses of each sentence, best first."""
         ids = [torch.tensor(sentence.ids) for sentence in batch]
         source = pad_sequence(ids, batch_first=True, padding_value=PADDING).to(model.embedding.device)
         if self.seed is None:
-            return beam_search(model, source, self.width, self.alpha, self.extra)
+            return beam_search(model, source, self.width, self.alpha, self.extra, self.nbest)
         generators = [np.random.default_rng((self.seed, sentence.number)) for sentence in batch]
         return [[drawn] for drawn in sample(model, source, self.extra, generators)]
 
