@@ -53,7 +53,7 @@ class Beam:
         Alive hypotheses are sorted, so the promising ones come first.
         """
         bar = self.finished_score.amin(1) if nbest else self.finished_score.amax(1)
-        return self.alive_logp / length_penalty(self.limit, alpha)[:, None] > bar[:, None]
+        return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar[:, None]
 
     def narrow(self, width: int) -> None:
         """Keep the best alive hypotheses only."""
