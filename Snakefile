@@ -64,6 +64,7 @@ rule figures:
             figure=["figure3", "figure4", "figure5", "training_curves", "table3"],
             kind=["pdf", "svg", "png"],
         ),
+        [f"{RESULTS}/figures/trees.svg"] if parses_shown() else [],
 
 
 # All that is fetched by URL, for machines whose jobs have no internet.

@@ -14,6 +14,7 @@ import pytest
 from transformer.cli import main
 from transformer.decoding.translate import LINES
 from transformer.files import read_lines, write_json, write_lines
+from transformer.parsing.trees import read_tree, tags, words
 from transformer.strict import plain, write_config
 
 CORPUS = {"corpus": "toy", "licence": "CC0", "description": "random words", "source": "en", "target": "de"}
@@ -197,14 +198,68 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
-def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tmp_path):
+@pytest.fixture
+def tree_parser(house, tmp_path):
+    """The package, its kind made parsing."""
     package = shutil.copytree(house.package, tmp_path / "parser")
     config = json.loads((package / "config.json").read_text())
     (package / "config.json").write_text(json.dumps({**config, "kind": "parsing"}))
+    return package
+
+
+def test_parse_prints_and_draws_a_tree_for_a_line_over_its_words(tree_parser, tmp_path, capsysbinary, standard_input):
+    standard_input(b"the <old> cat .\n\n (  a dog )\r\n")
+    assert main(arguments("parse", package=tree_parser, svg=tmp_path / "trees.svg")) == 0
+    lines = capsysbinary.readouterr().out.decode().split("\n")
+    assert [line and words(read_tree(line)) for line in lines] == [
+        ["the", "<old>", "cat", "."],
+        "",
+        ["-LRB-", "a", "dog", "-RRB-"],
+        "",
+    ]
+    assert tags(read_tree(lines[0])) == ["XX"] * 4
+    svg = (tmp_path / "trees.svg").read_text()
+    assert [f">{number}</text>" in svg for number in (1, 2, 3)] == [True, False, True]
+    assert ">&lt;old&gt;</text>" in svg
+
+
+def test_parse_prints_the_tree_that_translate_writes(tree_parser, monkeypatch, capsysbinary, standard_input):
+    monkeypatch.setattr("transformer.data.subwords.Subwords.decode", lambda *_: ["(S (NP XX )NP (VP XX"])
+    printed = []
+    for command in ("translate", "parse"):
+        standard_input(b"John runs\n")
+        assert main(arguments(command, package=tree_parser)) == 0
+        printed.append(capsysbinary.readouterr().out)
+    assert printed == [b"(S (NP XX )NP (VP XX\n", b"(S (NP (XX John)) (VP (XX runs)))\n"]
+
+
+def test_only_a_parser_parses_and_what_fails_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):
+    svg = tmp_path / "trees.svg"
+    refused(arguments("parse", package=house.package, svg=svg), house.package, "kind is translation, not parsing")
+    standard_input(b"a dog\n\xff\n")
+    refused(arguments("parse", package=tree_parser, svg=svg), "standard input, line 2: byte 0xff")
+    assert list(tmp_path.iterdir()) == [tree_parser]
+
+
+def test_the_first_three_sentences_of_5_to_15_words_are_drawn_gold_beside_ours(tmp_path, refused):
+    lengths = [4, 5, 16, 15, 8, 9]
+    gold = [f"(S {'(NN word)' * (length - 1)} (NN last{number}))" for number, length in enumerate(lengths)]
+    write_lines(tmp_path / "test.trees", gold)
+    write_lines(tmp_path / "test.translation", ["(NP XX"] * 6)
+    options = {"reference": tmp_path / "test.trees", "translations": tmp_path / "test.translation"}
+    assert main(arguments("draw", **options, output=tmp_path / "trees.svg")) == 0
+    svg = (tmp_path / "trees.svg").read_text()
+    assert [svg.count(f">last{number}<") for number in range(6)] == [0, 2, 0, 2, 2, 0]
+    assert svg.count(">S<") == svg.count(">NP<") == 3
+    write_lines(tmp_path / "test.translation", ["(NP XX"] * 5)
+    refused(arguments("draw", **options, output=tmp_path / "no.svg"), "test.trees has 6 trees for 5 translations")
+
+
+def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path):
     short, long = ("(S (NP (NN word)))", f"(S (NP {'(NN word)' * 41}))")
     (tmp_path / "dev.trees").write_text(f"{short}\n" * 7 + f"{long}\n")
     (tmp_path / "dev.translation").write_text("(S (NP XX )NP )S\n" * 7 + "(S XX\n")
-    options = {"package": package, "part": "dev"}
+    options = {"package": tree_parser, "part": "dev"}
     options |= {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     options |= {"reference": tmp_path / "dev.trees", "translations": tmp_path / "dev.translation"}
     assert main(arguments("score", **options, output=tmp_path / "dev.scores.json")) == 0
@@ -226,7 +281,7 @@ def test_attention_writes_its_layer_and_sentences(house, tmp_path):
 
 def test_every_command_has_help(capsys):
     commands = ["fetch", "corpus", "subwords", "encode", "train", "package", "translate", "score", "attention"]
-    commands += ["perplexity", "describe"]
+    commands += ["perplexity", "describe", "parse", "draw"]
     for command in commands:
         with pytest.raises(SystemExit) as end:
             main([command, "--help"])

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +28,7 @@ from transformer.config import (
 )
 from transformer.files import (
     InputError,
+    atomic,
     decode_lines,
     read_json,
     read_lines,
@@ -221,6 +223,58 @@ def translate(arguments: argparse.Namespace) -> None:
             sys.stdout.buffer.flush()
             if show:
                 show(number, translation)
+
+
+def parse(arguments: argparse.Namespace) -> None:
+    """Parse standard input, words apart by blanks, to standard output, a bracketed tree a line."""
+    from transformer.decoding.translate import Search, decoding
+    from transformer.decoding.translate import translate as translations
+    from transformer.package import load_package
+    from transformer.parsing.drawing import draw
+    from transformer.parsing.trees import WORD, repair
+    from transformer.progress import Progress
+    from transformer.training.device import choose_device, keep_freed_memory
+
+    keep_freed_memory()
+    loaded = load_package(arguments.package, choose_device())
+    config = loaded.config
+    if config.kind != "parsing":
+        raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
+    width = config.decoding.beam
+    decoder = decoding(
+        loaded, arguments.package, Search(width, config.decoding.alpha, config.decoding.extra), "float32", 1
+    )
+    lines = decode_lines("standard input", sys.stdin.buffer)
+    penn = (line.replace("(", "-LRB-").replace(")", "-RRB-") for line in lines)
+    trees = {}
+    drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
+    progress = Progress(f"{config.task} {config.model}", None, "line")
+    with contextlib.closing(progress), drawing as stream, decoder as decode:
+        found = translations(loaded, penn, decode, max(1, arguments.batch_tokens // width), progress.update)
+        for number, translation in enumerate(found, 1):
+            text = ""
+            if words := translation.line.split():
+                [output] = loaded.subwords.decode([translation.hypotheses[0].ids])
+                tree, _ = repair(output.split(), words, [WORD] * len(words))
+                text = str(tree)
+                if stream:
+                    trees[number] = [tree]
+            sys.stdout.buffer.write(text.encode() + b"\n")
+            sys.stdout.buffer.flush()
+        if stream:
+            stream.write(draw(trees).encode())
+
+
+def draw(arguments: argparse.Namespace) -> None:
+    """Draw the first three sentences of 5 to 15 words of a part as trees, gold beside parsed."""
+    from transformer.parsing.drawing import draw as drawing
+    from transformer.parsing.trees import read_parses, words
+
+    parses = read_parses(read_lines(arguments.translations), arguments.reference)
+    numbered = ((number, [gold, parse]) for number, (gold, parse, _) in enumerate(parses, 1))
+    shown = islice((row for row in numbered if 5 <= len(words(row[1][0])) <= 15), 3)
+    with atomic(arguments.output) as stream:
+        stream.write(drawing(dict(shown), ["gold", "ours"]).encode())
 
 
 def _encoded(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
@@ -443,6 +497,10 @@ def parser() -> Parser:
         default="float32",
         help="of the projections and the softmax; bfloat16 and int8 are faster for large models",
     )
+    added = command(parse, package="folder of a trained parser")
+    added.add_argument("--svg", type=Path, metavar="PATH", help="draw the trees, too")
+    added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
+    command(draw, reference="gold trees", translations="what the model wrote", output="the drawing, as svg")
     added = command(
         score,
         package="folder of a trained model",
@@ -478,7 +536,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Wrong input, or a file that cannot be used, ends as a message on standard error and status 1."""
     try:
         arguments = parser().parse_args(argv)
-        if arguments.command not in ("fetch", "pages", "corpus", "subwords", "encode", "sentences", "compare"):
+        if arguments.command not in ("fetch", "pages", "corpus", "subwords", "encode", "sentences", "compare", "draw"):
             import torch
 
             torch.set_num_threads(arguments.threads)

@@ -172,6 +172,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     for figure in ("figure3", "figure4", "figure5", "training_curves", "table3"):
         for kind in ("pdf", "svg", "png"):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
+    assert ">gold</text>" in (results / "figures/trees.svg").read_text()
     table3 = (results / "tables/table3.csv").read_text()
     assert table3.count("not run") == 3 * 16  # perplexity, BLEU and parameters of the 16 rows left out
     corpora = (results / "tables/corpora.csv").read_text()
@@ -250,5 +251,6 @@ def test_the_report_holds_every_table_and_figure(finished):
         "figure4",
         "figure5",
         "training_curves",
+        "trees.svg",
     ):
         assert artefact in report

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from transformer.files import InputError
-from transformer.parsing.trees import TRACE, Leaf, Tree, read_trees, repair, tags, walk, words
+from transformer.parsing.trees import TRACE, Leaf, Tree, read_parses, tags, walk
 
 DELETED = frozenset({"TOP", TRACE, ",", ":", "``", "''", "."})
 EQUIVALENT = {"PRT": "ADVP"}
@@ -128,11 +127,7 @@ def bracket_scores(comparisons: Iterable[Comparison]) -> BracketScores:
 def compare_parses(translations: Sequence[str], gold: Path) -> tuple[list[Comparison], int]:
     """Linearised trees against a file of gold trees, and how many of them had to be repaired.
 
-    Raises InputError when there are not as many translations as gold trees, or as `read_trees` does.
+    Raises InputError as `read_parses` does.
     """
-    trees = read_trees(gold)
-    if len(translations) != len(trees):
-        raise InputError(f"{gold} has {len(trees)} trees for {len(translations)} translations; translate the same part")
-    parses = [repair(line.split(), words(tree), tags(tree)) for line, tree in zip(translations, trees, strict=True)]
-    compared = [compare(tree, parse) for tree, (parse, _) in zip(trees, parses, strict=True)]
-    return compared, sum(repaired for _, repaired in parses)
+    parses = read_parses(translations, gold)
+    return [compare(tree, parse) for tree, parse, _ in parses], sum(repaired for _, _, repaired in parses)

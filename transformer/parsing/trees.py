@@ -200,3 +200,15 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
         top, children = children[0].label, list(children[0].children)
     tree = Tree(top, (*children, *unread))
     return tree, linearise(tree).split(" ") != list(tokens)
+
+
+def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
+    """Each tree of a file of gold trees, what the decoder's output means over its words and tags, and as `repair` says.
+
+    Raises InputError when there are not as many outputs as gold trees, or as `read_trees` does.
+    """
+    trees = read_trees(gold)
+    if len(outputs) != len(trees):
+        raise InputError(f"{gold} has {len(trees)} trees for {len(outputs)} translations; translate the same part")
+    pairs = zip(trees, outputs, strict=True)
+    return [(tree, *repair(output.split(), words(tree), tags(tree))) for tree, output in pairs]

@@ -309,6 +309,14 @@ def attention_sentences():
     return list(dict.fromkeys(figure["sentence"] for figure in PUBLISHED["attention"]["figures"].values()))
 
 
+def parses_shown():
+    """Test parses by the run that Table 4 shows first; none where its task is not run."""
+    task, models = next(iter(TABLE4.items()))
+    return [
+        str(Path(scores).with_name("test.translation")) for scores in averaged_test_scores({task: models})[:1]
+    ]
+
+
 def table_report(name, kind):
     return report(
         f"{RESULTS}/tables/{name}.{kind}",
@@ -318,16 +326,19 @@ def table_report(name, kind):
     )
 
 
-def figure_report(name, caption):
-    """The three formats of a figure; the report shows the svg."""
-    folder = f"{RESULTS}/figures"
-    shown = report(
-        f"{folder}/{name}.svg",
+def svg_report(name, caption):
+    return report(
+        f"{RESULTS}/figures/{name}.svg",
         caption=f"../report/{caption}.rst",
         category="Figures",
         labels={"figure": name},
     )
-    return [shown, f"{folder}/{name}.pdf", f"{folder}/{name}.png"]
+
+
+def figure_report(name, caption):
+    """The three formats of a figure; the report shows the svg."""
+    others = [f"{RESULTS}/figures/{name}.{kind}" for kind in ("pdf", "png")]
+    return [svg_report(name, caption), *others]
 
 
 # Given packages: all that tables and figures need are checked before anything runs.

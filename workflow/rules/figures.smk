@@ -1,10 +1,11 @@
-# Figures 3 to 5 of the paper, the training curves of all runs, and Table 3 as a picture.
+# Figures 3 to 5 of the paper, the training curves of all runs, Table 3 as a picture, and trees beside gold trees.
 
 
 localrules:
     draw_attention,
     draw_training_curves,
     draw_table3,
+    draw_trees,
 
 
 rule draw_attention:
@@ -57,3 +58,22 @@ rule draw_table3:
         "../../environment.yml"
     script:
         "../scripts/table3_figure.py"
+
+
+rule draw_trees:
+    input:
+        reference=f"{RESULTS}/corpora/{next(iter(TABLE4))}/test.trees",
+        translations=parses_shown(),
+        code=code("parsing/drawing", "parsing/trees"),
+    output:
+        svg_report("trees", "trees"),
+    log:
+        f"{RESULTS}/logs/trees.log",
+    conda:
+        "../../environment.yml"
+    params:
+        task=next(iter(TABLE4)),
+        trained_on=trees_of(TABLE4),
+    shell:
+        "python -m transformer draw --reference {input.reference} --translations {input.translations}"
+        " --output {output} 2>&1 | tee -i {log}"
