@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.config import END, PADDING, ModelConfig
+from transformer.decoding import cache
 from transformer.decoding.beam import Beam, beam_search, length_penalty
 from transformer.model.transformer import Transformer
 
@@ -208,3 +209,19 @@ def test_the_length_penalty_is_that_of_the_paper():
     assert length_penalty(1, 0.6) == 1
     assert length_penalty(7, 1.0) == 2
     assert length_penalty(7, 0.0) == 1
+
+
+def test_places_in_the_cache_that_nothing_reads_are_dropped_without_a_trace(monkeypatch):
+    sources, runs, places = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5]), [], []
+    for full in (3, 10_000):
+        monkeypatch.setattr(cache, "FULL", full)
+        model = unending(toy(vocabulary=20))
+        step = model.step
+        model.step = lambda *given, step=step: places.append(given[-1].size(-1)) or step(*given)
+        runs.append((beam_search(model, sources, 4, 0.6, 20), max(places)))
+        places.clear()
+    (tidied, few), (whole, many) = runs
+    assert few < many
+    for one, other in zip(tidied, whole, strict=True):
+        assert [h.ids for h in one] == [h.ids for h in other]
+        assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)

@@ -11,6 +11,7 @@ from transformer.config import ModelConfig
 from transformer.model.attention import KeysValues
 
 ROOM = 16  # tokens of a hypothesis for which room is made at a time, at least
+FULL = 64  # places at which the first are dropped
 ROW = 16  # places by which what is read grows: rows of attention weights of such lengths are the fastest
 
 
@@ -25,7 +26,7 @@ class Cache:
             KeysValues(*(torch.empty(sentences, config.h, 0, size, device=device) for size in (config.d_k, config.d_v)))
             for _ in range(config.N)
         ]
-        self.used = 0
+        self.used, self.full = 0, FULL
         self.places = torch.empty(sentences, 1, 0, dtype=torch.long, device=device)  # [B, W, tokens] of hypotheses
 
     def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor]:
@@ -46,8 +47,27 @@ class Cache:
         return [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers], place, bias[:, None]
 
     def follow(self, origin_BW: Tensor) -> None:
-        """Go on with hypotheses that grew from those given."""
+        """Go on with hypotheses that grew from those given; what none of them reads is dropped now and then."""
         self.places = self.places.gather(1, origin_BW[:, :, None].expand(-1, -1, self.places.size(2)))
+        if self.used >= self.full:
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Drop places that no hypothesis reads, as many as can be of all sentences alike."""
+        old = self.places.flatten(1)
+        read = torch.zeros(len(old), self.used, device=old.device).scatter_(1, old, 1.0)
+        self.used = int(read.sum(1).amax())
+        self.full = max(FULL, 2 * self.used)
+        kept = read.argsort(dim=1, descending=True, stable=True)[:, : self.used]
+        self.layers = [
+            KeysValues(
+                *(tensor.gather(2, kept[:, None, :, None].expand_as(tensor[:, :, : self.used])) for tensor in layer)
+            )
+            for layer in self.layers
+        ]
+        new = torch.zeros_like(read, dtype=torch.long)
+        new.scatter_(1, kept, torch.arange(self.used, device=old.device).expand_as(kept))
+        self.places = new.gather(1, old).view_as(self.places)
 
     def select(self, sentences: Tensor) -> None:
         """Keep some sentences only."""
