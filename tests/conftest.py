@@ -20,7 +20,6 @@ from transformer.model.transformer import Transformer
 from transformer.package import Package, load_package, save_package
 from transformer.strict import plain
 
-torch.set_num_threads(1)
 VOCABULARY = 40
 NLTK_DATA = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
 ARCHITECTURE = ModelConfig(
@@ -41,6 +40,16 @@ TRAINING = TrainingConfig(
     average=3,
     precision="float32",
 )
+
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """A command that a test has run may have taken more, with which later sums would be rounded differently."""
+    yield
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -512,6 +512,7 @@ def test_a_corpus_that_lacks_its_gold_trees_says_which_option(tmp_path, refused)
 
 def in_a_process(line, **options):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background
     return subprocess.Popen([sys.executable, "-m", "transformer", *line], env=environment, text=True, **options)
 
 
