@@ -118,6 +118,12 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor
     return origin.gather(1, chosen)
 
 
+def limits(model: Transformer, source_BS: Tensor, extra: int) -> Tensor:
+    """[B]: the longest output of each sentence: source + `extra` tokens, but no more than the learned positions."""
+    limit = (source_BS != PADDING).sum(1) + extra
+    return limit.clamp(max=model.config.max_length) if model.config.positions == "learned" else limit
+
+
 @torch.inference_mode()
 def beam_search(
     model: Transformer, source_BS: Tensor, width: int, alpha: float, extra: int, nbest: bool = True
@@ -129,9 +135,7 @@ def beam_search(
     so that the others go on faster.
     """
     b, device = source_BS.size(0), source_BS.device
-    limit = (source_BS != PADDING).sum(1) + extra
-    if model.config.positions == "learned":
-        limit = limit.clamp(max=model.config.max_length)
+    limit = limits(model, source_BS, extra)
     longest = int(limit.max())
     encoded, bias = model.encode(source_BS)
     more = -source_BS.size(1) % ROW

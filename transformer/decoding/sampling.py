@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import END, PADDING
-from transformer.decoding.beam import Hypothesis
+from transformer.config import END
+from transformer.decoding.beam import Hypothesis, limits
 from transformer.decoding.cache import Cache
 from transformer.model.transformer import Transformer
 
@@ -24,9 +24,7 @@ def sample(
     The limits are those of `beam_search`. The same whatever else is in the batch, but for rounding.
     """
     b, device = source_BS.size(0), source_BS.device
-    limit = (source_BS != PADDING).sum(1) + extra
-    if model.config.positions == "learned":
-        limit = limit.clamp(max=model.config.max_length)
+    limit = limits(model, source_BS, extra)
     longest = int(limit.max())
     uniform_BL = torch.tensor(np.stack([generator.random(longest) for generator in generators]), device=device)
     encoded, bias = model.encode(source_BS)
