@@ -1,3 +1,4 @@
+import re
 import resource
 from dataclasses import replace
 from itertools import islice
@@ -8,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.config import Experiment
+from transformer.config import Experiment, read_experiment
 from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.plan import DEVICES, PAPER, cost, downloads, parameters, plan, sentences, si, step_flops
 from transformer.strict import load, read_yaml
@@ -196,21 +197,50 @@ def test_the_total_is_of_all_tasks_models_and_seeds():
 
 
 def test_all_rows_of_a_table_are_as_wide():
-    for table in plan(experiment()).split("**Data**"):
+    for table in re.split(r"\*\*Data|\*\*The whole", plan(experiment())):
         assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1
 
 
 def test_the_devices_and_what_is_assumed_stand_below():
     text = plan(experiment())
-    paper = "8 x 10.6 TFLOP/s in float32, of which 28 % at d_model 512, 38 % at d_model 1024 (the paper's step times"
-    assert f"- 8xP100: {paper}" in text
+    assert "| 8xP100 | 8 x 10.6 TFLOP/s, float32" in text
+    assert "- 8xP100 reaches 28 % at d_model 512, 38 % at d_model 1024 (the paper's step times" in text
     assert "20 % at d_model 512, 30 % at d_model 1024 (assumed, not measured" in text
 
 
 def test_the_peak_of_this_cpu_is_measured(monkeypatch):
     monkeypatch.setattr("transformer.plan.faster_precision", lambda _: "bfloat16")
     monkeypatch.setattr("transformer.plan.sustained_flops", lambda _, dtype: {torch.bfloat16: 2.5e11}[dtype])
-    assert "1 x 250 GFLOP/s in bfloat16" in plan(experiment())
+    assert "1 x 250 GFLOP/s, bfloat16" in plan(experiment())
+
+
+def test_the_whole_is_all_runs_on_all_processors_and_the_disk_of_all():
+    one = experiment(seeds=[1, 2])
+    printed = plan(one)
+    rows, whole = cells(printed.split("**Data**")[0]), cells(printed.partition("**The whole")[2])
+    for column, (name, device) in enumerate(DEVICES.items(), 6):
+        hours, processors, longest = (
+            float(cell.replace(",", "")) for key, row in whole.items() if key[0] == name for cell in row
+        )
+        if name != "cpu":
+            assert hours == float(rows["all", "10 runs"][column])
+            assert processors == pytest.approx(device.count * hours, abs=0.05)
+            assert longest == float(rows["ende", "big"][column])
+    data, pairs = cells(printed)["all", ""], 4_520_620 * 2 + 100 + 1200
+    assert data == ["3.52 kB", f"{pairs:,}", si(pairs * 280, "B"), si(pairs * 132, "B")]
+    state = si(24 * cost(one.run("ende", "big", 1), 37000, 1, []).parameters, "B")
+    packages = rows["all", "10 runs"][4]
+    assert f"{packages} of checkpoints and packages, 3.52 kB of downloads, {data[2]} of text, {data[3]} of ids" in printed
+    assert f"{state} of the largest run's state while it trains" in printed
+
+
+def test_the_page_of_costs_is_what_plan_prints():
+    def squeezed(text):
+        return [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
+
+    printed = plan(read_experiment([CONFIG / "paper.yaml"])).partition("**The whole")[2]
+    page = (CONFIG.parent / "docs/cost.md").read_text()
+    assert squeezed(page) == [line for line in squeezed(printed) if not re.match("(- |\\| )cpu ", line)]
 
 
 def test_downloads_are_those_of_the_task_s_languages():

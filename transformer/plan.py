@@ -1,4 +1,4 @@
-"""What an experiment takes, before any of it is fetched or trained: a table of its runs, a table of its data."""
+"""What an experiment takes, before any of it is fetched or trained: tables of its runs, of its data, of the whole."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ from transformer.training.loss import ROWS
 
 LENGTH = 28  # subwords of a sentence, on average
 TEXT_BYTES = 280  # of a pair
+STATE_BYTES = 24  # of a parameter, while its run trains: its state twice
 ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # of a pair: two bytes a subword, its end counted, and eight a sentence
 
 
@@ -35,8 +36,12 @@ class Device:
         return float(share) * self.count * self.peak
 
     def __str__(self) -> str:
+        return f"{self.count} x {si(self.peak, 'FLOP/s')}, {self.precision}"
+
+    def reached(self) -> str:
+        """The efficiency in words, and how it is known."""
         shares = ", ".join(f"{100 * share:.0f} % at d_model {width}" for width, share in self.efficiency.items())
-        return f"{self.count} x {si(self.peak, 'FLOP/s')} in {self.precision}, of which {shares} ({self.source})."
+        return f"reaches {shares} ({self.source})."
 
 
 STEP_TIMES = "the paper's step times, 0.4 s for base and 1.0 s for big (section 5.2)"
@@ -45,6 +50,10 @@ PUBLISHED = (
     "DeepLearningExamples (33 %); the lower is assumed for base"
 )
 ASSUMED = "assumed, not measured: a little below the A100's, because memory has sped up less than matrix products"
+SHARED = (
+    "assumed, not measured: half of one H100's, because eight share a step's batch; NVIDIA's DeepLearningExamples "
+    "reach 84 % of one A100's on eight, but with 10,240 tokens on each, where the paper's 25,000 leave 3,125"
+)
 MEASURED = "measured with this code on one thread of an AMD EPYC, in bfloat16"
 PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs a step of 37,000 subwords
 DEVICES = {
@@ -52,6 +61,7 @@ DEVICES = {
     "A100": Device(1, 312e12, "bfloat16", {512: 0.22, 1024: 0.33}, PUBLISHED),
     "H100": Device(1, 989e12, "bfloat16", {512: 0.20, 1024: 0.30}, ASSUMED),
     "H200": Device(1, 989e12, "bfloat16", {512: 0.20, 1024: 0.30}, ASSUMED),
+    "8xH100": Device(8, 989e12, "bfloat16", {512: 0.10, 1024: 0.15}, SHARED),
     "cpu": Device(1, math.nan, "auto", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED),  # `plan` measures the peak
 }
 
@@ -137,7 +147,7 @@ def downloads(experiment: Experiment, task: str) -> dict[str, int]:
 
 
 def plan(experiment: Experiment) -> str:
-    """Both tables in Markdown, with the hours on each of DEVICES; the peak of `cpu` is measured, on the threads in use.
+    """The tables in Markdown, with the hours on each of DEVICES; the peak of `cpu` is measured, on the threads in use.
 
     Raises InputError as `transformer.data.corpora.corpus_files` does.
     """
@@ -145,35 +155,42 @@ def plan(experiment: Experiment) -> str:
     precision = faster_precision(cpu)
     peak = sustained_flops(cpu, getattr(torch, precision))
     devices = DEVICES | {"cpu": replace(DEVICES["cpu"], peak=peak, precision=precision)}
-    return f"{_runs(experiment, devices)}\n\n{_data(experiment)}\n"
+    return f"{_runs(experiment, devices)}\n\n{_data(experiment)}\n\n{_whole(experiment, devices)}\n"
+
+
+def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
+    """What each task's models take, a seed of each."""
+    return {
+        (task, model): cost(
+            experiment.run(task, model, experiment.seeds[0]), settings.vocabulary, experiment.table3_average, devices
+        )
+        for task, settings in experiment.tasks.items()
+        for model in settings.models
+    }
 
 
 def _runs(experiment: Experiment, devices: Mapping[str, Device]) -> str:
     heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", "Memory")
     rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices))]
-    costs = []
-    for task, settings in experiment.tasks.items():
-        for model in settings.models:
-            run = experiment.run(task, model, experiment.seeds[0])
-            one = cost(run, settings.vocabulary, experiment.table3_average, devices.values())
-            work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
-            rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours)))
-            costs.append(one)
+    runs = costs(experiment, devices.values())
+    for (task, model), one in runs.items():
+        steps = experiment.run(task, model, experiment.seeds[0]).training.steps
+        work = (si(one.parameters), si(one.step_flops), f"{steps:,}", si(one.tokens))
+        rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours)))
     seeds = len(experiment.seeds)
-    tokens, disk = (seeds * sum(getattr(one, key) for one in costs) for key in ("tokens", "disk"))
-    hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in costs), strict=True)]
-    most = si(max((one.memory for one in costs), default=0), "B")
-    rows.append(("all", f"{seeds * len(costs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours))
+    tokens, disk = (seeds * sum(getattr(one, key) for one in runs.values()) for key in ("tokens", "disk"))
+    hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in runs.values()), strict=True)]
+    most = si(max((one.memory for one in runs.values()), default=0), "B")
+    rows.append(("all", f"{seeds * len(runs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours))
     notes = [
         f"FLOPs a step: of the matrix products, forward and backward, in sentences of {LENGTH} subwords (assumed; "
         "longest_pair where that is less). Tokens: source and target, of all steps.",
-        "Disk: checkpoints and packages. While a run trains, 24 bytes a parameter more.",
+        f"Disk: checkpoints and packages. While a run trains, {STATE_BYTES} bytes a parameter more.",
         "Memory: 16 bytes a parameter (weight, gradient, Adam's two means) and what a micro-batch of the longest pairs "
         "keeps in float32, within a third of what a CPU took; PyTorch itself takes some 0.4 GB more, bfloat16 and a "
         "GPU's fused attention less. micro_batch_tokens lowers it; the last row is the most, not the sum.",
         "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another; decoding is not counted. Models "
         "narrower than the first width given reach less: their hours are a lower bound.",
-        *(f"{name}: {device}" for name, device in devices.items()),
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows, notes)
 
@@ -199,6 +216,34 @@ def _data(experiment: Experiment) -> str:
         "The total is of what is known.",
     ]
     return markdown("Data", rows, notes)
+
+
+def _whole(experiment: Experiment, devices: Mapping[str, Device]) -> str:
+    runs, seeds = costs(experiment, devices.values()).values(), len(experiment.seeds)
+    rows = [("Device", "Processors", "Hours", "Processor hours", "Longest run, hours")]
+    for (name, device), hours in zip(devices.items(), zip(*(one.hours for one in runs), strict=True), strict=True):
+        whole = seeds * sum(hours)
+        rows.append((name, str(device), _hours(whole), _hours(device.count * whole), _hours(max(hours))))
+    urls: dict[str, int] = {}
+    pairs = 0
+    for task in (name for name, settings in experiment.tasks.items() if settings.models):
+        urls |= downloads(experiment, task)
+        pairs += sentences(experiment, experiment.corpora[experiment.tasks[task].corpus])[0] or 0
+    disk = {
+        "checkpoints and packages": seeds * sum(one.disk for one in runs),
+        "downloads": sum(urls.values()),
+        "text": pairs * TEXT_BYTES,
+        "ids": pairs * ID_BYTES,
+        "the largest run's state while it trains": max(STATE_BYTES * one.parameters for one in runs),
+    }
+    parts = ", ".join(f"{si(size, 'B')} of {part}" for part, size in disk.items() if size)
+    notes = [
+        "Hours: one run after another. Runs side by side, a device each, take as many processor hours, and no less "
+        "than the longest run.",
+        f"Disk: {si(sum(disk.values()), 'B')}: {parts}.",
+        *(f"{name} {device.reached()}" for name, device in devices.items()),
+    ]
+    return markdown(f"The whole experiment {experiment.experiment}", rows, notes)
 
 
 def _bytes(files: Mapping[str, int]) -> str:
