@@ -52,7 +52,7 @@ rule tables:
     input:
         collect(
             f"{RESULTS}/tables/{{table}}.{{kind}}",
-            table=["corpora", "table2", "table3", "table4", "appendix"],
+            table=["corpora", "runs", "table2", "table3", "table4", "appendix"],
             kind=["csv", "md", "html", "tex"],
         ),
 

@@ -149,7 +149,8 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
         corpus = {"corpus": "toy", "description": "random words", "licence": "CC0", "source": "en", "target": "de"}
         corpus |= {"pairs": {"train": 5678, "dev": 9, "test": 9}}
         training = {"parameters": 1234, "steps": 12, "seconds": 3600.0, "flops": 1.5e12, "devices": 2}
-        training |= {"device": "abacus", "precision": "float32"}
+        training |= {"device": "abacus", "precision": "float32", "config_sha256": "c0ffee"}
+        training |= {"software": {"commit": "1234abcd-dirty", "torch": "2.13.0"}}
         config = {
             "task": "ende",
             "kind": "translation",
@@ -166,7 +167,7 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
         }
         weights = Transformer(run.architecture, vocabulary).state_dict()
         history = tmp_path_factory.mktemp("run") / "history.csv"
-        history.write_text("step,loss\n12,3.4\n")
+        history.write_text("step,loss,dev_perplexity\n6,3.9,9.8\n12,3.4,8.766\n18,3.3,\n")
         save_package(tmp_path / name, config, weights, subwords, history)
         return tmp_path / name
 

@@ -61,6 +61,9 @@ def test_the_readme_is_filled(save):
     assert "| parameters | 1,234 |" in readme
     assert "12, the average of 3 checkpoint(s)" in readme
     assert "| training data | 5,678 pairs |" in readme
+    assert "| perplexity of a subword | 8.77, of step 12 alone, on the start of the development set |" in readme
+    assert "| made with | commit 1234abcd-dirty, torch 2.13.0 |" in readme
+    assert "| config | SHA-256 c0ffee |" in readme
     assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
 
 

@@ -230,7 +230,7 @@ def test_the_whole_is_all_runs_on_all_processors_and_the_disk_of_all():
     assert data == ["3.52 kB", f"{pairs:,}", si(pairs * 280, "B"), si(pairs * 132, "B")]
     state = si(24 * cost(one.run("ende", "big", 1), 37000, 1, []).parameters, "B")
     packages = rows["all", "10 runs"][4]
-    assert f"{packages} of checkpoints and packages, 3.52 kB of downloads, {data[2]} of text, {data[3]} of ids" in printed
+    assert f"{packages} of checkpoints and packages, 3.52 kB of downloads, {data[2]} of text" in printed
     assert f"{state} of the largest run's state while it trains" in printed
 
 

@@ -13,6 +13,7 @@ ROWS = {
     "pairs": "{pairs}",
     "training": "{steps:,} steps, {target_tokens:,} target subwords, {precision}",
     "cost": "{seconds:,.0f} s on {devices} x {device}, {flops:.2e} FLOPs",
+    "made with": "{made_with}",
     "averaged": "{averaged}",
     "decoding": "beam {beam}, alpha {alpha}, at most source + {extra} subwords",
 }
@@ -29,6 +30,7 @@ def describe(package: Package) -> str:
         "architecture": _listed(plain(config.architecture)),
         "parameters": sum(parameter.numel() for parameter in package.model.parameters()),
         "pairs": _listed(config.corpus.get("pairs", {})),
+        "made_with": _listed(config.training.get("software", {})),
         "averaged": f"checkpoints of steps {', '.join(map(str, config.averaged))}" if config.averaged else "",
     }
     return "\n".join(f"{name:14}{_filled(text, known)}" for name, text in ROWS.items())

@@ -423,6 +423,8 @@ def from_marian(folder: Path, output: Path) -> None:
                 "devices": 1,
                 "device": "unknown device",
                 "precision": "unknown precision",
+                "config_sha256": "unknown",
+                "software": {"commit": "unknown"},
             },
         }
     values |= {"architecture": plain(architecture), "vocabulary": vocabulary, "sha256": {}}

@@ -1,5 +1,6 @@
 """A trained model as a folder that stands alone: its config, weights, subwords, training history and README.md."""
 
+import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from transformer.config import Decoding, Experiment, ModelConfig
 from transformer.data.subwords import Subwords
-from transformer.files import InputError, atomic, read_bytes, sha256, write_json, write_lines
+from transformer.files import InputError, atomic, read_bytes, read_lines, sha256, write_json, write_lines
 from transformer.model.transformer import Transformer
 from transformer.strict import ConfigError, load, plain
 from transformer.training.checkpoint import read_tensors, write_tensors
@@ -28,7 +29,10 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 | parameters | {parameters:,} |
 | steps | {steps:,}, the average of {averaged} checkpoint(s) |
 | seed | {seed} |
+| perplexity of a subword | {perplexity} |
 | cost | {flops:.2g} FLOPs; {hours:.2f} hours on {devices} x {device}, {precision} |
+| made with | {made_with} |
+| config | SHA-256 {config_sha256} |
 
 Translate, a sentence a line:
 
@@ -73,7 +77,12 @@ def save_package(
     """
     summary = {**config, **config["training"], **config["corpus"], "averaged": len(config["averaged"])}
     try:
-        readme = README.format(**summary, hours=summary["seconds"] / 3600)
+        readme = README.format(
+            **summary,
+            hours=summary["seconds"] / 3600,
+            perplexity=_dev_perplexity(history),
+            made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
+        )
     except KeyError as error:
         raise InputError(
             f"{folder}: neither corpus.json nor training.json has the key {error}; make them again"
@@ -85,6 +94,15 @@ def save_package(
     hashes = {name: sha256(folder / name) for name in HASHED}
     write_lines(folder / "README.md", readme.splitlines())
     write_json(folder / "config.json", {**plain(config), "sha256": hashes})
+
+
+def _dev_perplexity(history: Path) -> str:
+    """The last that a history.csv has, in words."""
+    measured = [row for row in csv.DictReader(read_lines(history)) if row.get("dev_perplexity")]
+    if not measured:
+        return "not measured"
+    last = measured[-1]
+    return f"{float(last['dev_perplexity']):.2f}, of step {last['step']} alone, on the start of the development set"
 
 
 def read_package_config(folder: Path) -> PackageConfig:

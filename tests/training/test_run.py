@@ -31,6 +31,16 @@ def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp
     )
     assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
     assert record["precision"] == "float32"
+    assert {"commit", "python", "torch", "sentencepiece"} <= record["software"].keys()
+
+
+def test_a_config_s_hash_is_the_same_as_long_as_its_numbers_are(tmp_path, run_config, encoded):
+    hashes = []
+    for number, changes in enumerate([{}, {"micro_batch_tokens": 96}, {"seed": 2}]):
+        folder = tmp_path / str(number)
+        train_run(run_config(**changes), VOCABULARY, encoded("train"), encoded("dev"), folder, CPU)
+        hashes.append(json.loads((folder / "training.json").read_text())["config_sha256"])
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
 class Writer:

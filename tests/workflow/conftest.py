@@ -1,6 +1,7 @@
 import json
 import math
 import random
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +39,8 @@ class SyntheticResults:
         }
         f1 = {"brackets": {"f1": 88.14, "recall": 88.0, "precision": 88.3, "exact": 40.0, "repaired": 3}}
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
+        made = {"config_sha256": "c0ffee0123456789", "software": {"commit": f"{'ab' * 20}-dirty", "torch": "2.13.0"}}
+        made["precision"] = "float32"
         size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
         folder = f"runs/{task}/{model}/{seed}"
         package = f"{folder}/average-{average}/package"
@@ -51,7 +54,7 @@ class SyntheticResults:
                 f"{folder}/average-{average}/{part}.scores.json",
                 {**head, **decoding, **(f1 if task in ("wsj", "semi") else bleu), **scores},
             ),
-            package=self.write(f"{package}/config.json", {"training": {**head, **cost, **size}}),
+            package=self.write(f"{package}/config.json", {"training": {**head, **cost, **size, **made}}),
             history=self.write(f"{package}/history.csv", history(f"{task} {model} {seed}")),
         )
 
@@ -93,6 +96,19 @@ def history(seed):
         loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
         lines.append(f"{step},{loss},0.001,0.5,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
     return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="session")
+def copy_project():
+    """Copy what a clone has to run the workflow into a folder."""
+
+    def copy(folder):
+        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt"):
+            shutil.copy(ROOT / name, folder)
+        for name in ("config", "profiles", "transformer", "workflow"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    return copy
 
 
 @pytest.fixture

@@ -35,13 +35,10 @@ def snakemake(folder, *arguments):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def project(tmp_path_factory, copy_project):
     """A copy of what the project tracks, and a small corpus in it."""
     folder = tmp_path_factory.mktemp("project")
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, folder)
-    for name in ("config", "profiles", "transformer", "workflow"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_project(folder)
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
     words = [
         "the",
@@ -166,7 +163,7 @@ def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
 @pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     results = finished / "results/smoke"
-    for table in ("corpora", "table2", "table3", "table4", "appendix"):
+    for table in ("corpora", "runs", "table2", "table3", "table4", "appendix"):
         for kind in ("csv", "md", "html", "tex"):
             assert (results / f"tables/{table}.{kind}").stat().st_size > 0
     for figure in ("figure3", "figure4", "figure5", "training_curves", "table3"):
@@ -176,6 +173,9 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     table3 = (results / "tables/table3.csv").read_text()
     assert table3.count("not run") == 3 * 16  # perplexity, BLEU and parameters of the 16 rows left out
     corpora = (results / "tables/corpora.csv").read_text()
+    runs = (results / "tables/runs.csv").read_text()
+    assert "ende,A-h1,1," in runs
+    assert ",unknown,1 x " in runs  # no git there
     assert "ende,own,read,,200\n" in corpora
     assert "penn,treebank,train,,50\n" in corpora
     assert len((results / "corpora/penn/plain.source").read_text().splitlines()) == 20
@@ -243,6 +243,7 @@ def test_the_report_holds_every_table_and_figure(finished):
     report = (finished / "report.html").read_text()
     for artefact in (
         "corpora",
+        "runs",
         "table2",
         "table3",
         "table4",

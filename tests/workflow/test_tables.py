@@ -169,3 +169,21 @@ def test_published_overrides_are_those_of_the_models(published):
         assert shown == {key: row[key] for key in ("h_p", "d_pk", "d_pv", "n_p")}
     for row in published["table2"]:
         assert set(row.get("model", {}).values()) <= set(MODELS)
+
+
+def test_the_runs_say_what_made_each(results):
+    rows, (md, html, _) = make(results, "runs_table", [results.run("ende", "base"), results.run("wsj", "parser")])
+    assert [(row["Task"], row["Model"], row["Seed"]) for row in rows] == [("ende", "base", "1"), ("wsj", "parser", "1")]
+    assert (rows[0]["Config"], rows[0]["Commit"]) == ("c0ffee012345", "abababababab-dirty")
+    assert (rows[0]["Device"], rows[0]["Precision"], rows[0]["Hours"]) == ("2 x a CPU", "float32", "0.06")
+    assert "- Made with torch 2.13.0: all." in md
+    assert "Made with torch 2.13.0: all." in html
+
+
+def test_runs_made_with_other_versions_are_told_apart(results):
+    runs = [results.run("ende", model) for model in ("base", "big")]
+    path = Path(runs[1].package)
+    path.write_text(path.read_text().replace("2.13.0", "2.14.0"))
+    _, (md, _, _) = make(results, "runs_table", runs)
+    assert "- Made with torch 2.13.0: ende base 1." in md
+    assert "- Made with torch 2.14.0: ende big 1." in md

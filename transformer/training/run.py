@@ -2,8 +2,10 @@
 
 import contextlib
 import fcntl
+import hashlib
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ import torch
 from transformer.config import RunConfig
 from transformer.data.tokens import Pairs
 from transformer.files import InputError, write_json
+from transformer.provenance import software
 from transformer.training.device import device_name, sustained_flops
 from transformer.training.distributed import ALONE, World
 from transformer.training.loop import Trainer, write_history
@@ -37,6 +40,7 @@ def train_run(
     and when the package tensorboard is missing.
     """
     state_folder = folder / "state"
+    made_with = software() if world.first else {}  # before someone changes it
     with locked(state_folder) if world.first else contextlib.nullcontext():
         trainer = Trainer(config, vocabulary, train, dev, state_folder, device, world)
         with (
@@ -44,7 +48,7 @@ def train_run(
         ):
             trainer.train(writer=writer)
         if world.first:
-            publish(trainer, folder)
+            publish(trainer, folder, made_with)
             for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
                 (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
             shutil.rmtree(state_folder)
@@ -78,7 +82,7 @@ def locked(state_folder: Path) -> Iterator[None]:
         yield
 
 
-def publish(trainer: Trainer, folder: Path) -> None:
+def publish(trainer: Trainer, folder: Path, made_with: Mapping[str, str]) -> None:
     """Write what a run that has ended leaves; training.json comes last."""
     config, state, device = trainer.config, trainer.state, trainer.device
     for step in config.training.checkpoint_steps():
@@ -109,6 +113,7 @@ def publish(trainer: Trainer, folder: Path) -> None:
             "flops": state.flops,
             "target_tokens": state.target_tokens,
             "precision": state.precision,
-            "torch": torch.__version__,
+            "config_sha256": hashlib.sha256(json.dumps(config.identity(), sort_keys=True).encode()).hexdigest(),
+            "software": made_with,
         },
     )

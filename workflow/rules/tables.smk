@@ -1,8 +1,9 @@
-# The corpora; and Tables 2, 3 and 4 and the appendix's: published, ours and difference side by side.
+# The corpora, the runs; and Tables 2, 3 and 4 and the appendix's: published, ours and difference side by side.
 
 
 localrules:
     write_corpora,
+    write_runs,
     write_table2,
     write_table3,
     write_table4,
@@ -26,6 +27,23 @@ rule write_corpora:
         tasks=list(ALL_RUNS),
     script:
         "../scripts/corpora.py"
+
+
+rule write_runs:
+    input:
+        packages=packages_behind(all_scores()),
+        code=scripts("runs", "tables_common"),
+    output:
+        csv=table_report("runs", "csv"),
+        md=f"{RESULTS}/tables/runs.md",
+        html=table_report("runs", "html"),
+        tex=f"{RESULTS}/tables/runs.tex",
+    log:
+        f"{RESULTS}/logs/runs.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/runs_table.py"
 
 
 rule write_table2:
