@@ -1,0 +1,136 @@
+"""What docs/cluster.md tells to type, typed."""
+
+import hashlib
+import http.server
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import threading
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TABLE = "results/mine/tables/table2.csv"  # to make not all tables and figures
+SMALL = {
+    "experiment": "mine",
+    "scale": {"width": "1/16", "depth": "1/6"},
+    "models": {"base": {"steps": 4, "warmup": 2, "checkpoint_every": 1, "average": 2}},
+}
+
+
+def code_blocks(title):
+    """The blocks of commands in a section of docs/cluster.md."""
+    section = (ROOT / "docs/cluster.md").read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    blocks = [""]
+    for line in section.splitlines():
+        if line.startswith("    "):
+            blocks[-1] += line[4:] + "\n"
+        elif line and blocks[-1]:
+            blocks.append("")
+    return list(filter(None, blocks))
+
+
+@pytest.fixture
+def typed(tmp_path):
+    """Run commands in a folder as a user would, `snakemake` and torch being this environment's."""
+
+    def run(folder, commands, *prefix, **environment):
+        shell = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": sysconfig.get_path("purelib"),
+            "HOME": str(tmp_path),
+            "OMP_NUM_THREADS": "1",
+            "PIP_CONFIG_FILE": os.devnull,
+        }
+        command = [*prefix, "bash", "-euo", "pipefail", "-c", commands]
+        return subprocess.run(
+            command, cwd=folder, env=shell | environment, capture_output=True, text=True, timeout=600
+        )
+
+    return run
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A folder, its URL, and what has been asked of it."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def write_wheel(folder):
+    """A package `tiny` that pip can install."""
+    folder.mkdir(parents=True)
+    files = {
+        "tiny.py": "",
+        "tiny-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n",
+        "tiny-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(folder / "tiny-1.0-py3-none-any.whl", "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+        wheel.writestr("tiny-1.0.dist-info/RECORD", "".join(f"{name},,\n" for name in files))
+
+
+def write_texts(folder, url):
+    """Parallel text as tables, and the config of an experiment that downloads it."""
+    draw, downloads, parts = random.Random(1), {}, {}
+    for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
+        lines = [draw.choices("a the dog cat house tree sees likes big red old".split(), k=6) for _ in range(pairs)]
+        content = "".join(f"{' '.join(line)}\t{' '.join(line[::-1])}\n" for line in lines).encode()
+        (folder / f"{part}.tsv").write_bytes(content)
+        downloads[f"{url}/{part}.tsv"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        parts[part] = [{"en": f"{url}/{part}.tsv#1", "de": f"{url}/{part}.tsv#2"}]
+    tasks = dict.fromkeys(("enfr", "wsj", "semi"), {"models": []})
+    tasks["ende"] = {"corpus": "mine", "vocabulary": 60, "models": ["base"], "decoding": {"extra": 5}}
+    return SMALL | {"tasks": tasks, "corpora": {"mine": {"origin": "files", **parts}}, "downloads": downloads}
+
+
+@pytest.mark.workflow
+def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(
+    tmp_path, copy_project, typed, server
+):
+    offline = ["unshare", "--map-root-user", "--net"]
+    if subprocess.run([*offline, "true"], capture_output=True).returncode:
+        pytest.skip("this machine does not let `unshare --map-root-user --net` switch the network off")
+    served, url, asked = server
+    write_wheel(served / "simple/tiny")
+    config = write_texts(served, url)
+    shared = f"SHARED={tmp_path}/shared\n"
+    blocks = code_blocks("Nodes without internet")
+    assert len(blocks) == 2
+    for name, commands in zip(("connected", "isolated"), blocks, strict=True):
+        assert "SHARED=/scratch/transformer\n" in commands
+        clone = tmp_path / name
+        clone.mkdir()
+        copy_project(clone)
+        (clone / "requirements.txt").write_text("tiny==1.0\n")  # for the gigabytes of all packages
+        (clone / "mine.yaml").write_text(yaml.safe_dump(config))
+        commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace("--cores all", f"{TABLE} --cores 2")
+        before = len(asked)
+        if name == "connected":
+            run = typed(clone, commands, PIP_INDEX_URL=f"{url}/simple")
+            assert {"/train.tsv", "/dev.tsv", "/test.tsv"} <= set(asked)
+        else:
+            run = typed(clone, commands, *offline)
+            assert len(asked) == before
+        assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+        installed = typed(clone, ".venv/bin/python -I -c 'import tiny'")
+        assert installed.returncode == 0
+    assert (tmp_path / "isolated" / TABLE).exists()
+    assert not (tmp_path / "connected/results").exists()
