@@ -4,10 +4,12 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
+# Named by the clone's folder: snakemake may run in another (--snakefile).
 
-configfile: "config/models.yaml"
-configfile: "config/corpora.yaml"
-configfile: "config/config.yaml"
+
+configfile: f"{workflow.basedir}/config/models.yaml"
+configfile: f"{workflow.basedir}/config/corpora.yaml"
+configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"

@@ -4,11 +4,13 @@ import hashlib
 import http.server
 import os
 import random
+import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 TABLE = "results/mine/tables/table2.csv"  # to make not all tables and figures
+WORDS = ["a", "the", "dog", "cat", "house", "tree", "sees", "likes", "big", "red", "old"]
 SMALL = {
     "experiment": "mine",
     "scale": {"width": "1/16", "depth": "1/6"},
@@ -49,9 +52,7 @@ def typed(tmp_path):
             "PIP_CONFIG_FILE": os.devnull,
         }
         command = [*prefix, "bash", "-euo", "pipefail", "-c", commands]
-        return subprocess.run(
-            command, cwd=folder, env=shell | environment, capture_output=True, text=True, timeout=600
-        )
+        return subprocess.run(command, cwd=folder, env=shell | environment, capture_output=True, text=True, timeout=600)
 
     return run
 
@@ -91,20 +92,18 @@ def write_texts(folder, url):
     """Parallel text as tables, and the config of an experiment that downloads it."""
     draw, downloads, parts = random.Random(1), {}, {}
     for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
-        lines = [draw.choices("a the dog cat house tree sees likes big red old".split(), k=6) for _ in range(pairs)]
+        lines = [draw.choices(WORDS, k=6) for _ in range(pairs)]
         content = "".join(f"{' '.join(line)}\t{' '.join(line[::-1])}\n" for line in lines).encode()
         (folder / f"{part}.tsv").write_bytes(content)
         downloads[f"{url}/{part}.tsv"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         parts[part] = [{"en": f"{url}/{part}.tsv#1", "de": f"{url}/{part}.tsv#2"}]
-    tasks = dict.fromkeys(("enfr", "wsj", "semi"), {"models": []})
+    tasks = {name: {"models": []} for name in ("enfr", "wsj", "semi")}
     tasks["ende"] = {"corpus": "mine", "vocabulary": 60, "models": ["base"], "decoding": {"extra": 5}}
     return SMALL | {"tasks": tasks, "corpora": {"mine": {"origin": "files", **parts}}, "downloads": downloads}
 
 
 @pytest.mark.workflow
-def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(
-    tmp_path, copy_project, typed, server
-):
+def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(tmp_path, copy_project, typed, server):
     offline = ["unshare", "--map-root-user", "--net"]
     if subprocess.run([*offline, "true"], capture_output=True).returncode:
         pytest.skip("this machine does not let `unshare --map-root-user --net` switch the network off")
@@ -121,7 +120,9 @@ def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(
         copy_project(clone)
         (clone / "requirements.txt").write_text("tiny==1.0\n")  # for the gigabytes of all packages
         (clone / "mine.yaml").write_text(yaml.safe_dump(config))
-        commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace("--cores all", f"{TABLE} --cores 2")
+        commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace(
+            "--cores all", f"{TABLE} --cores 2"
+        )
         before = len(asked)
         if name == "connected":
             run = typed(clone, commands, PIP_INDEX_URL=f"{url}/simple")
@@ -134,3 +135,55 @@ def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(
         assert installed.returncode == 0
     assert (tmp_path / "isolated" / TABLE).exists()
     assert not (tmp_path / "connected/results").exists()
+
+
+@pytest.fixture
+def clone(tmp_path, copy_project, server):
+    """A clone with a mirror beside it and two experiments on the same text, mine and yours."""
+    served, url, _ = server
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    copy_project(folder)
+    config = write_texts(served, url)
+    shutil.copytree(served, tmp_path / "downloads" / url.removeprefix("http://"))
+    for name, settings in {"mine": {}, "yours": {"beta2": 0.99}}.items():
+        models = {"base": config["models"]["base"] | settings}
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(config | {"experiment": name, "models": models}))
+    return folder
+
+
+@pytest.mark.workflow
+def test_users_share_a_clone_a_mirror_and_what_the_data_stages_made(tmp_path, clone, typed, server):
+    _, _, asked = server
+    [commands] = code_blocks("Several experiments and users")
+    for name in ("mine", "yours"):
+        work = tmp_path / f"home of {name}"
+        work.mkdir()
+        shutil.move(clone / f"{name}.yaml", work / "mine.yaml")
+        ids = f"results/{name}/tokens/ende/train.ids.npy"
+        run = typed(
+            work, commands.replace("/scratch/transformer", str(tmp_path)).replace("--cores all", f"{ids} --cores 1")
+        )
+        assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+        assert (work / ids).readlink().parent == tmp_path / "cache"
+    assert run.stdout.count("to cache") + run.stderr.count("to cache") == 0  # all that `yours` needs was there
+    assert not asked
+    assert not {".snakemake", "results"} & {path.name for path in clone.iterdir()}
+
+
+@pytest.mark.workflow
+def test_two_experiments_run_in_one_folder_at_once_their_results_elsewhere(tmp_path, clone, typed):
+    [commands] = code_blocks("Results elsewhere")
+    commands = commands.replace("/scratch/transformer", str(tmp_path))
+    model = f"{tmp_path}/results/NAME/subwords/ende.model"
+
+    def run(name, target):
+        made = commands.replace("mine.yaml", f"{name}.yaml").replace("--cores all", f"{target} --cores 1")
+        return typed(clone, made, TRANSFORMER_MIRROR=f"{tmp_path}/downloads")
+
+    assert run("mine", "downloads").returncode == 0
+    with ThreadPoolExecutor() as pool:
+        for finished in pool.map(lambda name: run(name, model.replace("NAME", name)), ("mine", "yours")):
+            assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
+    assert not (clone / "results").exists()
+    assert Path(model.replace("NAME", "yours")).exists()

@@ -103,6 +103,10 @@ MODEL_CODE = code("model/attention", "model/layers", "model/positions", "model/t
 
 # Corpora
 
+TEXTS = {
+    f"{part}_{side}": f"{part}.{side}" for part in ("train", "dev", "test") for side in ("source", "target")
+}
+
 
 def task_corpus(wildcards):
     """The corpus of a task with its settings, as the corpus stage reads it."""

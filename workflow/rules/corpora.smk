@@ -71,20 +71,16 @@ rule pair_pages:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code("data/cleaning", "data/corpora", "data/libreoffice"),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target"),
-        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
         task=any_of(tasks_of(LibreOfficeHelp)),
+    cache: True
     conda:
         "../../environment.yml"
-    params:
-        folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer corpus --config {input.config} --text {input.text} --output-dir {params.folder}"
+        "python -m transformer corpus --config {input.config} --text {input.text} --output-dir $(dirname {output.record})"
         " 2>&1 | tee -i {log}"
 
 
@@ -94,22 +90,19 @@ rule read_files:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code("data/cleaning", "data/corpora", "data/reading"),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target"),
-        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
         task=any_of(tasks_of(Files)),
+    cache: True
     conda:
         "../../environment.yml"
     params:
         downloads=DOWNLOADS,
-        folder=subpath(output.record, parent=True),
     shell:
         "python -m transformer corpus --config {input.config} --downloads {params.downloads:q}"
-        " --output-dir {params.folder} 2>&1 | tee -i {log}"
+        " --output-dir $(dirname {output.record}) 2>&1 | tee -i {log}"
 
 
 # A licensed treebank's folder is no input: without it the rest of the experiment still runs.

@@ -1,4 +1,5 @@
 # One vocabulary a task, for source and target, and the corpus as its ids.
+# What `cache` knows a result by are inputs and params; so these name no folder of the experiment (docs/cluster.md).
 
 
 rule learn_subwords:
@@ -10,6 +11,7 @@ rule learn_subwords:
         f"{RESULTS}/subwords/{{task}}.model",
     log:
         f"{RESULTS}/logs/{{task}}/subwords.log",
+    cache: True
     conda:
         "../../environment.yml"
     threads: 2
@@ -35,11 +37,12 @@ rule encode_part:
         offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
     log:
         f"{RESULTS}/logs/{{task}}/encode.{{part}}.log",
+    cache: True
     conda:
         "../../environment.yml"
     threads: lambda wildcards: 16 if wildcards.part == "train" else 1
     params:
-        prefix=subpath(output.ids, strip_suffix=".ids.npy"),
+        part="{part}",
     shell:
         "python -m transformer encode --subwords {input.subwords} --source {input.source} --target {input.target}"
-        " --output {params.prefix} --threads {threads} 2>&1 | tee -i {log}"
+        " --output $(dirname {output.ids})/{params.part} --threads {threads} 2>&1 | tee -i {log}"
