@@ -4,6 +4,7 @@ import dataclasses
 import multiprocessing
 import os
 import random
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from transformer.model.transformer import Transformer
 from transformer.package import Package, load_package, save_package
 from transformer.strict import plain
 
+ROOT = Path(__file__).parents[1]
 VOCABULARY = 40
 NLTK_DATA = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
 ARCHITECTURE = ModelConfig(
@@ -58,6 +60,19 @@ def forkserver() -> multiprocessing.context.ForkServerContext:
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["transformer.training.loop", "torch._dynamo"])
     return processes
+
+
+@pytest.fixture(scope="session")
+def copy_project() -> Callable[[Path], None]:
+    """Copy into a folder what the workflow needs of a clone."""
+
+    def copy(folder: Path) -> None:
+        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt"):
+            shutil.copy(ROOT / name, folder)
+        for name in ("config", "profiles", "transformer", "workflow"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    return copy
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 import json
 import math
 import random
-import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -96,19 +95,6 @@ def history(seed):
         loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
         lines.append(f"{step},{loss},0.001,0.5,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
     return "\n".join(lines) + "\n"
-
-
-@pytest.fixture(scope="session")
-def copy_project():
-    """Copy what a clone has to run the workflow into a folder."""
-
-    def copy(folder):
-        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt"):
-            shutil.copy(ROOT / name, folder)
-        for name in ("config", "profiles", "transformer", "workflow"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-
-    return copy
 
 
 @pytest.fixture
