@@ -146,6 +146,15 @@ def test_a_package_of_another_experiment_is_refused(save, experiment, changes, m
         check_origin(save(), experiment(**changes), "ende/base/1/average-3")
 
 
+def test_a_package_that_does_not_say_what_made_it_is_refused(save, experiment):
+    path = save() / "config.json"
+    config = json.loads(path.read_text())
+    del config["training"]["software"]
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match="its training lacks software, as of an earlier version; train it again"):
+        check_origin(path.parent, experiment(), "ende/base/1/average-3")
+
+
 def test_a_package_in_the_place_of_another_is_refused(save, experiment):
     with pytest.raises(InputError, match=r"the package of ende/base/1/average-3, not of ende/base/2/average-3"):
         check_origin(save(), experiment(), "ende/base/2/average-3")

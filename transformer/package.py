@@ -130,6 +130,8 @@ def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     config = read_package_config(folder)
     if (found := f"{config.task}/{config.model}/{config.seed}/average-{len(config.averaged)}") != place:
         raise InputError(f"{folder}: the package of {found}, not of {place}; put that one here")
+    if missing := sorted({"config_sha256", "software"} - config.training.keys()):
+        raise InputError(f"{folder}: its training lacks {', '.join(missing)}, as of an earlier version; train it again")
     task, run = experiment.tasks[config.task], experiment.run(config.task, config.model, config.seed)
     expected = {
         **{key: getattr(task, key) for key in ("kind", "corpus", "source", "target", "vocabulary")},
