@@ -43,6 +43,23 @@ def test_a_config_s_hash_is_the_same_as_long_as_its_numbers_are(tmp_path, run_co
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+def test_how_often_a_run_was_interrupted_stands_in_its_record(tmp_path, run_config, encoded, monkeypatch):
+    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+    log = Trainer.log
+
+    def killed(trainer):
+        if trainer.state.step == 5:
+            raise SystemExit
+        log(trainer)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(Trainer, "log", killed)
+        train_run(*arguments)
+    train_run(*arguments)
+    record = json.loads((tmp_path / "1/training.json").read_text())
+    assert (record["resumed"], record["steps_redone"]) == (1, 4)
+
+
 class Writer:
     """Stands for TensorBoard's."""
 

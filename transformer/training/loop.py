@@ -26,6 +26,7 @@ from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
 from transformer.progress import Progress
 from transformer.strict import plain
+from transformer.training.attempts import attempt
 from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
 from transformer.training.device import compile_in_place, faster_precision
 from transformer.training.distributed import ALONE, World, replicated
@@ -40,6 +41,7 @@ LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # of which so many have a dev perplexity
 DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
 NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
+ATTEMPTS = "attempts"  # beside the state
 HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "dev_perplexity")
 
 
@@ -169,7 +171,8 @@ class Trainer:
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
         self.model.train()
-        with postponed_signals() as caught, self.within_memory():
+        noted = attempt(self.folder / ATTEMPTS, self.state.step) if self.world.first else contextlib.nullcontext()
+        with postponed_signals() as caught, self.within_memory(), noted as reached:
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
@@ -182,8 +185,9 @@ class Trainer:
                     self.log()
                     if writer:
                         self.show(writer)
-                if progress:
+                if progress and reached:
                     progress.update(1, self.note())
+                    reached(step)
                 if step in checkpoints:
                     self.check_finite()
                     if self.world.first:

@@ -15,9 +15,10 @@ from transformer.config import RunConfig
 from transformer.data.tokens import Pairs
 from transformer.files import InputError, write_json
 from transformer.provenance import software
+from transformer.training.attempts import interruptions
 from transformer.training.device import device_name, sustained_flops
 from transformer.training.distributed import ALONE, World
-from transformer.training.loop import Trainer, write_history
+from transformer.training.loop import ATTEMPTS, Trainer, write_history
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -85,6 +86,7 @@ def locked(state_folder: Path) -> Iterator[None]:
 def publish(trainer: Trainer, folder: Path, made_with: Mapping[str, str]) -> None:
     """Write what a run that has ended leaves; training.json comes last."""
     config, state, device = trainer.config, trainer.state, trainer.device
+    resumed, redone = interruptions(trainer.folder / ATTEMPTS)
     for step in config.training.checkpoint_steps():
         target = folder / "checkpoints" / f"step-{step}.safetensors"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +108,8 @@ def publish(trainer: Trainer, folder: Path, made_with: Mapping[str, str]) -> Non
             "left_out": len(trainer.batches.pairs) - len(trainer.batches.kept),
             "longest_pair": config.training.longest_pair,
             "seconds": state.seconds,
+            "resumed": resumed,
+            "steps_redone": redone,
             "devices": trainer.world.size,
             "device": device_name(device),
             "threads": torch.get_num_threads(),
