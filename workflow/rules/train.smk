@@ -19,8 +19,7 @@ rule configure_run:
 
 
 # What a run needs to go on after an interruption stands in {RUN}/state, which Snakemake does not know and so keeps.
-# On several GPUs torchrun starts a process for each; how many there are is no parameter, so another number retrains
-# nothing.
+# On how many GPUs and nodes is no parameter, so another number retrains nothing.
 rule train:
     input:
         config=f"{RUN}/config.yaml",
@@ -48,13 +47,14 @@ rule train:
         mem_mb=2000,
         runtime=60,
         gpu=0,
+        nodes=1,
     params:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        "$( (({resources.gpu} > 1)) && echo torchrun --standalone --nproc-per-node {resources.gpu} || echo python)"
-        " -m transformer train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
-        " --output-dir {params.folder} --threads {threads} 2>&1 | tee -i {log}"
+        "exec bash {workflow.basedir:q}/workflow/scripts/launch.sh {log} {resources.gpu} {resources.nodes}"
+        " train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
+        " --output-dir {params.folder} --threads {threads}"
 
 
 rule average_checkpoints:
