@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from transformer.config import Experiment, read_experiment
 from transformer.data.tokens import Pairs, pack, write_pairs
-from transformer.plan import DEVICES, PAPER, cost, downloads, parameters, plan, sentences, si, step_flops
+from transformer.plan import DEVICES, PAPER, cost, downloads, parameters, plan, request, sentences, si, step_flops
 from transformer.strict import load, read_yaml
 from transformer.training.loop import Trainer
 
@@ -177,6 +177,18 @@ def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver)
     process.start()
     process.join()
     assert taken.value == pytest.approx(cost(config, vocabulary, 1, []).memory, rel=0.33)
+
+
+def test_larger_models_ask_for_longer_jobs_with_more_memory():
+    asked = [request(run(model), 37000) for model in ("base", "big")]
+    for model, job in zip(("base", "big"), asked, strict=True):
+        planned = cost(run(model), 37000, 1, [DEVICES["A100"]])
+        assert job.minutes > 60 * planned.hours[0]
+        assert job.megabytes > planned.memory / 1e6
+    assert asked[1].minutes > asked[0].minutes
+    assert asked[1].megabytes > asked[0].megabytes
+    row = cells(plan(experiment()))["ende", "big"]
+    assert row[-2:] == [f"{asked[1].minutes:,}", f"{asked[1].megabytes:,}"]
 
 
 def test_smaller_micro_batches_take_less_memory():

@@ -78,6 +78,14 @@ class Cost:
     hours: tuple[float, ...]  # on each device
 
 
+@dataclass(frozen=True)
+class Request:
+    """What the job of a training asks a cluster for."""
+
+    minutes: int
+    megabytes: int
+
+
 def parameters(architecture: ModelConfig, vocabulary: int) -> int:
     """How many parameters a model has."""
     with torch.device("meta"):
@@ -122,6 +130,12 @@ def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable
         memory=16 * count + activations(run, vocabulary),
         hours=tuple(training.steps * flops / device.flops(run.architecture.d_model) / 3600 for device in devices),
     )
+
+
+def request(run: RunConfig, vocabulary: int) -> Request:
+    """Half as many hours again as an A100 takes, and half an hour; a third more memory than `cost` says, and 2 GB."""
+    planned = cost(run, vocabulary, 1, [DEVICES["A100"]])
+    return Request(30 + math.ceil(90 * planned.hours[0]), 2000 + math.ceil(planned.memory * 4 / 3 / 1e6))
 
 
 def sentences(experiment: Experiment, corpus: Corpus) -> tuple[int | None, int]:
@@ -171,17 +185,19 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
 
 def _runs(experiment: Experiment, devices: Mapping[str, Device]) -> str:
     heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", "Memory")
-    rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices))]
+    rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices), "Job, minutes", "Job, MB")]
     runs = costs(experiment, devices.values())
     for (task, model), one in runs.items():
-        steps = experiment.run(task, model, experiment.seeds[0]).training.steps
-        work = (si(one.parameters), si(one.step_flops), f"{steps:,}", si(one.tokens))
-        rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours)))
+        run = experiment.run(task, model, experiment.seeds[0])
+        work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
+        asked = request(run, experiment.tasks[task].vocabulary)
+        job = (f"{asked.minutes:,}", f"{asked.megabytes:,}")
+        rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours), *job))
     seeds = len(experiment.seeds)
     tokens, disk = (seeds * sum(getattr(one, key) for one in runs.values()) for key in ("tokens", "disk"))
     hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in runs.values()), strict=True)]
     most = si(max((one.memory for one in runs.values()), default=0), "B")
-    rows.append(("all", f"{seeds * len(runs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours))
+    rows.append(("all", f"{seeds * len(runs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
     notes = [
         f"FLOPs a step: of the matrix products, forward and backward, in sentences of {LENGTH} subwords (assumed; "
         "longest_pair where that is less). Tokens: source and target, of all steps.",
@@ -191,6 +207,9 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device]) -> str:
         "GPU's fused attention less. micro_batch_tokens lowers it; the last row is the most, not the sum.",
         "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another; decoding is not counted. Models "
         "narrower than the first width given reach less: their hours are a lower bound.",
+        "Job: what a training asks a cluster for: half as many hours again as an A100 takes and half an hour; a third "
+        "more memory than planned and 2 GB, up to three times that where a job has ended without its result. The GPUs, "
+        "and the most that any job asks for, are in profiles/slurm; a longer training goes on in its next job.",
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows, notes)
 

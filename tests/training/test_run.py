@@ -52,9 +52,10 @@ def test_how_often_a_run_was_interrupted_stands_in_its_record(tmp_path, run_conf
             raise SystemExit
         log(trainer)
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+    with monkeypatch.context() as patch:
         patch.setattr(Trainer, "log", killed)
-        train_run(*arguments)
+        with pytest.raises(SystemExit):
+            train_run(*arguments)
     train_run(*arguments)
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert (record["resumed"], record["steps_redone"]) == (1, 4)

@@ -101,6 +101,46 @@ def scripts(*names):
 MODEL_CODE = code("model/attention", "model/layers", "model/positions", "model/transformer")
 
 
+# What jobs ask a cluster for
+
+
+def growing(megabytes):
+    """Memory, a number or a function of wildcards, that grows where a job has ended without its result."""
+    size = megabytes if callable(megabytes) else lambda wildcards: megabytes
+    return lambda wildcards, attempt: size(wildcards) * min(attempt, 3)
+
+
+def asked(function):
+    """Worked out by the process that submits jobs: it takes PyTorch, and seconds, which a job need not spend again."""
+    return lambda wildcards: function(wildcards) if workflow.is_main_process else 1
+
+
+@asked
+def pairs_of(wildcards):
+    """The pairs of a task's train part and its sentences without trees; a million where nobody knows."""
+    from transformer.plan import sentences
+
+    pairs, plain = sentences(experiment, experiment.corpora[experiment.tasks[wildcards.task].corpus])
+    return (1_000_000 if pairs is None else pairs) + plain
+
+
+@asked
+def megabytes_of(wildcards):
+    """The size of a model's weights."""
+    from transformer.plan import parameters
+
+    run = experiment.run(wildcards.task, wildcards.model, int(wildcards.seed))
+    return 4 * parameters(run.architecture, experiment.tasks[wildcards.task].vocabulary) // 10**6
+
+
+def requested(wildcards):
+    """What a training asks for."""
+    from transformer.plan import request
+
+    run = experiment.run(wildcards.task, wildcards.model, int(wildcards.seed))
+    return request(run, experiment.tasks[wildcards.task].vocabulary)
+
+
 # Corpora
 
 TEXTS = {

@@ -79,6 +79,9 @@ rule pair_pages:
     cache: True
     conda:
         "../../environment.yml"
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     shell:
         "python -m transformer corpus --config {input.config} --text {input.text} --output-dir $(dirname {output.record})"
         " 2>&1 | tee -i {log}"
@@ -98,6 +101,9 @@ rule read_files:
     cache: True
     conda:
         "../../environment.yml"
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     params:
         downloads=DOWNLOADS,
     shell:
@@ -122,6 +128,9 @@ rule read_treebank:
         task=any_of(tasks_of(Treebank)),
     conda:
         "../../environment.yml"
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     params:
         downloads=DOWNLOADS,
         folder=subpath(output.record, parent=True),
@@ -142,6 +151,9 @@ rule draw_plain_sentences:
         task=any_of(tasks_of(Treebank)),
     conda:
         "../../environment.yml"
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     params:
         plain=plain_text_of,
     shell:
@@ -165,6 +177,9 @@ rule generate_trees:
         task=any_of(tasks_of(Grammar)),
     conda:
         "../../environment.yml"
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     params:
         folder=subpath(output.record, parent=True),
     shell:
@@ -187,6 +202,9 @@ rule add_parsed_text:
         task=any_of(tasks_of(SelfTraining)),
     conda:
         "../../environment.yml"
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     params:
         gold=subpath(input.plain, parent=True),
         folder=subpath(output.record, parent=True),

@@ -15,6 +15,9 @@ rule learn_subwords:
     conda:
         "../../environment.yml"
     threads: 2
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(lambda wildcards: 2000 + min(pairs_of(wildcards), experiment.subwords.pairs) // 200),
     params:
         vocabulary=lookup("tasks/{task}/vocabulary", within=config),
         kind=lookup("tasks/{task}/kind", within=config),
@@ -41,6 +44,9 @@ rule encode_part:
     conda:
         "../../environment.yml"
     threads: lambda wildcards: 16 if wildcards.part == "train" else 1
+    resources:
+        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        mem_mb=growing(4000),
     params:
         part="{part}",
     shell:

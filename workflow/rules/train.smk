@@ -44,8 +44,8 @@ rule train:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        runtime=asked(lambda wildcards: requested(wildcards).minutes),
+        mem_mb=growing(asked(lambda wildcards: requested(wildcards).megabytes)),
         gpu=0,
         nodes=1,
     params:
@@ -73,6 +73,9 @@ rule average_checkpoints:
         f"{LOG}/average-{{average}}.log",
     conda:
         "../../environment.yml"
+    resources:
+        runtime=30,
+        mem_mb=growing(lambda wildcards: 2000 + 8 * megabytes_of(wildcards)),
     params:
         checkpoints=last_checkpoints,
         folder=subpath(output.config, parent=True),

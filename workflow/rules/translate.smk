@@ -17,8 +17,8 @@ rule translate:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        runtime=lambda wildcards: 60 + (pairs_of(wildcards) // 3000 if wildcards.part == "plain" else 0),
+        mem_mb=growing(lambda wildcards: 3000 + 4 * megabytes_of(wildcards)),
     params:
         package=subpath(input.package, parent=True),
     shell:
@@ -43,6 +43,9 @@ rule score:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        runtime=60,
+        mem_mb=growing(lambda wildcards: 3000 + 4 * megabytes_of(wildcards)),
     params:
         package=subpath(input.package, parent=True),
     shell:
@@ -63,6 +66,9 @@ rule compare:
         f"{LOG}/average-{{average}}/{{part}}.compare.log",
     conda:
         "../../environment.yml"
+    resources:
+        runtime=60,
+        mem_mb=growing(2000),
     shell:
         "python -m transformer compare --baseline {input.baseline} --system {input.system}"
         " --reference {input.reference} --output {output} 2>&1 | tee -i {log}"
@@ -81,6 +87,9 @@ rule read_attention:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        runtime=30,
+        mem_mb=growing(lambda wildcards: 3000 + 4 * megabytes_of(wildcards)),
     params:
         package=subpath(input.package, parent=True),
         sentences=attention_sentences(),
