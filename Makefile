@@ -3,7 +3,7 @@
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test lint
+.PHONY: reproduce report test test-cluster lint
 
 # Snakemake's lock that a killed run left behind is removed; flock keeps a second `make reproduce` out meanwhile. A
 # training that outlives its killed Snakemake keeps its folder to itself (transformer/training/run.py).
@@ -16,6 +16,10 @@ report: .venv/installed
 
 test: .venv/installed
 	python -m pytest
+
+# Through a Slurm that it starts, on this machine; as root it installs the packages where they are missing.
+test-cluster: .venv/installed
+	python -m pytest -m cluster
 
 lint: .venv/installed
 	ruff check .

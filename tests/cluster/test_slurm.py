@@ -1,0 +1,148 @@
+"""The workflow through profiles/slurm, on a real Slurm."""
+
+import contextlib
+import csv
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from slurm import wait_until
+
+from tests.workflow.test_smoke import ROOT, project, snakemake  # noqa: F401
+
+pytestmark = pytest.mark.cluster
+SMALL = ("--configfile", "smoke.yaml", "fetched.yaml", "small.yaml")
+# The nodes have four CPUs; a job takes some seven seconds.
+QUICK = ("--latency-wait", "10", "--max-threads", "1", "--slurm-init-seconds-before-status-checks", "7")
+RUNS = "results/smoke/runs/ende"
+
+
+@pytest.fixture(scope="module")
+def cluster(project):  # noqa: F811
+    """The project with its profile filled in: no account, as there are none here; an hour for a job."""
+    shutil.copy(Path(__file__).with_name("small.yaml"), project)
+    profile = project / "profiles/slurm/profile.yaml"
+    text = profile.read_text()
+    for line, filled in (
+        ("  slurm_account: \"'FILL_IN'\"\n", ""),
+        ("  slurm_partition: \"'FILL_IN'\"\n", "  slurm_partition: \"'normal'\"\n"),
+        ("resources: {runtime: 1440, ", "resources: {runtime: 60, "),
+    ):
+        assert line in text
+        text = text.replace(line, filled)
+    profile.write_text(text)
+    return project
+
+
+@contextlib.contextmanager
+def submitted(cluster, slurm, *arguments, slow=None):
+    """Snakemake at work through Slurm; `slow` as in slow/sitecustomize.py."""
+    slowness = {"SLOW_TRAINING": json.dumps(slow or {}), "PYTHONPATH": str(Path(__file__).with_name("slow"))}
+    with (cluster / "output.txt").open("w") as output:
+        run = subprocess.Popen(
+            ["snakemake", *arguments, "--profile", "profiles/slurm", *QUICK, *SMALL],
+            cwd=cluster,
+            env=slurm.environment | slowness | {"OMP_NUM_THREADS": "1"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield run
+        run.wait(timeout=500)
+    finally:
+        if run.poll() is None:
+            run.terminate()
+            run.wait(timeout=60)
+
+
+def attempts(cluster, run):
+    """The first step of each attempt at a run, and the step it has reached."""
+    path = cluster / RUNS / run / "state/attempts"
+    return [tuple(map(int, line.split())) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_the_dag_gives_what_it_gives_on_one_machine_whatever_happens_to_its_jobs(cluster, slurm, tmp_path):
+    alone = shutil.copytree(cluster, tmp_path / "alone")
+    cancelled, told, timed_out, unlucky = (f"base/{seed}" for seed in (1, 2, 3, 4))
+    options = {"1": "", "2": "--signal=TERM@1", "3": "", "4": "--nodelist=n2"}
+    resources = (
+        f"train:slurm_extra={options}[wildcards.seed]",
+        "train:runtime=1 if wildcards.seed in '23' and attempt == 1 else 9",
+    )
+    targets = ["tables", *(f"{RUNS}/{run}/training.json" for run in (told, timed_out, unlucky))]
+    slow = {cancelled: [1], told: [1], timed_out: [2], unlucky: [1, 1]}
+
+    def at_work(run, attempt):
+        def reached():
+            assert submission.poll() is None, (cluster / "output.txt").read_text()
+            done = attempts(cluster, run)
+            return len(done) >= attempt and done[-1][1] > done[-1][0] + 3
+
+        wait_until(reached, 200, f"{run} trains in attempt {attempt}")
+
+    def job_of(run):
+        return slurm.jobs()[f"rule_train_wildcards_ende_{run.replace('/', '_')}"]
+
+    with submitted(cluster, slurm, *targets, "--set-resources", *resources, slow=slow) as submission:
+        at_work(cancelled, 1)
+        slurm("scancel", job_of(cancelled)[0])
+        at_work(unlucky, 1)
+        job, node = job_of(unlucky)
+        slurm.kill_node(node)
+        wait_until(lambda: slurm("squeue", "--noheader", "--format=%T", "--job", job) == "PENDING", 60, "requeued")
+        slurm.start_node(node)
+        at_work(unlucky, 2)
+        assert job_of(unlucky)[0] == job
+        preempting = ("--partition=urgent", f"--nodelist={node}", "--exclusive", "--output=/dev/null")
+        slurm("sbatch", *preempting, "--wrap=true")
+    assert submission.returncode == 0, (cluster / "output.txt").read_text()
+    records = {run: json.loads((cluster / RUNS / run / "training.json").read_text()) for run in slow}
+    assert all(record["resumed"] >= 1 for record in records.values())
+    assert records[unlucky]["resumed"] >= 2
+    assert records[told]["steps_redone"] == 0
+
+    local = snakemake(alone, *targets, *SMALL)
+    assert local.returncode == 0, local.stderr
+    equal = (
+        "checkpoints/*",
+        "*/package/model.safetensors",
+        "*/*.translation",
+        "*/*.scores.json",
+        "*/*.comparison.json",
+    )
+    files = [path for pattern in equal for path in alone.glob(f"{RUNS}/*/*/{pattern}")]
+    files += [alone / "results/smoke/tables" / f"{name}.csv" for name in ("corpora", "table3", "appendix")]
+    assert len(files) == 5 * 2 + 3 + 3 + 3 + 1 + 3
+    for path in files:
+        assert (cluster / path.relative_to(alone)).read_bytes() == path.read_bytes(), path
+    for path in alone.glob(f"{RUNS}/*/*/history.csv"):
+        histories = [csv.DictReader(each.open()) for each in (path, cluster / path.relative_to(alone))]
+        ours, theirs = ([row | {"tokens_per_second": ""} for row in history] for history in histories)
+        assert ours == theirs
+
+
+def test_a_request_that_slurm_rejects_is_told_with_the_reason(cluster, slurm):
+    target = f"{RUNS}/base/5/training.json"
+    with submitted(cluster, slurm, target, "--set-resources", "train:gpu=9", "--retries", "0") as run:
+        pass
+    assert run.returncode != 0
+    output = (cluster / "output.txt").read_text()
+    assert "Requested node configuration is not available" in output
+    assert " --gpus=9 " in output
+
+
+def test_a_training_on_two_nodes_is_that_of_one_process(cluster, slurm):
+    wanted = ("gpu=4", "nodes=2", "mpi='srun'", "tasks=2", "tasks_per_gpu=0", "slurm_extra='--gpus-per-node=2'")
+    two_nodes = [f"train:{resource}" for resource in wanted]
+    with submitted(cluster, slurm, f"{RUNS}/A-h1/2/training.json", "--set-resources", *two_nodes) as run:
+        pass
+    assert run.returncode == 0, (cluster / "output.txt").read_text()
+    alone = "results/alone/smoke/runs/ende/A-h1/2"
+    local = snakemake(cluster, f"{alone}/training.json", *SMALL, "--config", "results=results/alone")
+    assert local.returncode == 0, local.stderr
+    folders = [cluster / RUNS / "A-h1/2", cluster / alone]
+    assert [json.loads((folder / "training.json").read_text())["devices"] for folder in folders] == [4, 1]
+    losses = [[float(row["loss"]) for row in csv.DictReader((folder / "history.csv").open())] for folder in folders]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
