@@ -140,7 +140,7 @@ def beam_search(
     encoded, bias = model.encode(source_BS)
     more = -source_BS.size(1) % ROW
     encoded, bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
-    memories = model.memory(encoded)
+    memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
     cache = Cache(model.config, b, device)
     beam = Beam(
         alive_ids=torch.full((b, 1, longest), PADDING, device=device),
@@ -164,10 +164,11 @@ def beam_search(
             if done.all():
                 break
             if 8 * int(done.sum()) >= len(done):
-                beam, sentences, bias = beam.select(going), sentences[going], bias[going]
-                memories = [KeysValues(memory.keys[going], memory.values[going]) for memory in memories]
-                cache.select(going)
-                origin, promising, going = origin[going], promising[going], going[going]
+                rows = going.nonzero()[:, 0]
+                beam, sentences, bias = beam.select(rows), sentences[rows], bias[rows]
+                memories = [KeysValues(*(tensor.index_select(0, rows) for tensor in memory)) for memory in memories]
+                cache.select(rows)
+                origin, promising, going = origin[rows], promising[rows], going[rows]
         beam.narrow(int(promising.sum(1).amax()))
         cache.follow(origin[:, : beam.alive_ids.size(1)])
         tokens = beam.alive_ids[:, :, length - 1]

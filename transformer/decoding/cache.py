@@ -70,6 +70,6 @@ class Cache:
         self.places = new.gather(1, old).view_as(self.places)
 
     def select(self, sentences: Tensor) -> None:
-        """Keep some sentences only."""
-        self.layers = [KeysValues(*(tensor[sentences] for tensor in layer)) for layer in self.layers]
+        """Keep some sentences only, numbered from 0."""
+        self.layers = [KeysValues(*(tensor.index_select(0, sentences) for tensor in layer)) for layer in self.layers]
         self.places = self.places[sentences]

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -14,32 +15,22 @@ from transformer.model.transformer import Transformer
 ROWS = 256  # for which oneDNN lays out weights
 
 
-class _PackedLinear(nn.Module):
-    """A linear map in float32 by oneDNN: on some CPUs what PyTorch takes by itself is slower by a fifth."""
+class _Linear(nn.Module):
+    """A linear map in float32 or bfloat16, where there is oneDNN by it: what PyTorch takes by itself can be slower."""
 
-    def __init__(self, linear: nn.Linear):
+    def __init__(self, linear: nn.Linear, dtype: torch.dtype):
         super().__init__()
-        self.weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight, ROWS)
-        self.bias = linear.bias
+        self.dtype = dtype
+        weight, bias = linear.weight.to(dtype), None if linear.bias is None else linear.bias.to(dtype)
+        onednn = torch.ops.mkldnn
+        if hasattr(onednn, "_linear_pointwise") and (dtype == torch.float32 or onednn._is_mkldnn_bf16_supported()):
+            packed = onednn._reorder_linear_weight(weight, ROWS)
+            self.product = lambda x: onednn._linear_pointwise(x, packed, bias, "none", [], "")
+        else:
+            self.product = lambda x: F.linear(x, weight, bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
-
-
-class _BFloat16Linear(nn.Module):
-    """A linear map of numbers rounded to bfloat16."""
-
-    def __init__(self, linear: nn.Linear):
-        super().__init__()
-        self.weight = linear.weight.bfloat16()
-        self.bias = None if linear.bias is None else linear.bias.bfloat16()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x.bfloat16(), self.weight, self.bias).float()
-
-
-def _float32_linear(linear: nn.Linear) -> nn.Module:
-    return _PackedLinear(linear) if hasattr(torch.ops.mkldnn, "_linear_pointwise") else linear
+        return self.product(x.to(self.dtype)).float()
 
 
 def _int8_linear(linear: nn.Linear) -> nn.Module:
@@ -49,8 +40,8 @@ def _int8_linear(linear: nn.Linear) -> nn.Module:
 
 
 PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
-    "float32": _float32_linear,
-    "bfloat16": _BFloat16Linear,
+    "float32": partial(_Linear, dtype=torch.float32),
+    "bfloat16": partial(_Linear, dtype=torch.bfloat16),
     "int8": _int8_linear,
 }
 
