@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -41,6 +41,8 @@ from transformer.strict import load, plain, read_config
 
 if TYPE_CHECKING:
     from transformer.data.tokens import Pairs
+    from transformer.decoding.translate import Search, Translation
+    from transformer.package import Package
 
 
 def plan(arguments: argparse.Namespace) -> None:
@@ -195,62 +197,70 @@ def package(arguments: argparse.Namespace) -> None:
     save_package(arguments.output_dir, config, weights, arguments.subwords, arguments.history)
 
 
-def translate(arguments: argparse.Namespace) -> None:
-    """Translate standard input to standard output, a sentence a line."""
-    from transformer.decoding.translate import Search, decoding
-    from transformer.decoding.translate import translate as translations
-    from transformer.evaluation.attention_page import attention_page
-    from transformer.package import load_package
+@contextlib.contextmanager
+def _translations(
+    arguments: argparse.Namespace, loaded: "Package", search: "Search", lines: Iterable[str]
+) -> Iterator[Iterator["Translation"]]:
+    """Lines as a package translates them."""
+    from transformer.decoding.translate import decoding, translate
     from transformer.progress import Progress
-    from transformer.training.device import choose_device, keep_freed_memory
+    from transformer.training.device import keep_freed_memory
 
     keep_freed_memory()
+    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
+    decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
+    with contextlib.closing(progress), decoder as decode:
+        yield translate(loaded, lines, decode, max(1, arguments.batch_tokens // search.width), progress.update)
+
+
+def _print(lines: Iterable[str]) -> None:
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+    sys.stdout.buffer.flush()
+
+
+def translate(arguments: argparse.Namespace) -> None:
+    """Translate standard input to standard output, a sentence a line."""
+    from transformer.decoding.translate import Search
+    from transformer.evaluation.attention_page import attention_page
+    from transformer.package import load_package
+    from transformer.training.device import choose_device
+
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config.decoding
     width = 1 if arguments.sample is not None else arguments.beam or config.beam
     search = Search(width, config.alpha, config.extra, arguments.sample, arguments.nbest)
     lines = decode_lines("standard input", sys.stdin.buffer)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
-    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
-    decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
-    with contextlib.closing(progress), page as show, decoder as decode:
-        found = translations(loaded, lines, decode, max(1, arguments.batch_tokens // width), progress.update)
+    with page as show, _translations(arguments, loaded, search, lines) as found:
         for number, translation in enumerate(found, 1):
             hypotheses = translation.hypotheses[: None if arguments.nbest else 1]
-            for text, hypothesis in zip(loaded.subwords.decode([h.ids for h in hypotheses]), hypotheses, strict=True):
-                line = f"{number} ||| {text} ||| {hypothesis.score:.4f}" if arguments.nbest else text
-                sys.stdout.buffer.write(line.encode() + b"\n")
-            sys.stdout.buffer.flush()
+            texts = loaded.subwords.decode([hypothesis.ids for hypothesis in hypotheses])
+            if arguments.nbest:
+                scored = zip(texts, hypotheses, strict=True)
+                texts = [f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored]
+            _print(texts)
             if show:
                 show(number, translation)
 
 
 def parse(arguments: argparse.Namespace) -> None:
     """Parse standard input, words apart by blanks, to standard output, a bracketed tree a line."""
-    from transformer.decoding.translate import Search, decoding
-    from transformer.decoding.translate import translate as translations
+    from transformer.decoding.translate import Search
     from transformer.package import load_package
     from transformer.parsing.drawing import draw
     from transformer.parsing.trees import WORD, repair
-    from transformer.progress import Progress
-    from transformer.training.device import choose_device, keep_freed_memory
+    from transformer.training.device import choose_device
 
-    keep_freed_memory()
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config
     if config.kind != "parsing":
         raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
-    width = config.decoding.beam
-    decoder = decoding(
-        loaded, arguments.package, Search(width, config.decoding.alpha, config.decoding.extra), "float32", 1
-    )
+    search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra)
     lines = decode_lines("standard input", sys.stdin.buffer)
     penn = (line.replace("(", "-LRB-").replace(")", "-RRB-") for line in lines)
     trees = {}
     drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
-    progress = Progress(f"{config.task} {config.model}", None, "line")
-    with contextlib.closing(progress), drawing as stream, decoder as decode:
-        found = translations(loaded, penn, decode, max(1, arguments.batch_tokens // width), progress.update)
+    with drawing as stream, _translations(arguments, loaded, search, penn) as found:
         for number, translation in enumerate(found, 1):
             text = ""
             if words := translation.line.split():
@@ -259,8 +269,7 @@ def parse(arguments: argparse.Namespace) -> None:
                 text = str(tree)
                 if stream:
                     trees[number] = [tree]
-            sys.stdout.buffer.write(text.encode() + b"\n")
-            sys.stdout.buffer.flush()
+            _print([text])
         if stream:
             stream.write(draw(trees).encode())
 
@@ -498,6 +507,7 @@ def parser() -> Parser:
         help="of the projections and the softmax; bfloat16 and int8 are faster for large models",
     )
     added = command(parse, package="folder of a trained parser")
+    added.set_defaults(precision="float32", workers=1)
     added.add_argument("--svg", type=Path, metavar="PATH", help="draw the trees, too")
     added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
     command(draw, reference="gold trees", translations="what the model wrote", output="the drawing, as svg")
