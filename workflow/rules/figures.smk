@@ -5,7 +5,6 @@ localrules:
     draw_attention,
     draw_training_curves,
     draw_table3,
-    draw_trees,
 
 
 rule draw_attention:
@@ -60,20 +59,26 @@ rule draw_table3:
         "../scripts/table3_figure.py"
 
 
-rule draw_trees:
-    input:
-        reference=f"{RESULTS}/corpora/{next(iter(TABLE4))}/test.trees",
-        translations=parses_shown(),
-        code=code("parsing/drawing", "parsing/trees"),
-    output:
-        svg_report("trees", "trees"),
-    log:
-        f"{RESULTS}/logs/trees.log",
-    conda:
-        "../../environment.yml"
-    params:
-        task=next(iter(TABLE4)),
-        trained_on=trees_of(TABLE4),
-    shell:
-        "python -m transformer draw --reference {input.reference} --translations {input.translations}"
-        " --output {output} 2>&1 | tee -i {log}"
+# Only where parses are made.
+if parses_shown():
+
+    localrules:
+        draw_trees,
+
+    rule draw_trees:
+        input:
+            reference=f"{RESULTS}/corpora/{next(iter(TABLE4))}/test.trees",
+            translations=parses_shown(),
+            code=code("parsing/drawing", "parsing/trees"),
+        output:
+            svg_report("trees", "trees"),
+        log:
+            f"{RESULTS}/logs/trees.log",
+        conda:
+            "../../environment.yml"
+        params:
+            task=next(iter(TABLE4)),
+            trained_on=trees_of(TABLE4),
+        shell:
+            "python -m transformer draw --reference {input.reference} --translations {input.translations}"
+            " --output {output} 2>&1 | tee -i {log}"
