@@ -124,6 +124,15 @@ def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, c
         assert scores
 
 
+def test_log_p_is_written_for_each_line(house, tmp_path, standard_input):
+    for options in ({"beam": 3}, {"sample": 1}):
+        standard_input(b"the cat .\n\na dog\n")
+        line = arguments("translate", package=house.package, log_probabilities=tmp_path / "logp", **options)
+        assert main(line) == 0
+        first, empty, last = map(float, read_lines(tmp_path / "logp"))
+        assert empty == 0 > max(first, last)
+
+
 def test_what_is_drawn_is_the_seeds(house, capsysbinary, standard_input):
     found = []
     for seed, tokens in ((0, 8192), (0, 1), (1, 8192)):
@@ -504,6 +513,7 @@ def test_a_corpus_that_lacks_its_gold_trees_says_which_option(tmp_path, refused)
         "gold": "wsj",
         "parser": "parser",
         "copies": 2,
+        "keep": 1,
     }
     values = {"name": "semi", "source": "words", "target": "trees", "corpus": corpus}
     write_config(tmp_path / "config.yaml", values)

@@ -30,7 +30,7 @@ GRAMMAR = {
     "words": [3, 9],
     "seed": 1,
 }
-SELF = {"origin": "self-training", **TEXT, "gold": "wsj", "parser": "parser", "copies": 2}
+SELF = {"origin": "self-training", **TEXT, "gold": "wsj", "parser": "parser", "copies": 2, "keep": 1}
 TASK = {
     "kind": "parsing",
     "corpus": "grammar",

@@ -40,7 +40,15 @@ def task(corpus, *models, target="de", vocabulary=37000):
 
 def experiment(**changes):
     trees = {"origin": "grammar", "description": "", "licence": "", "sentences": SIZES, "words": [3, 9], "seed": 1}
-    more = {"origin": "self-training", "description": "", "licence": "", "gold": "wsj", "parser": "parser", "copies": 2}
+    more = {
+        "origin": "self-training",
+        "description": "",
+        "licence": "",
+        "gold": "wsj",
+        "parser": "parser",
+        "copies": 2,
+        "keep": 1,
+    }
     values = {
         "experiment": "paper",
         "results": "results",
@@ -284,7 +292,15 @@ def test_a_treebank_is_planned_as_its_sentences_and_its_archive():
     parts = {"train": [1, 1], "dev": [2, 2], "test": [3, 3], "sentences": {"train": 50}}
     plain = {"task": "ende", "sentences": 70, "words": [3, 9], "seed": 1}
     trees = {"origin": "treebank", "description": "", "licence": "", "trees": "http://a/news.tgz/wsj", "plain": plain}
-    more = {"origin": "self-training", "description": "", "licence": "", "gold": "ende", "parser": "base", "copies": 2}
+    more = {
+        "origin": "self-training",
+        "description": "",
+        "licence": "",
+        "gold": "ende",
+        "parser": "base",
+        "copies": 2,
+        "keep": 1,
+    }
     tasks = {"ende": task("trees", "base"), "semi": task("more", "base")}
     one = experiment(corpora={"trees": trees | parts, "more": more}, tasks=tasks)
     assert [sentences(one, corpus) for corpus in one.corpora.values()] == [(50, 70), (170, 0)]

@@ -19,6 +19,7 @@ from transformer.config import (
     Grammar,
     LibreOfficeHelp,
     Packages,
+    ParsedText,
     RunConfig,
     Sample,
     SelfTraining,
@@ -85,9 +86,12 @@ def corpus(arguments: argparse.Namespace) -> None:
         case Grammar():
             grammar.write_corpus(task.corpus, folder, **names)
         case SelfTraining():
-            gold = _needed(arguments, "gold")
-            parses = _needed(arguments, "parses")
-            self_training.write_corpus(task.corpus, gold, gold / "plain.source", parses, folder, **names)
+            gold, parses, sure = (_needed(arguments, option) for option in ("gold", "parses", "log_probabilities"))
+            trees, removed = self_training.best_parses(gold / "plain.source", parses, sure, task.corpus.keep)
+            self_training.write_corpus(task.corpus, gold, trees, removed, folder, **names)
+        case ParsedText():
+            parsed = self_training.parsed_text(task.corpus, arguments.downloads, folder)
+            self_training.write_corpus(task.corpus, _needed(arguments, "gold"), parsed, {}, folder, **names)
 
 
 def sentences(arguments: argparse.Namespace) -> None:
@@ -101,7 +105,7 @@ def sentences(arguments: argparse.Namespace) -> None:
 def _needed(arguments: argparse.Namespace, option: str) -> Path:
     path: Path | None = getattr(arguments, option)
     if path is None:
-        raise InputError(f"{arguments.config}: this corpus needs --{option}")
+        raise InputError(f"{arguments.config}: this corpus needs --{option.replace('_', '-')}")
     return path
 
 
@@ -231,7 +235,8 @@ def translate(arguments: argparse.Namespace) -> None:
     search = Search(width, config.alpha, config.extra, arguments.sample, arguments.nbest)
     lines = decode_lines("standard input", sys.stdin.buffer)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
-    with page as show, _translations(arguments, loaded, search, lines) as found:
+    sure = atomic(arguments.log_probabilities) if arguments.log_probabilities else contextlib.nullcontext()
+    with page as show, sure as stream, _translations(arguments, loaded, search, lines) as found:
         for number, translation in enumerate(found, 1):
             hypotheses = translation.hypotheses[: None if arguments.nbest else 1]
             texts = loaded.subwords.decode([hypothesis.ids for hypothesis in hypotheses])
@@ -239,6 +244,8 @@ def translate(arguments: argparse.Namespace) -> None:
                 scored = zip(texts, hypotheses, strict=True)
                 texts = [f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored]
             _print(texts)
+            if stream:
+                stream.write(f"{search.log_probability(hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
 
@@ -452,6 +459,7 @@ def parser() -> Parser:
     added.add_argument("--downloads", type=Path, default="results/downloads", metavar="PATH", help="what `fetch` got")
     added.add_argument("--gold", type=Path, metavar="PATH", help="folder of the gold trees")
     added.add_argument("--parses", type=Path, metavar="PATH", help="parses of the plain sentences")
+    added.add_argument("--log-probabilities", type=Path, metavar="PATH", help="of the parses, from `translate`")
     added = command(sentences, text="a sentence a line", output="the sentences")
     added.add_argument("--count", type=positive, required=True, help="how many")
     added.add_argument("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"))
@@ -498,6 +506,7 @@ def parser() -> Parser:
     added.add_argument(
         "--attention", type=Path, metavar="PATH", help="write an HTML page of the attention, for a few lines"
     )
+    added.add_argument("--log-probabilities", type=Path, metavar="PATH", help="write log P a subword of each line")
     added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
     added.add_argument("--workers", type=positive, default=1, help="processes, each with so many threads")
     added.add_argument(

@@ -285,7 +285,10 @@ class Grammar:
 
 @dataclass(frozen=True)
 class SelfTraining:
-    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences parsed by model `parser`."""
+    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences parsed by model `parser`.
+
+    Of the parses the share `keep` with the highest log P a subword stays.
+    """
 
     origin: Literal["self-training"]
     description: str
@@ -293,13 +296,31 @@ class SelfTraining:
     gold: str
     parser: str
     copies: int
+    keep: float
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return not_positive(self, "copies")
+        found = not_positive(self, "copies")
+        return found if 0 < self.keep <= 1 else [*found, f"keep: {self.keep} is no share; give one above 0, at most 1"]
 
 
-Corpus = LibreOfficeHelp | Files | Treebank | Grammar | SelfTraining
+@dataclass(frozen=True)
+class ParsedText:
+    """A corpus of trees: those of task `gold`, `copies` times, and text that a parser of one's own has parsed."""
+
+    origin: Literal["parsed-text"]
+    description: str
+    licence: str
+    gold: str
+    trees: tuple[str, ...]  # locations of files of bracketed trees, one a line
+    copies: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "copies") + ([] if self.trees else ["trees: is empty; give at least one file"])
+
+
+Corpus = LibreOfficeHelp | Files | Treebank | Grammar | SelfTraining | ParsedText
 
 
 @dataclass(frozen=True)
@@ -420,10 +441,10 @@ class Experiment:
             corpus = self.corpora.get(task.corpus)
             if isinstance(corpus, Treebank) and task.models and corpus.plain.task not in self.tasks:
                 found.append(f"corpora.{task.corpus}.plain.task: " + unknown(corpus.plain.task, self.tasks, "task"))
-            if isinstance(corpus, SelfTraining) and task.models:
+            if isinstance(corpus, SelfTraining | ParsedText) and task.models:
                 if corpus.gold not in self.tasks:
                     found.append(f"corpora.{task.corpus}.gold: " + unknown(corpus.gold, self.tasks, "task"))
-                elif corpus.parser not in self.tasks[corpus.gold].models:
+                elif isinstance(corpus, SelfTraining) and corpus.parser not in self.tasks[corpus.gold].models:
                     found.append(
                         f"corpora.{task.corpus}.parser: {corpus.parser} is not among tasks.{corpus.gold}.models"
                     )

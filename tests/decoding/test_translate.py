@@ -50,6 +50,13 @@ def test_an_empty_line_has_the_empty_hypothesis_alone(package, translations):
         assert found == (" ", [1], [Hypothesis([], 0.0)])
 
 
+def test_log_p_of_a_subword_is_free_of_the_length_penalty():
+    ids = [5, 6, 7]  # and the end of sentence
+    penalty = ((5 + 4) / 6) ** 0.3
+    assert Search(4, 0.3, 50).log_probability(Hypothesis(ids, -8 / penalty)) == pytest.approx(-2)
+    assert Search(1, 0.3, 50, seed=1).log_probability(Hypothesis(ids, -8.0)) == -2
+
+
 def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines, translations):
     loaded = package()
     for line, found in zip(lines, translations(loaded, lines, 3, 200), strict=True):

@@ -100,6 +100,30 @@ def test_every_experiment_has_a_complete_dag(project, overlays):
 
 
 @pytest.mark.workflow
+def test_trees_without_parses_are_a_file_that_no_rule_makes(project):
+    overlay = str(ROOT / "config/multi30k-cpu.yaml")
+    run = snakemake(project, "--dry-run", "results/multi30k-cpu/figures/trees.svg", "--configfile", overlay)
+    assert run.returncode
+    assert "No rule to produce results/multi30k-cpu/figures/trees.svg" in run.stdout + run.stderr
+
+
+@pytest.mark.workflow
+def test_the_parsed_text_of_the_documentation_takes_the_place_of_the_first_parsers(project):
+    example = (ROOT / "config/README.md").read_text().partition("    # parsed.yaml\n")[2].partition("\n\n")[0]
+    (project / "parsed.yaml").write_text(textwrap.dedent(example))
+    (project / "own.yaml").write_text("{experiment: own, corpora: {parsed: {gold: penn, copies: 3}}}")
+    (project / "parsed").mkdir()
+    (project / "parsed/news.mrg.gz").write_bytes(gzip.compress(b"(ROOT (S (NP (PRP they)) (VP (VBP sleep))))\n" * 7))
+    (project / "parsed/web.mrg").write_text("( (S (NP-SBJ (PRP we)) (VP (VBP go))) )\n")
+    run = snakemake(project, "results/own/corpora/semi/train.target", *SMOKE, "parsed.yaml", "own.yaml")
+    assert run.returncode == 0, run.stderr[-3000:]
+    sources = (project / "results/own/corpora/semi/train.source").read_text().splitlines()
+    assert sources[150:] == ["they sleep"] * 7 + ["we go"]
+    assert sources[:50] == sources[100:150]
+    assert not (project / "results/own/runs").exists()
+
+
+@pytest.mark.workflow
 def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(project):
     example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
     assert example.count("\n") == 3

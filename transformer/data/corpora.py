@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from transformer.config import Corpus, Download, Experiment, Files, Task, Treebank
+from transformer.config import Corpus, Download, Experiment, Files, ParsedText, Task, Treebank
 from transformer.data.cleaning import Cleaner, unusable
 from transformer.data.fetch import local_path
 from transformer.data.reading import Location, open_pairs
@@ -116,6 +116,8 @@ def corpus_files(corpus: Corpus, name: str, task: Task) -> list[str]:
     if isinstance(corpus, Files):
         pairs = [pair for part in PARTS for pair in _texts(corpus, part, name, task.source, task.target)]
         return list(dict.fromkeys(Location.parse(text).file for pair in pairs for text in pair))
+    if isinstance(corpus, ParsedText):
+        return list(dict.fromkeys(Location.parse(trees).file for trees in corpus.trees))
     if isinstance(corpus, Treebank) and (trees := Location.parse(corpus.trees)).member:
         return [trees.file]
     return []

@@ -99,6 +99,16 @@ def open_pairs(
         yield _pairs(source, target, _unpack((source, target), Path(temporary)))
 
 
+@contextmanager
+def open_text(text: str, local: Callable[[str], Path], folder: Path) -> Iterator[Iterator[str]]:
+    """The lines of one location, as `open_pairs` reads them."""
+    location = Location.parse(text)
+    if "://" in location.file:
+        location = replace(location, file=str(local(location.file)))
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        yield _texts(location, _unpack((location,), Path(temporary)))
+
+
 def members(file: str) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
     """The members of an archive in their order: each one's path and a function that opens it.
 

@@ -1,18 +1,25 @@
-"""Self-training: the semi-supervised corpus of Table 4, gold trees and a parser's trees of plain text."""
+"""The semi-supervised corpora of Table 4: gold trees, and trees of plain text by the first parser or by one's own."""
 
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, repeat
 from pathlib import Path
 
-from transformer.config import SelfTraining
-from transformer.data.corpora import write_record
-from transformer.files import read_lines, read_parallel, write_lines
-from transformer.parsing.trees import WORD, repair
+import numpy as np
+
+from transformer.config import ParsedText, SelfTraining
+from transformer.data.corpora import Pair, write_pairs, write_record
+from transformer.data.fetch import local_path
+from transformer.data.reading import open_text
+from transformer.files import InputError, read_lines, read_parallel, write_lines
+from transformer.parsing.treebank import read_mrg
+from transformer.parsing.trees import WORD, linearise, repair, words
 
 
 def write_corpus(
-    corpus: SelfTraining,
+    corpus: SelfTraining | ParsedText,
     gold: Path,
-    sentences: Path,
-    parses: Path,
+    parses: Iterable[Pair],
+    removed: Mapping[str, int],
     folder: Path,
     *,
     name: str,
@@ -21,24 +28,54 @@ def write_corpus(
 ) -> None:
     """Write a parsing corpus into `folder`: train is the gold train part `copies` times, then the parses.
 
-    `gold` is the folder of a parsing corpus, whose dev and test parts stay; `sentences` and `parses` are
-    files of words and of their linearised trees. A parse that is no tree over its sentence is left out and
-    counted in corpus.json as `malformed`. Raises InputError as `read_parallel` does.
+    `gold` is the folder of a parsing corpus, whose dev and test parts stay. Raises InputError as `read_parallel` does.
     """
-    pairs = list(zip(*read_parallel(gold / "train.source", gold / "train.target"), strict=True)) * corpus.copies
-    malformed = 0
-    for line, parse in zip(*read_parallel(sentences, parses), strict=True):
-        words = line.split()
-        if words and not repair(parse.split(), words, [WORD] * len(words))[1]:
-            pairs.append((line, parse))
-        else:
-            malformed += 1
-    write_lines(folder / "train.source", (pair[0] for pair in pairs))
-    write_lines(folder / "train.target", (pair[1] for pair in pairs))
-    sizes = {"train": len(pairs)}
+    trees = list(zip(*read_parallel(gold / "train.source", gold / "train.target"), strict=True))
+    pairs = chain(chain.from_iterable(repeat(trees, corpus.copies)), parses)
+    sizes = {"train": write_pairs(folder, "train", pairs, removed, name)}
     for part in ("dev", "test"):
         for kind in ("source", "target", "trees"):
             lines = read_lines(gold / f"{part}.{kind}")
             write_lines(folder / f"{part}.{kind}", lines)
             sizes[part] = len(lines)
-    write_record(folder, sizes, {"malformed": malformed}, corpus, name=name, source=source, target=target)
+    write_record(folder, sizes, removed, corpus, name=name, source=source, target=target)
+
+
+def best_parses(
+    sentences: Path, parses: Path, log_probabilities: Path, keep: float
+) -> tuple[list[Pair], dict[str, int]]:
+    """The share `keep` of some parses with the highest log P a subword, and how many were removed for what.
+
+    Of files of words, of their linearised trees and of their log P, those that are no tree over their sentence are
+    removed, too, as `malformed`. Raises InputError as `read_parallel` does, and where a log P is no number.
+    """
+    lines = zip(*read_parallel(sentences, parses), strict=True)
+    _, texts = read_parallel(sentences, log_probabilities)
+    try:
+        sure = np.array(texts, float)
+    except ValueError as error:
+        raise InputError(f"{log_probabilities}: {error}; parse the sentences again") from None
+    least = np.quantile(sure, 1 - keep)
+    removed = {"malformed": 0, "less sure": 0}
+    pairs = []
+    for (line, parse), log_probability in zip(lines, sure, strict=True):
+        sentence = line.split()
+        if not sentence or repair(parse.split(), sentence, [WORD] * len(sentence))[1]:
+            removed["malformed"] += 1
+        elif log_probability < least:
+            removed["less sure"] += 1
+        else:
+            pairs.append((line, parse))
+    return pairs, removed
+
+
+def parsed_text(corpus: ParsedText, downloads: Path, folder: Path) -> Iterator[Pair]:
+    """Words and linearised tree of each tree of a corpus's files, in a stream; `downloads` holds what URLs gave.
+
+    Raises InputError as `open_text` and `read_mrg` do.
+    """
+    for location in corpus.trees:
+        with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
+            for number, line in enumerate(lines, start=1):
+                for tree in read_mrg(location, line, number):
+                    yield " ".join(words(tree)), linearise(tree)

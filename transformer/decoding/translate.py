@@ -16,7 +16,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.config import PADDING
-from transformer.decoding.beam import Hypothesis, beam_search
+from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
 from transformer.decoding.precision import in_precision
 from transformer.decoding.sampling import sample
 from transformer.files import InputError
@@ -68,6 +68,11 @@ class Search:
             return beam_search(model, source, self.width, self.alpha, self.extra, self.nbest)
         generators = [np.random.default_rng((self.seed, sentence.number)) for sentence in batch]
         return [[drawn] for drawn in sample(model, source, self.extra, generators)]
+
+    def log_probability(self, hypothesis: Hypothesis) -> float:
+        """Log P a subword, the end of sentence counted; less than that where the end was not reached."""
+        length = len(hypothesis.ids) + 1
+        return float(hypothesis.score * length_penalty(length, self.alpha if self.seed is None else 0) / length)
 
 
 @contextmanager

@@ -66,22 +66,22 @@ def _tree(text: str) -> Tree:
     return tree
 
 
-def read_mrg(name: str, text: str) -> Iterator[Tree]:
-    """The trees of a .mrg file, as parsers are trained on them: `text` is its content, `name` stands in errors.
+def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
+    """The trees of a .mrg file, as parsers are trained on them: `text` is its content, or that from line `first` on.
 
     Traces go (-NONE-, and constituents that hold nothing else), functions and indices of labels (NP-SBJ-1 and
     NP=2 are NP; -LRB- and the alternative ADVP|PRT stay), and the outer bracket, without label, TOP or ROOT;
     one without label that holds several constituents is TOP, which EVALB leaves out. Unary chains stay, also
     those of X over X: EVALB counts both. Words stay as they are, -LRB- and 1\\/2 too.
 
-    Raises InputError naming the line where a tree begins, or text outside of trees: for a tree that is not
-    closed, nested more than nltk's 500 deep or without words, an empty bracket, a missing label or tag.
+    Raises InputError naming the file, `name`, and the line where a tree begins, or text outside of trees: for a tree
+    that is not closed, nested more than nltk's 500 deep or without words, an empty bracket, a missing label or tag.
     """
     end = 0
     for expression in filter(None, map(str.strip, SExprTokenizer(strict=False).tokenize(text))):
         start = text.index(expression, end)
         end = start + len(expression)
-        line = text.count("\n", 0, start) + 1
+        line = text.count("\n", 0, start) + first
         try:
             tree = _tree(expression)
         except ValueError as error:

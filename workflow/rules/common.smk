@@ -14,6 +14,7 @@ from transformer.config import (
     Files,
     Grammar,
     LibreOfficeHelp,
+    ParsedText,
     SelfTraining,
     TaskCorpus,
     Treebank,
@@ -186,16 +187,25 @@ def plain_source(wildcards):
 
 
 def gold_of(wildcards):
-    """The trees, and the parses of plain sentences, that a self-training corpus is made from."""
-    corpus = experiment.corpora[experiment.tasks[wildcards.task].corpus]
-    folder = f"{RESULTS}/corpora/{corpus.gold}"
+    """The trees that a semi-supervised corpus adds to."""
+    folder = f"{RESULTS}/corpora/{experiment.corpora[experiment.tasks[wildcards.task].corpus].gold}"
     return {
         "gold": multiext(f"{folder}/train", ".source", ".target"),
         "held_out": collect(
             "{folder}/{part}.{side}", folder=folder, part=["dev", "test"], side=["source", "target", "trees"]
         ),
-        "plain": f"{folder}/plain.source",
-        "parses": parses_for(corpus),
+        "gold_record": f"{folder}/corpus.json",
+    }
+
+
+def parses_of(wildcards):
+    """The plain sentences of a self-training corpus, and their parses."""
+    corpus = experiment.corpora[experiment.tasks[wildcards.task].corpus]
+    parses = parses_for(corpus)
+    return {
+        "plain": f"{RESULTS}/corpora/{corpus.gold}/plain.source",
+        "parses": parses,
+        "log_probabilities": str(Path(parses).with_suffix(".logp")),
     }
 
 

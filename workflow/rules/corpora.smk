@@ -189,6 +189,7 @@ rule generate_trees:
 rule add_parsed_text:
     input:
         unpack(gold_of),
+        unpack(parses_of),
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code("data/self_training", "parsing/trees"),
     output:
@@ -206,8 +207,34 @@ rule add_parsed_text:
         runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
         mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
     params:
-        gold=subpath(input.plain, parent=True),
+        gold=subpath(input.gold_record, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
         "python -m transformer corpus --config {input.config} --gold {params.gold} --parses {input.parses}"
-        " --output-dir {params.folder} 2>&1 | tee -i {log}"
+        " --log-probabilities {input.log_probabilities} --output-dir {params.folder} 2>&1 | tee -i {log}"
+
+
+rule add_own_parsed_text:
+    input:
+        unpack(gold_of),
+        files=files_of_task,
+        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
+        code=code("data/reading", "data/self_training", "parsing/treebank", "parsing/trees"),
+    output:
+        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
+        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
+        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target", ".trees"),
+        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+    log:
+        f"{RESULTS}/logs/{{task}}/corpus.log",
+    wildcard_constraints:
+        task=any_of(tasks_of(ParsedText)),
+    conda:
+        "../../environment.yml"
+    params:
+        downloads=DOWNLOADS,
+        gold=subpath(input.gold_record, parent=True),
+        folder=subpath(output.record, parent=True),
+    shell:
+        "python -m transformer corpus --config {input.config} --gold {params.gold}"
+        " --downloads {params.downloads:q} --output-dir {params.folder} 2>&1 | tee -i {log}"

@@ -8,7 +8,8 @@ rule translate:
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
         code=MODEL_CODE + code("decoding/beam", "decoding/cache", "decoding/precision", "decoding/translate"),
     output:
-        f"{RUN}/average-{{average}}/{{part}}.translation",
+        translations=f"{RUN}/average-{{average}}/{{part}}.translation",
+        log_probabilities=f"{RUN}/average-{{average}}/{{part}}.logp",
     log:
         f"{LOG}/average-{{average}}/{{part}}.translate.log",
     benchmark:
@@ -23,7 +24,7 @@ rule translate:
         package=subpath(input.package, parent=True),
     shell:
         "python -m transformer translate --package {params.package} --threads {threads}"
-        " < {input.source} > {output} 2> {log}"
+        " --log-probabilities {output.log_probabilities} < {input.source} > {output.translations} 2> {log}"
 
 
 rule score:
