@@ -113,7 +113,7 @@ def main() -> None:
                 for workers, each in layouts
             ]
         search = Search(config.beam, config.alpha, config.extra)
-        for precision in ("float32", "bfloat16", "int8") if device.type == "cpu" else ("float32",):
+        for precision in ("float32", "bfloat16", "int8") if device.type == "cpu" else ("float32", "bfloat16"):
             systems[f"ours, {precision}"] = []
             for workers, each in layouts:
                 torch.set_num_threads(each)

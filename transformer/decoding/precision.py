@@ -1,4 +1,4 @@
-"""The precision of projections and softmax in decoding on a CPU."""
+"""The precision of projections and softmax in decoding."""
 
 import copy
 import warnings
@@ -23,7 +23,8 @@ class _Linear(nn.Module):
         self.dtype = dtype
         weight, bias = linear.weight.to(dtype), None if linear.bias is None else linear.bias.to(dtype)
         onednn = torch.ops.mkldnn
-        if hasattr(onednn, "_linear_pointwise") and (dtype == torch.float32 or onednn._is_mkldnn_bf16_supported()):
+        here = not weight.is_cuda and hasattr(onednn, "_linear_pointwise")
+        if here and (dtype == torch.float32 or onednn._is_mkldnn_bf16_supported()):
             packed = onednn._reorder_linear_weight(weight, ROWS)
             self.product = lambda x: onednn._linear_pointwise(x, packed, bias, "none", [], "")
         else:
@@ -50,12 +51,10 @@ PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
 def in_precision(model: Transformer, precision: str) -> Transformer:
     """A model whose projections and softmax are computed in one of PRECISIONS; all else stays float32.
 
-    On a GPU it is the model itself. Raises InputError for another precision than float32 there.
+    Raises InputError for int8 on a GPU.
     """
-    if model.embedding.is_cuda:
-        if precision != "float32":
-            raise InputError(f"--precision {precision} is for CPUs; leave it out on a GPU")
-        return model
+    if model.embedding.is_cuda and precision == "int8":
+        raise InputError("--precision int8 is for CPUs; take bfloat16 on a GPU")
     make = PRECISIONS[precision]
     vocabulary, d_model = model.embedding.shape
     softmax = nn.Linear(d_model, vocabulary, bias=False)
