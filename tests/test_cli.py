@@ -217,13 +217,15 @@ def tree_parser(house, tmp_path):
 
 
 def test_parse_prints_and_draws_a_tree_for_a_line_over_its_words(tree_parser, tmp_path, capsysbinary, standard_input):
-    standard_input(b"the <old> cat .\n\n (  a dog )\r\n")
+    long = ["na\u00efve", *["dog"] * 199]
+    standard_input(b"the <old> cat .\n\n (  a dog )\r\n" + " ".join(long).encode())
     assert main(arguments("parse", package=tree_parser, svg=tmp_path / "trees.svg")) == 0
     lines = capsysbinary.readouterr().out.decode().split("\n")
     assert [line and words(read_tree(line)) for line in lines] == [
         ["the", "<old>", "cat", "."],
         "",
         ["-LRB-", "a", "dog", "-RRB-"],
+        long,
         "",
     ]
     assert tags(read_tree(lines[0])) == ["XX"] * 4

@@ -33,7 +33,7 @@ TREE = (
     "(S (NP (NNP Pierre)) (VP (MD will) (VP (VB try) "
     "(S (VP (TO to) (VP (VB join) (NP (PRP$ our) (NN board))))))) (. .))"
 )
-SECTIONS = {"00/wsj_0001.mrg": "a", "02/wsj_0200.mrg": "b", "10/wsj_1001.mrg": "c", "22/WSJ_2200.MRG": "d"}
+SECTIONS = {"00/wsj_0001.mrg": "a", "01/wsj_0100.mrg": "b", "02/wsj_0201.mrg": "c", "03/WSJ_0300.MRG": "d"}
 
 LEAVES = st.builds(
     Leaf,
@@ -162,32 +162,33 @@ def treebank(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "found"), [(1, 199, "a"), (1, 2499, "abcd"), (200, 1001, "bc"), (2200, 2200, "d")]
+    ("first", "last", "found"), [(1, 99, "a"), (1, 399, "abcd"), (100, 201, "bc"), (300, 300, "d")]
 )
 def test_files_are_found_in_any_folder_and_read_by_their_numbers(treebank, first, last, found):
     for path in list((treebank / "mrg").rglob("*1.mrg")):
-        path.rename(treebank / path.name)  # as in nltk's sample: 0001 and 1001 are found before 0200
+        path.rename(treebank / path.name)  # as in nltk's sample: 0001 and 0201 are found before 0100
     assert "".join(words(tree)[0] for tree in read_treebank(treebank, first, last)) == found
 
 
 @pytest.mark.parametrize(
-    ("folder", "found"), [("mrg", r"no wsj_0300\.mrg to wsj_0399\.mrg below it"), ("nowhere", "no such folder")]
+    ("folder", "found"),
+    [("mrg", r"no wsj_SSNN\.mrg of section 04, 05 below it"), ("nowhere", "no such folder")],
 )
-def test_a_folder_without_the_files_is_told_what_should_be_there(treebank, folder, found):
+def test_a_folder_without_some_sections_is_told_what_should_be_there(treebank, folder, found):
     with pytest.raises(InputError, match=rf"{folder}: {found}; set trees of the corpus to .*00/wsj_0001\.mrg"):
-        read_treebank(treebank / folder, 300, 399)
+        read_treebank(treebank / folder, 200, 599)
 
 
 def test_two_files_of_one_number_are_refused(treebank):
-    (treebank / "wsj_0200.mrg").write_text("( (S (NN b)) )\n")
-    with pytest.raises(InputError, match=r"02/wsj_0200\.mrg and .*/wsj_0200\.mrg are both file 0200; set trees"):
-        read_treebank(treebank, 1, 2499)
+    (treebank / "wsj_0201.mrg").write_text("( (S (NN b)) )\n")
+    with pytest.raises(InputError, match=r"02/wsj_0201\.mrg and .*/wsj_0201\.mrg are both file 0201; set trees"):
+        read_treebank(treebank, 1, 399)
 
 
 def test_a_fault_in_a_file_is_told_with_its_path(treebank):
-    (treebank / "mrg/02/wsj_0200.mrg").write_bytes(b"( (S (NN b)) )\n( (S (NN \xe9)) )\n")
-    with pytest.raises(InputError, match=r"02/wsj_0200\.mrg, line 2: byte 0xe9 is not UTF-8"):
-        read_treebank(treebank, 1, 2499)
+    (treebank / "mrg/02/wsj_0201.mrg").write_bytes(b"( (S (NN b)) )\n( (S (NN \xe9)) )\n")
+    with pytest.raises(InputError, match=r"02/wsj_0201\.mrg, line 2: byte 0xe9 is not UTF-8"):
+        read_treebank(treebank, 1, 399)
 
 
 @pytest.fixture

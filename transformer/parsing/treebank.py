@@ -92,7 +92,7 @@ def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
 def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
     """The trees of the files wsj_NNNN.mrg, first <= NNNN <= last, anywhere below `folder`, by their numbers.
 
-    Raises InputError when there are none or two of one number, and as `read_mrg` does.
+    Raises InputError when a section (two digits of NNNN) has none, when two have one number, and as `read_mrg` does.
     """
     files: dict[int, Path] = {}
     for path in sorted(folder.rglob("*")):
@@ -104,8 +104,9 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
                     "set trees of the corpus to a folder that holds one treebank"
                 )
             files[number] = path
-    if not files:
-        found = f"no wsj_{first:04}.mrg to wsj_{last:04}.mrg below it" if folder.is_dir() else "no such folder"
+    if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
+        sections = f"no wsj_SSNN.mrg of section {', '.join(sorted(missing))} below it"
+        found = sections if folder.is_dir() else "no such folder"
         raise InputError(
             f"{folder}: {found}; set trees of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
