@@ -255,7 +255,7 @@ def parse(arguments: argparse.Namespace) -> None:
     from transformer.decoding.translate import Search
     from transformer.package import load_package
     from transformer.parsing.drawing import draw
-    from transformer.parsing.trees import WORD, repair
+    from transformer.parsing.trees import WORD, leaves, repair
     from transformer.training.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
@@ -272,7 +272,8 @@ def parse(arguments: argparse.Namespace) -> None:
             text = ""
             if words := translation.line.split():
                 [output] = loaded.subwords.decode([translation.hypotheses[0].ids])
-                tree, _ = repair(output.split(), words, [WORD] * len(words))
+                tags = [*leaves(output.split()), *[WORD] * len(words)][: len(words)]
+                tree, _ = repair(output.split(), words, tags)
                 text = str(tree)
                 if stream:
                     trees[number] = [tree]

@@ -247,6 +247,7 @@ class Treebank:
     test: tuple[int, int]
     plain: PlainText
     sentences: dict[str, int]  # that each part must have
+    leaves: Literal["XX", "tags"] = "XX"  # what stands for words in linearised trees
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
@@ -314,6 +315,7 @@ class ParsedText:
     gold: str
     trees: tuple[str, ...]  # locations of files of bracketed trees, one a line
     copies: int
+    leaves: Literal["XX", "tags"] = "XX"  # as in the gold trees
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""

@@ -221,6 +221,15 @@ def test_a_corpus_has_words_linearised_trees_and_trees(tmp_path, corpus, locatio
     assert (record["pairs"], record["licence"]) == (corpus.sentences, "LDC")
 
 
+def test_the_tags_stay_in_linearised_trees_where_the_corpus_says_so(tmp_path, corpus):
+    write_corpus(
+        dataclasses.replace(corpus, leaves="tags"), tmp_path, tmp_path, name="wsj", source="words", target="trees"
+    )
+    [line] = set(read_lines(tmp_path / "train.target"))
+    assert line == linearise(read_tree(TREE), with_tags=True)
+    assert line.startswith("(S (NP NNP )NP (VP MD ")
+
+
 def test_a_treebank_that_lacks_trees_is_refused_with_the_numbers(tmp_path, corpus):
     (tmp_path / "wsj/wsj_0002.mrg").unlink()
     with pytest.raises(InputError, match=r"corpora\.wsj: .* has 2 train, .* trees, not 3 train"):

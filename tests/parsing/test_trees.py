@@ -9,6 +9,7 @@ from transformer.parsing.trees import (
     Leaf,
     Tree,
     build,
+    leaves,
     linearise,
     read_tree,
     read_trees,
@@ -53,6 +54,7 @@ def repaired(text, count):
 def test_the_example_has_the_published_form():
     tree = read_tree(JOHN)
     assert linearise(tree) == FORM
+    assert linearise(tree, with_tags=True) == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
     assert words(tree) == ["John", "has", "a", "dog", "."]
     assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
 
@@ -102,9 +104,11 @@ def test_symbols_are_all_that_targets_hold():
     assert symbols([FORM, "(S XX )S"]) == ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "XX"]
 
 
-@given(TREES)
-def test_well_formed_output_is_left_as_it_is(tree):
-    assert repair(linearise(tree).split(" "), words(tree), tags(tree)) == (tree, False)
+@given(TREES, st.booleans())
+def test_well_formed_output_is_left_as_it_is(tree, with_tags):
+    tokens = linearise(tree, with_tags).split(" ")
+    assert repair(tokens, words(tree), tags(tree)) == (tree, False)
+    assert leaves(tokens) == (tags(tree) if with_tags else ["XX"] * len(words(tree)))
 
 
 @given(TOKENS, WORDS)
@@ -112,7 +116,8 @@ def test_any_output_becomes_a_tree_over_exactly_the_words(tokens, given_words):
     given_tags = [word.upper() for word in given_words]
     tree, changed = repair(tokens, given_words, given_tags)
     assert (words(tree), tags(tree)) == (given_words, given_tags)
-    assert changed == (linearise(tree).split(" ") != tokens)
+    plain = ["XX" if token in leaves(tokens) else token for token in tokens]
+    assert changed == (linearise(tree).split(" ") != plain)
     assert repair(linearise(tree).split(" "), given_words, given_tags) == (tree, False)
 
 
@@ -129,7 +134,8 @@ def test_any_output_becomes_a_tree_over_exactly_the_words(tokens, given_words):
         ("(S (NP XX )NP (VP XX )VP (NP XX )NP )S", "(S (NP XX )NP (VP XX )VP )S"),
         ("(VP (NP XX )NP )VP", "(VP (NP XX )NP XX )VP"),
         ("(NP XX )NP (VP XX )VP", "(S (NP XX )NP (VP XX )VP )S"),
-        ("XX <unk> XX", "(S XX XX )S"),
+        ("(S DT NN NN )S", "(S XX XX )S"),
+        ("(S XX () XX )S", "(S XX XX )S"),
         ("", "(S XX XX )S"),
     ],
 )

@@ -78,4 +78,4 @@ def parsed_text(corpus: ParsedText, downloads: Path, folder: Path) -> Iterator[P
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
             for number, line in enumerate(lines, start=1):
                 for tree in read_mrg(location, line, number):
-                    yield " ".join(words(tree)), linearise(tree)
+                    yield " ".join(words(tree)), linearise(tree, corpus.leaves == "tags")

@@ -149,7 +149,7 @@ def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, 
             "copy the treebank again, or correct `trees` and `sentences`"
         )
     for part, chosen in parts.items():
-        write_trees(folder, part, chosen)
+        write_trees(folder, part, chosen, corpus.leaves == "tags")
     write_record(folder, sizes, {}, corpus, name=name, source=source, target=target)
 
 

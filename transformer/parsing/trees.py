@@ -1,7 +1,8 @@
 """Constituency trees: Penn brackets, the linearised form that the model writes (section 6.3), and its repair.
 
 The linearised form is that of Vinyals et al., "Grammar as a Foreign Language" (2015): every bracket
-carries its label, every part-of-speech tag becomes XX, and the words stay on the source side.
+carries its label, in place of every word stands XX or, as in the authors' code, its part-of-speech tag,
+and the words stay on the source side.
 """
 
 import re
@@ -16,6 +17,7 @@ from transformer.files import InputError, read_lines, write_lines
 WORD = "XX"
 TRACE = "-NONE-"  # the tag of what is not there
 _SYMBOL = re.compile(r"[()][^()\s]+")
+_LEAF = re.compile(r"[^()\s]+")
 _PENN = re.compile(
     r"""(?: \(\s*(?P<tag>[^()\s]+)\s+(?P<word>[^()\s]+)\s*\)
           | \(\s*(?P<label>[^()\s]+)
@@ -89,13 +91,18 @@ def tags(tree: Tree) -> list[str]:
     return [item.tag for item in walk(tree) if isinstance(item, Leaf)]
 
 
-def linearise(tree: Tree) -> str:
-    """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`."""
-    return " ".join(WORD if isinstance(item, Leaf) else item for item in walk(tree))
+def linearise(tree: Tree, with_tags: bool = False) -> str:
+    """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`, with XX or tags."""
+    return " ".join((item.tag if with_tags else WORD) if isinstance(item, Leaf) else item for item in walk(tree))
+
+
+def leaves(tokens: Iterable[str]) -> list[str]:
+    """What stands for words in a decoder's output, XX or tags: all that has no parenthesis."""
+    return [token for token in tokens if _LEAF.fullmatch(token)]
 
 
 def symbols(lines: Iterable[str]) -> list[str]:
-    """Every symbol of linearised trees: `XX` and the brackets that occur, sorted."""
+    """Every symbol of linearised trees: the brackets that occur, and `XX` or tags, sorted."""
     return sorted({symbol for line in lines for symbol in line.split()})
 
 
@@ -150,10 +157,10 @@ def read_trees(path: Path) -> list[Tree]:
     return trees
 
 
-def write_trees(folder: Path, part: str, trees: Sequence[Tree]) -> None:
+def write_trees(folder: Path, part: str, trees: Sequence[Tree], with_tags: bool = False) -> None:
     """Write `part`.source (words), `part`.target (linearised trees) and, of a part to be scored, `part`.trees."""
     write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in trees))
-    write_lines(folder / f"{part}.target", map(linearise, trees))
+    write_lines(folder / f"{part}.target", (linearise(tree, with_tags) for tree in trees))
     if part in ("dev", "test"):
         write_lines(folder / f"{part}.trees", map(str, trees))
 
@@ -163,8 +170,8 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
 
     Well-formed output is left as it is. Otherwise constituents still open when an outer one closes, or at the
     end, are closed there; a closing bracket where none is open is opened at the start, unless what it closes
-    is one constituent; other closing brackets that match nothing, constituents without words, XX beyond the
-    last word and unknown tokens are dropped; missing words are attached to the root; without a single root all
+    is one constituent; other closing brackets that match nothing, constituents without words, XX or tags beyond
+    the last word and other tokens are dropped; missing words are attached to the root; without a single root all
     is wrapped in S.
     Raises ValueError when there are no words, or not as many tags as words.
     """
@@ -182,7 +189,7 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
         return label
 
     for token in tokens:
-        if token == WORD:
+        if _LEAF.fullmatch(token):
             levels[-1][1].extend(islice(unread, 1))
         elif _SYMBOL.fullmatch(token):
             label = token[1:]
@@ -199,7 +206,7 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
     if len(children) == 1 and isinstance(children[0], Tree):
         top, children = children[0].label, list(children[0].children)
     tree = Tree(top, (*children, *unread))
-    return tree, linearise(tree).split(" ") != list(tokens)
+    return tree, linearise(tree).split(" ") != [WORD if _LEAF.fullmatch(token) else token for token in tokens]
 
 
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
