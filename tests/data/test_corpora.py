@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from transformer.config import Cleaning, Download, Files, PlainText, Treebank
+from transformer.config import Cleaning, Download, Files, ParsedText, PlainText, SelfTraining, Treebank
 from transformer.data.corpora import PARTS, corpus_files, downloads_of, prepare_files
 from transformer.files import InputError, read_lines
 
@@ -114,6 +114,21 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
     assert downloads_of(experiment(corpus, known)) == {archive: known[archive]}
     with pytest.raises(InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256"):
         downloads_of(experiment(corpus, {}))
+
+
+def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):
+    task = {name: SimpleNamespace(corpus=name, source="en", target="de", models=()) for name in ("ende", "wsj", "semi")}
+    task["semi"].models = ("parser",)
+    wsj = Treebank("treebank", "", "", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), PlainText("ende", 5, (1, 9), 1), {})
+    text = replace(own, train=({"en": "http://a/x.en", "de": "http://a/x.de"},))
+    known = {
+        url: Download(5, "0" * 64) for url in ("http://a/t.zip", "http://a/x.en", "http://a/x.de", "http://a/more")
+    }
+    two = SelfTraining("self-training", "", "", "wsj", "parser", 1, 1.0)
+    one = ParsedText("parsed-text", "", "", "wsj", ("http://a/more",), 1)
+    for corpus, wanted in ((two, {*known} - {"http://a/more"}), (one, {"http://a/t.zip", "http://a/more"})):
+        corpora = {"ende": text, "wsj": wsj, "semi": corpus}
+        assert {*downloads_of(SimpleNamespace(tasks=task, corpora=corpora, downloads=known))} == wanted
 
 
 @pytest.mark.parametrize(("trees", "files"), [("my/wsj", []), ("http://a.org/t.zip/wsj", ["http://a.org/t.zip"])])

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from transformer.config import Corpus, Download, Experiment, Files, ParsedText, Task, Treebank
+from transformer.config import Corpus, Download, Experiment, Files, ParsedText, SelfTraining, Task, Treebank
 from transformer.data.cleaning import Cleaner, unusable
 from transformer.data.fetch import local_path
 from transformer.data.reading import Location, open_pairs
@@ -123,15 +123,27 @@ def corpus_files(corpus: Corpus, name: str, task: Task) -> list[str]:
     return []
 
 
+def _tasks_read(experiment: Experiment) -> list[Task]:
+    """The tasks whose text is read: those that have models, and those whose trees or plain text these learn from."""
+    names = [name for name, task in experiment.tasks.items() if task.models]
+    for name in names:
+        corpus = experiment.corpora[experiment.tasks[name].corpus]
+        if isinstance(corpus, SelfTraining | ParsedText):
+            gold = experiment.corpora[experiment.tasks[corpus.gold].corpus]
+            names.append(corpus.gold)
+            if isinstance(corpus, SelfTraining) and isinstance(gold, Treebank):
+                names.append(gold.plain.task)
+    return [experiment.tasks[name] for name in dict.fromkeys(names)]
+
+
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
-    """What the tasks that have models need from the net: URL -> size and SHA-256.
+    """What the tasks that are run need from the net: URL -> size and SHA-256.
 
     Raises InputError as `corpus_files` does, for a URL whose size and SHA-256 are not known, and for a file of one's
     own that does not exist.
     """
-    tasks = [task for task in experiment.tasks.values() if task.models]
     wanted: dict[str, Download] = {}
-    for task in tasks:
+    for task in _tasks_read(experiment):
         for file in corpus_files(experiment.corpora[task.corpus], task.corpus, task):
             if "://" in file:
                 if file not in experiment.downloads:
