@@ -36,7 +36,8 @@ class SyntheticResults:
             "sacrebleu": {"score": 15.26, "signature": "nrefs:1|tok:13a"},
             "paper_bleu": {"score": 16.04, "signature": "tok:moses|compounds:split"},
         }
-        f1 = {"brackets": {"f1": 88.14, "recall": 88.0, "precision": 88.3, "exact": 40.0, "repaired": 3}}
+        counts = {"repaired": 3, "valid": 900, "error": 0, "skip": 0, "crossing": 1.234, "up_to_40_words": {"f1": 90.1}}
+        f1 = {"brackets": {"f1": 88.14, "recall": 88.0, "precision": 88.3, "exact": 40.0, **counts}}
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
         made = {"config_sha256": "c0ffee0123456789", "software": {"commit": f"{'ab' * 20}-dirty", "torch": "2.13.0"}}
         made["precision"] = "float32"

@@ -76,6 +76,16 @@ def test_table4_says_beside_the_number_which_trees_it_is_from(results):
     assert [row["F1, ours"] for row in rows if row["F1, ours"]] == ["88.1", "not run"]
 
 
+def test_what_else_evalb_prints_stands_in_the_csv_of_table4(results):
+    rows, (md, _, _) = make(results, "table4", [results.run("wsj", "parser", part="test")], trained_on={"wsj": "t"})
+    [ours] = [row for row in rows if row["F1, ours"] == "88.1"]
+    shown = [ours[f"Ours, {name}"] for name in ("recall", "precision", "repaired", "average crossing", "valid", "skip")]
+    assert shown == ["88.0", "88.3", "3", "1.23", "900", "0"]
+    assert ours["Ours, F1 up to 40 words"] == "90.10"
+    assert "recall" in md
+    assert "crossing" not in md
+
+
 @pytest.mark.parametrize("table", ["table2", "table3", "appendix"])
 def test_ours_is_the_mean_over_seeds_with_its_standard_deviation(results, table):
     runs = [

@@ -118,16 +118,26 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
     return notes
 
 
-def write_table(outputs: Any, title: str, rows: Sequence[Row], notes: Sequence[str], names: int) -> None:
+def write_table(
+    outputs: Any,
+    title: str,
+    rows: Sequence[Row],
+    notes: Sequence[str],
+    names: int,
+    details: Sequence[Row] = (),
+) -> None:
     """Write `outputs.csv`, `.md`, `.html` and `.tex`.
 
-    The first `names` columns hold text, the others numbers. All but the csv have title and notes.
+    The first `names` columns hold text, the others numbers. All but the csv have title and notes; the csv alone has
+    `details`, further columns of each row.
     """
     frame = pd.DataFrame(rows).fillna("")
     columns, cells = list(frame.columns), frame.to_numpy().tolist()
-    frame.columns = [", ".join(filter(None, column)) for column in columns]
-    frame.to_csv(outputs.csv, index=False)
-    Path(outputs.md).write_text(as_markdown(title, list(frame.columns), cells, notes, names))
+    whole = pd.concat([frame, pd.DataFrame(details)], axis=1)
+    whole.columns = [", ".join(filter(None, column)) for column in whole.columns]
+    whole.to_csv(outputs.csv, index=False)
+    headings = list(whole.columns)[: len(columns)]
+    Path(outputs.md).write_text(as_markdown(title, headings, cells, notes, names))
     Path(outputs.html).write_text(as_html(title, columns, cells, notes, names))
     Path(outputs.tex).write_text(as_latex(title, columns, cells, notes, names))
 
