@@ -278,14 +278,14 @@ def files_of(runs, pattern):
     return [path for task, models in runs.items() for path in run_files(task, models, pattern)]
 
 
-def averaged_test_scores(runs):
-    """The test scores of `runs`, of the average of as many checkpoints as the model is given."""
+def averaged_scores(runs, part="test"):
+    """The scores of `runs` on a part, of the average of as many checkpoints as the model is given."""
     return [
         path
         for task, models in runs.items()
         for model in models
         if model in ALL_RUNS.get(task, ())
-        for path in run_files(task, [model], f"average-{average_of(task, model)}/test.scores.json")
+        for path in run_files(task, [model], f"average-{average_of(task, model)}/{part}.scores.json")
     ]
 
 
@@ -299,7 +299,7 @@ def all_scores():
     return [
         path
         for task, models in ALL_RUNS.items()
-        for path in (dev_scores if task in TABLE3 else averaged_test_scores)({task: models})
+        for path in (dev_scores if task in TABLE3 else averaged_scores)({task: models})
     ]
 
 
@@ -366,9 +366,7 @@ def attention_sentences():
 def parses_shown():
     """Test parses by the run that Table 4 shows first; none where its task is not run."""
     task, models = next(iter(TABLE4.items()))
-    return [
-        str(Path(scores).with_name("test.translation")) for scores in averaged_test_scores({task: models})[:1]
-    ]
+    return [str(Path(scores).with_name("test.translation")) for scores in averaged_scores({task: models})[:1]]
 
 
 def table_report(name, kind):
@@ -402,7 +400,7 @@ if experiment.packages and workflow.is_main_process:
 
     corpora = [experiment.corpora[experiment.tasks[task].corpus] for task in ALL_RUNS]
     parsed = [parses_for(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
-    averaged = averaged_test_scores(TABLE2) + averaged_test_scores(TABLE4)
+    averaged = averaged_scores(TABLE2) + averaged_scores(TABLE4)
     try:
         for package in dict.fromkeys(packages_behind([*all_scores(), *averaged, attention_file(), *parsed])):
             folder = Path(package).parent

@@ -49,8 +49,8 @@ rule write_runs:
 rule write_table2:
     input:
         published=HERE / "config/published.yaml",
-        scores=averaged_test_scores(TABLE2),
-        packages=packages_behind(averaged_test_scores(TABLE2)),
+        scores=averaged_scores(TABLE2),
+        packages=packages_behind(averaged_scores(TABLE2)),
         corpora=corpora_of(TABLE2),
         code=scripts("runs", "tables_common"),
     output:
@@ -94,8 +94,8 @@ rule write_table3:
 rule write_table4:
     input:
         published=HERE / "config/published.yaml",
-        scores=averaged_test_scores(TABLE4),
-        packages=packages_behind(averaged_test_scores(TABLE4)),
+        scores=averaged_scores(TABLE4),
+        packages=packages_behind(averaged_scores(TABLE4)),
         corpora=corpora_of(TABLE4),
         code=scripts("runs", "tables_common"),
     output:
