@@ -205,8 +205,9 @@ def package(arguments: argparse.Namespace) -> None:
 def _translations(
     arguments: argparse.Namespace, loaded: "Package", search: "Search", lines: Iterable[str]
 ) -> Iterator[Iterator["Translation"]]:
-    """Lines as a package translates them."""
+    """Lines as a package translates them; of a parser's hypotheses trees come first."""
     from transformer.decoding.translate import decoding, translate
+    from transformer.parsing.parse import trees_first
     from transformer.progress import Progress
     from transformer.training.device import keep_freed_memory
 
@@ -214,7 +215,8 @@ def _translations(
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
     with contextlib.closing(progress), decoder as decode:
-        yield translate(loaded, lines, decode, max(1, arguments.batch_tokens // search.width), progress.update)
+        found = translate(loaded, lines, decode, max(1, arguments.batch_tokens // search.width), progress.update)
+        yield (trees_first(loaded, each) for each in found) if loaded.config.kind == "parsing" else found
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -232,7 +234,8 @@ def translate(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config.decoding
     width = 1 if arguments.sample is not None else arguments.beam or config.beam
-    search = Search(width, config.alpha, config.extra, arguments.sample, arguments.nbest)
+    parsing = loaded.config.kind == "parsing"
+    search = Search(width, config.alpha, config.extra, arguments.sample, arguments.nbest or parsing)
     lines = decode_lines("standard input", sys.stdin.buffer)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     sure = atomic(arguments.log_probabilities) if arguments.log_probabilities else contextlib.nullcontext()
@@ -262,7 +265,7 @@ def parse(arguments: argparse.Namespace) -> None:
     config = loaded.config
     if config.kind != "parsing":
         raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
-    search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra)
+    search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra, nbest=True)
     lines = decode_lines("standard input", sys.stdin.buffer)
     penn = (line.replace("(", "-LRB-").replace(")", "-RRB-") for line in lines)
     trees = {}

@@ -6,7 +6,9 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
-        code=MODEL_CODE + code("decoding/beam", "decoding/cache", "decoding/precision", "decoding/translate"),
+        code=MODEL_CODE
+        + code("decoding/beam", "decoding/cache", "decoding/precision", "decoding/translate")
+        + code("parsing/parse", "parsing/trees"),
     output:
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
         log_probabilities=f"{RUN}/average-{{average}}/{{part}}.logp",
