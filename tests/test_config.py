@@ -12,6 +12,7 @@ from transformer.config import (
     Files,
     Grammar,
     ModelConfig,
+    ParsedText,
     RunConfig,
     SelfTraining,
     TaskCorpus,
@@ -31,6 +32,7 @@ GRAMMAR = {
     "seed": 1,
 }
 SELF = {"origin": "self-training", **TEXT, "gold": "wsj", "parser": "parser", "copies": 2, "keep": 1}
+PARSED = {"origin": "parsed-text", **TEXT, "gold": "wsj", "copies": 2, "trees": ["own.mrg"]}
 TASK = {
     "kind": "parsing",
     "corpus": "grammar",
@@ -214,6 +216,14 @@ def test_names_that_lead_nowhere_are_told_all_at_once():
     ]
 
 
+def test_parsed_text_needs_a_task_with_trees_and_no_parser():
+    corpora = {"grammar": GRAMMAR, "self": PARSED}
+    assert faults(corpora=corpora | {"self": PARSED | {"gold": "wjs"}}) == [
+        "corpora.self.gold: unknown task wjs; did you mean wsj?"
+    ]
+    assert experiment(corpora=corpora, tasks={"wsj": TASK, "semi": TASK | {"corpus": "self"}})
+
+
 def test_models_that_a_task_does_not_train_cannot_be_used():
     found = faults(
         figures={"task": "wsj", "model": "base"}, corpora={"grammar": GRAMMAR, "self": SELF | {"parser": "base"}}
@@ -241,9 +251,9 @@ def test_the_origin_tells_corpora_apart():
     own |= {part: [{"en": f"{part}.en", "de": f"{part}.de"}] for part in ("train", "dev", "test")}
     kinds = [
         type(load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": c}, "").corpus)
-        for c in (GRAMMAR, SELF, own)
+        for c in (GRAMMAR, SELF, own, PARSED)
     ]
-    assert kinds == [Grammar, SelfTraining, Files]
+    assert kinds == [Grammar, SelfTraining, Files, ParsedText]
 
 
 @pytest.mark.parametrize("corpus", read_yaml(ROOT / "config" / "corpora.yaml")["corpora"].values())
