@@ -149,7 +149,7 @@ def sentences(experiment: Experiment, corpus: Corpus) -> tuple[int | None, int]:
             return corpus.sentences.train, corpus.sentences.plain
         case SelfTraining():
             trees, plain = sentences(experiment, experiment.corpora[experiment.tasks[corpus.gold].corpus])
-            return trees and corpus.copies * trees + plain, 0
+            return trees and corpus.copies * trees + round(corpus.keep * plain), 0
     return None, 0
 
 
