@@ -186,6 +186,7 @@ def test_the_runs_say_what_made_each(results):
     assert [(row["Task"], row["Model"], row["Seed"]) for row in rows] == [("ende", "base", "1"), ("wsj", "parser", "1")]
     assert (rows[0]["Config"], rows[0]["Commit"]) == ("c0ffee012345", "abababababab-dirty")
     assert (rows[0]["Device"], rows[0]["Precision"], rows[0]["Hours"]) == ("2 x a CPU", "float32", "0.06")
+    assert (rows[0]["Resumed"], rows[0]["Steps again"]) == ("2", "1,250")
     assert "- Made with torch 2.13.0: all." in md
     assert "Made with torch 2.13.0: all." in html
 

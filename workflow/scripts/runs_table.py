@@ -10,6 +10,7 @@ TITLE = "The runs: what made each"
 NOTES = [
     "Config: the start of the SHA-256 that stands in the package. Commit: of this code; -dirty: with further changes; "
     "unknown: trained without git.",
+    "Resumed: how often the training was interrupted; steps again: those since its last save, which it repeated.",
 ]
 
 
@@ -26,6 +27,8 @@ def run_row(run: Mapping[str, Any]) -> Row:
         ("Parameters", ""): f"{run['parameters']:,}",
         ("Steps", ""): f"{run['steps']:,}",
         ("Hours", ""): f"{run['seconds'] / 3600:.2f}",
+        ("Resumed", ""): str(run["resumed"]),
+        ("Steps again", ""): f"{run['steps_redone']:,}",
     }
 
 
