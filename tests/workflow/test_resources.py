@@ -1,0 +1,53 @@
+"""What jobs ask a cluster for."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCAL = re.compile("all|fetch|configure|write|draw_(?!plain)")
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def jobs(request):
+    """Rule -> what its jobs ask for in the first or second attempt, of all that `paper` is made of."""
+    command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
+    command += ["--forceall", "--profile", "profiles/slurm", "--configfile", "config/paper.yaml"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    found = {}
+    for job in run.stdout.split("\n["):
+        if name := re.search(r"^rule (\w+):", job, re.M):
+            resources = dict(re.findall(r"(\w+)=([^,\n]*)", re.search("    resources: (.*)", job)[1]))
+            found.setdefault(name[1], []).append((job, resources))
+    return request.param, found
+
+
+@pytest.mark.workflow
+def test_every_job_of_a_node_says_what_it_takes_within_the_limits_of_the_profile(jobs):
+    _, found = jobs
+    assert {"read_files", "learn_subwords", "encode_part", "train", "average_checkpoints", "translate"} <= found.keys()
+    for rule, asked in found.items():
+        for _, resources in asked:
+            if LOCAL.match(rule):
+                assert "runtime" not in resources
+            else:
+                assert 30 <= int(resources["runtime"]) <= 1440
+                assert 2000 <= int(resources["mem_mb"]) <= 128_000
+            assert resources.get("gpu") == ("1" if rule in ("train", "translate") else None)
+
+
+@pytest.mark.workflow
+def test_a_large_model_asks_for_more_and_a_second_attempt_for_twice_the_memory(jobs):
+    attempt, found = jobs
+    (base, big) = (
+        next(resources for job, resources in found["train"] if f"task=ende, model={model}," in job)
+        for model in ("base", "big")
+    )
+    assert int(base["mem_mb"]) == attempt * 42_215
+    assert int(big["mem_mb"]) == min(attempt * 73_634, 128_000)
+    assert 60 < int(base["runtime"]) < int(big["runtime"])
+    assert base["slurm_extra"] == "--signal=TERM@120"
