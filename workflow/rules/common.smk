@@ -50,6 +50,7 @@ for name in {task.corpus for task in experiment.tasks.values() if task.models}:
 
 HERE = Path(workflow.basedir)
 exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
 shell.prefix(f"set -euo pipefail; {exports}")
