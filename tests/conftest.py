@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -20,6 +21,9 @@ from transformer.decoding.translate import Search, Translation, decoding, transl
 from transformer.model.transformer import Transformer
 from transformer.package import Package, load_package, save_package
 from transformer.strict import plain
+
+hypothesis.settings.register_profile("busy machines", deadline=None)
+hypothesis.settings.load_profile("busy machines")
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = 40

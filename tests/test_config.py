@@ -2,7 +2,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import (
@@ -305,7 +305,6 @@ trainings = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.builds(RunConfig, st.text("abc-"), st.text("abc-"), st.integers(0), architectures, trainings))
 def test_a_run_written_is_the_run_read(tmp_path_factory, run):
     path = tmp_path_factory.getbasetemp() / "run.yaml"

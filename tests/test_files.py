@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer import files
@@ -23,7 +23,6 @@ from transformer.files import (
 lines_of_text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=5))
 
 
-@settings(deadline=None)
 @given(lines_of_text)
 def test_lines_written_are_the_lines_read(tmp_path_factory, lines):
     path = tmp_path_factory.getbasetemp() / "lines"

@@ -3,7 +3,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.files import InputError
@@ -170,7 +170,6 @@ circles = st.builds(Circle, st.just("circle"), numbers)
 squares = st.builds(Square, st.just("square"), numbers)
 
 
-@settings(deadline=None)
 @given(
     st.builds(
         Outer,

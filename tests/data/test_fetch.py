@@ -218,7 +218,7 @@ def test_a_file_that_is_there_is_only_checked(server, path):
     assert f"{SIZE - 1} bytes, expected {SIZE}, kept as {path}.bad" in error(server.url, path)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(have=st.integers(0, SIZE) | st.sampled_from([0, 1, SIZE - 1, SIZE]))
 def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have):
     the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
@@ -230,7 +230,7 @@ def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have
     assert len(the_server.requests) == (have < SIZE)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(faults=st.lists(st.sampled_from([*TRANSIENT, goes_on_elsewhere, status(416)]), max_size=4))
 def test_four_faults_in_a_row_do_no_harm(the_server, tmp_path_factory, faults):
     the_server.answers, the_server.requests = [*faults, ranges], []

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.data.tokens import Pairs, pack, write_pairs
@@ -24,7 +24,6 @@ def unpadded(pairs, i):
     return tuple(pairs.padded(np.array([i]), side)[0].tolist() for side in (0, 1))
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([20, 1 << 16, 1 << 17]).flatmap(
         lambda v: st.tuples(st.just(v), st.lists(st.tuples(sentences(v), sentences(v)), min_size=1, max_size=5))

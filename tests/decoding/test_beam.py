@@ -86,7 +86,7 @@ def test_so_it_does_for_other_models(changes):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0, 2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_hypotheses_are_sorted_distinct_and_scored_with_their_end(seed, width, alpha):
     model, source = toy(seed, vocabulary=9), padded([3, 7, 5])
     (found,) = beam_search(model, source, width, alpha, 5)
@@ -100,7 +100,7 @@ def test_hypotheses_are_sorted_distinct_and_scored_with_their_end(seed, width, a
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_beam_of_one_goes_the_greedy_way_and_is_never_worse(seed):
     """It may end where the end comes second, since ended and alive hypotheses do not compete; so does the authors'."""
     model, source = toy(seed, vocabulary=9), padded([3, 7, 5])
@@ -194,7 +194,7 @@ def test_learned_positions_bound_the_output():
 
 
 @given(st.integers(0, 1000), st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_neighbours_in_a_batch_and_their_order_change_nothing(seed, sources):
     model = toy(seed, vocabulary=9)
     alone = [beam_search(model, padded(source), 3, 0.6, 6)[0] for source in sources]

@@ -116,7 +116,7 @@ def long_and_deep(draw):
     return parts[0]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(long_and_deep())
 def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised_form(tree):
     [again] = read(f"( {tree} )")

@@ -43,7 +43,7 @@ def test_what_is_written_is_read(path):
 
 
 @given(share=st.floats(0, 1))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_file_cut_short_is_refused(path, share):
     whole = path.read_bytes()
     damaged = path.with_name("cut")
@@ -53,7 +53,7 @@ def test_a_file_cut_short_is_refused(path, share):
 
 
 @given(share=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_changed_bit_is_noticed(path, share, bit):
     content = bytearray(path.read_bytes())
     content[int(share * len(content))] ^= 1 << bit

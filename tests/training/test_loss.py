@@ -20,7 +20,7 @@ def random_logits(tokens=7, vocabulary=11, seed=0):
 
 
 @given(st.integers(1, 9), st.integers(2, 40), st.floats(0, 0.9), st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_loss_and_gradient_are_those_of_the_definition(tokens, vocabulary, eps_ls, seed):
     logits, target = random_logits(tokens, vocabulary, seed)
     ours, exact = logits.clone().requires_grad_(), logits.double().requires_grad_()
