@@ -506,7 +506,9 @@ def parser() -> Parser:
     method = added.add_mutually_exclusive_group()
     method.add_argument("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)")
     method.add_argument("--sample", type=seed, metavar="SEED", help="draw from the model, by seed and line number")
-    added.add_argument("--nbest", action="store_true", help="all that was found, best first: LINE ||| TEXT ||| SCORE")
+    added.add_argument(
+        "--nbest", action="store_true", help="all found, best first, of a parser trees first: LINE ||| TEXT ||| SCORE"
+    )
     added.add_argument(
         "--attention", type=Path, metavar="PATH", help="write an HTML page of the attention, for a few lines"
     )

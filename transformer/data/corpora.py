@@ -129,11 +129,11 @@ def _tasks_read(experiment: Experiment) -> list[Task]:
     for name in names:
         corpus = experiment.corpora[experiment.tasks[name].corpus]
         if isinstance(corpus, SelfTraining | ParsedText):
-            gold = experiment.corpora[experiment.tasks[corpus.gold].corpus]
-            names.append(corpus.gold)
+            gold, more = experiment.corpora[experiment.tasks[corpus.gold].corpus], [corpus.gold]
             if isinstance(corpus, SelfTraining) and isinstance(gold, Treebank):
-                names.append(gold.plain.task)
-    return [experiment.tasks[name] for name in dict.fromkeys(names)]
+                more.append(gold.plain.task)
+            names += [each for each in more if each not in names]
+    return [experiment.tasks[name] for name in names]
 
 
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
