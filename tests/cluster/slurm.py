@@ -1,8 +1,8 @@
 """A real Slurm on loopback, in a folder of its own: a controller and two nodes with four pretended GPUs each."""
 
 import contextlib
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -34,6 +34,7 @@ class Slurm:
 
     def __init__(self, folder):
         self.folder, self.conf, self.daemons = folder, folder / "slurm.conf", {}
+        self.user = pwd.getpwuid(os.geteuid()).pw_name
         self.environment = {
             "PATH": f"{folder}/bin:{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": str(folder),
@@ -43,7 +44,7 @@ class Slurm:
             (folder / name).mkdir()
         ports = dict(zip(("controller", *NODES), free_ports(1 + len(NODES)), strict=True))
         template = string.Template((Path(__file__).parent / "slurm.conf").read_text())
-        self.conf.write_text(template.substitute(ports, folder=folder, user=getpass.getuser()))
+        self.conf.write_text(template.substitute(ports, folder=folder, user=self.user))
         for number in range(4):  # a GPU's file is a device whose name ends in its number
             (folder / f"gpu{number}").symlink_to("/dev/null")
         (folder / "gres.conf").write_text(f"NodeName=n[1-2] Name=gpu File={folder}/gpu[0-3]\n")
@@ -114,7 +115,7 @@ class Slurm:
     def stop(self):
         """End all of it. A daemon or a job that does not end is an error, after it has been killed."""
         if "slurmctld" in self.daemons:
-            self("scancel", f"--user={getpass.getuser()}", check=False)
+            self("scancel", f"--user={self.user}", check=False)
             with contextlib.suppress(AssertionError):
                 wait_until(lambda: not self("squeue", "--noheader", check=False), 20, "jobs end")
         for daemon in reversed(self.daemons.values()):
