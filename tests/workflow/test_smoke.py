@@ -221,6 +221,13 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
 
 
 @pytest.mark.workflow
+def test_a_clone_that_is_moved_has_nothing_left_to_do(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "moved")
+    again = snakemake(tmp_path / "moved", *SMOKE, "--dry-run")
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+@pytest.mark.workflow
 def test_packages_give_the_same_tables_and_figures_without_training(finished):
     run = snakemake(finished, "tables", "figures", *SMOKE, "--config", "packages=results/smoke/runs", "results=again")
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]

@@ -1,5 +1,6 @@
 # What the rules share: the config, checked; where things are; which runs there are. The only Python of the workflow.
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -48,7 +49,8 @@ for name in {task.corpus for task in experiment.tasks.values() if task.models}:
             f"corpora.{name}.trees: {corpus.trees}: no such folder; what needs its trees will fail (config/README.md)"
         )
 
-HERE = Path(workflow.basedir)
+# Relative, so that in a clone that is moved, or mounted elsewhere, nothing is made again.
+HERE = Path(os.path.relpath(workflow.basedir))
 exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
 if experiment.mirror:
