@@ -19,7 +19,7 @@ from transformer.data.grammar import generate
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
-OVERLAYS = [[], ["multi30k"], ["multi30k-cpu"], ["paper"]]
+OVERLAYS = [[], ["multi30k"], ["multi30k-cpu"], ["wsj-cpu"], ["paper"]]
 
 
 def snakemake(folder, *arguments):
