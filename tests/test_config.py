@@ -199,6 +199,7 @@ def test_names_that_lead_nowhere_are_told_all_at_once():
     }
     found = faults(
         seeds=[-1],
+        results="my results",
         tasks=tasks,
         figures={"task": "ende", "model": "base"},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": "wjs"}},
@@ -207,6 +208,7 @@ def test_names_that_lead_nowhere_are_told_all_at_once():
     )
     assert found == [
         "seeds: -1 is negative",
+        "results: 'my results' has a blank; name a folder without",
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",

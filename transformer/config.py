@@ -430,6 +430,8 @@ class Experiment:
         found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0]
         if not re.fullmatch(r"\w[\w.-]*", self.experiment):
             found.append(f"experiment: {self.experiment!r} is no name of a folder; use letters, digits, - and _")
+        if re.search(r"\s", self.results):
+            found.append(f"results: {self.results!r} has a blank; name a folder without")
         if not self.seeds:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:

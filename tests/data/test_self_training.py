@@ -102,6 +102,17 @@ def test_a_fault_in_parsed_text_names_file_and_line(gold):
         list(parsed_text(corpus, gold, gold))
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("( (S\n(NP we)))\n", r"line 1: .* is not closed; .*parsed text has a tree a line"), ("\n", "holds no tree")],
+)
+def test_parsed_text_that_is_none_is_refused(gold, text, fault):
+    (gold / "parsed.mrg").write_text(text)
+    corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
+    with pytest.raises(InputError, match=fault):
+        list(parsed_text(corpus, gold, gold))
+
+
 def test_impossible_values_are_faults():
     assert self_training(copies=0).faults() == ["copies: 0 is not positive"]
     assert self_training(keep=0.0).faults() == ["keep: 0.0 is no share; give one above 0, at most 1"]

@@ -12,10 +12,12 @@ LOCAL = re.compile("all|fetch|configure|write|draw_(?!plain)")
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def jobs(request):
+def jobs(request, tmp_path_factory):
     """Rule -> what its jobs ask for in the first or second attempt, of all that `paper` is made of."""
+    profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
+    profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
     command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
-    command += ["--forceall", "--profile", "profiles/slurm", "--configfile", "config/paper.yaml"]
+    command += ["--forceall", "--profile", profile.parent, "--configfile", "config/paper.yaml"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     found = {}
@@ -24,6 +26,14 @@ def jobs(request):
             resources = dict(re.findall(r"(\w+)=([^,\n]*)", re.search("    resources: (.*)", job)[1]))
             found.setdefault(name[1], []).append((job, resources))
     return request.param, found
+
+
+@pytest.mark.workflow
+def test_an_account_that_is_not_filled_in_is_told_before_anything_runs():
+    command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode
+    assert "account and partition are not filled in: profiles/slurm/profile.yaml" in run.stdout + run.stderr
 
 
 @pytest.mark.workflow

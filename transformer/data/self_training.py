@@ -75,7 +75,14 @@ def parsed_text(corpus: ParsedText, downloads: Path, folder: Path) -> Iterator[P
     Raises InputError as `open_text` and `read_mrg` do.
     """
     for location in corpus.trees:
+        found = False
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
             for number, line in enumerate(lines, start=1):
-                for tree in read_mrg(location, line, number):
-                    yield " ".join(words(tree)), linearise(tree, corpus.leaves == "tags")
+                try:
+                    for tree in read_mrg(location, line, number):
+                        found = True
+                        yield " ".join(words(tree)), linearise(tree, corpus.leaves == "tags")
+                except InputError as error:
+                    raise InputError(f"{error}; parsed text has a tree a line") from None
+        if not found:
+            raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")

@@ -38,6 +38,11 @@ try:
     URLS = {str(local_path(url)): url for url in downloads_of(experiment)}
 except InputError as error:
     raise WorkflowError(str(error)) from None
+asked_of_all = workflow.resource_settings.default_resources or {}
+if any("FILL_IN" in str(getattr(resource, "raw", "")) for resource in asked_of_all.values()):
+    raise WorkflowError(
+        "account and partition are not filled in: profiles/slurm/profile.yaml says where and how"
+    )
 for name in {task.corpus for task in experiment.tasks.values() if task.models}:
     corpus = experiment.corpora[name]
     if (

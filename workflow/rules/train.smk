@@ -52,7 +52,7 @@ rule train:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        "exec bash \"$LAUNCH\" {log} {resources.gpu} {resources.nodes}"
+        'exec bash "$LAUNCH" {log} {resources.gpu} {resources.nodes}'
         " train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
         " --output-dir {params.folder} --threads {threads}"
 
