@@ -1,8 +1,9 @@
 """What an experiment takes, before any of it is fetched or trained: tables of its runs, of its data, of the whole."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import torch
@@ -86,6 +87,7 @@ class Request:
     megabytes: int
 
 
+@cache
 def parameters(architecture: ModelConfig, vocabulary: int) -> int:
     """How many parameters a model has."""
     with torch.device("meta"):
@@ -169,7 +171,10 @@ def plan(experiment: Experiment) -> str:
     precision = faster_precision(cpu)
     peak = sustained_flops(cpu, getattr(torch, precision))
     devices = DEVICES | {"cpu": replace(DEVICES["cpu"], peak=peak, precision=precision)}
-    return f"{_runs(experiment, devices)}\n\n{_data(experiment)}\n\n{_whole(experiment, devices)}\n"
+    runs = costs(experiment, devices.values())
+    return (
+        f"{_runs(experiment, devices, runs)}\n\n{_data(experiment)}\n\n{_whole(experiment, devices, runs.values())}\n"
+    )
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
@@ -183,10 +188,9 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
     }
 
 
-def _runs(experiment: Experiment, devices: Mapping[str, Device]) -> str:
+def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[tuple[str, str], Cost]) -> str:
     heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", "Memory")
     rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices), "Job, minutes", "Job, MB")]
-    runs = costs(experiment, devices.values())
     for (task, model), one in runs.items():
         run = experiment.run(task, model, experiment.seeds[0])
         work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
@@ -237,8 +241,8 @@ def _data(experiment: Experiment) -> str:
     return markdown("Data", rows, notes)
 
 
-def _whole(experiment: Experiment, devices: Mapping[str, Device]) -> str:
-    runs, seeds = costs(experiment, devices.values()).values(), len(experiment.seeds)
+def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collection[Cost]) -> str:
+    seeds = len(experiment.seeds)
     rows = [("Device", "Processors", "Hours", "Processor hours", "Longest run, hours")]
     for (name, device), hours in zip(devices.items(), zip(*(one.hours for one in runs), strict=True), strict=True):
         whole = seeds * sum(hours)

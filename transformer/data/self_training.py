@@ -12,7 +12,7 @@ from transformer.data.fetch import local_path
 from transformer.data.reading import open_text
 from transformer.files import InputError, read_lines, read_parallel, write_lines
 from transformer.parsing.treebank import read_mrg
-from transformer.parsing.trees import WORD, linearise, repair, words
+from transformer.parsing.trees import is_tree, linearise, words
 
 
 def write_corpus(
@@ -60,7 +60,7 @@ def best_parses(
     pairs = []
     for (line, parse), log_probability in zip(lines, sure, strict=True):
         sentence = line.split()
-        if not sentence or repair(parse.split(), sentence, [WORD] * len(sentence))[1]:
+        if not sentence or not is_tree(parse, sentence):
             removed["malformed"] += 1
         elif log_probability < least:
             removed["less sure"] += 1

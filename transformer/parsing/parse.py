@@ -2,7 +2,7 @@
 
 from transformer.decoding.translate import Translation
 from transformer.package import Package
-from transformer.parsing.trees import WORD, repair
+from transformer.parsing.trees import is_tree
 
 
 def trees_first(package: Package, translation: Translation) -> Translation:
@@ -14,6 +14,6 @@ def trees_first(package: Package, translation: Translation) -> Translation:
     if not words:
         return translation
     texts = package.subwords.decode([hypothesis.ids for hypothesis in translation.hypotheses])
-    broken = [repair(text.split(), words, [WORD] * len(words))[1] for text in texts]
+    broken = [not is_tree(text, words) for text in texts]
     order = sorted(range(len(texts)), key=broken.__getitem__)
     return translation._replace(hypotheses=[translation.hypotheses[i] for i in order])

@@ -209,6 +209,11 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
     return tree, linearise(tree).split(" ") != [WORD if _LEAF.fullmatch(token) else token for token in tokens]
 
 
+def is_tree(output: str, words: Sequence[str]) -> bool:
+    """Whether a decoder's output is a tree over some words, with nothing to repair. Raises ValueError as `repair`."""
+    return not repair(output.split(), words, [WORD] * len(words))[1]
+
+
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
     """Each tree of a file of gold trees, what the decoder's output means over its words and tags, and as `repair` says.
 

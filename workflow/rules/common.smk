@@ -133,6 +133,16 @@ def pairs_of(wildcards):
     return (1_000_000 if pairs is None else pairs) + plain
 
 
+def reading_minutes(wildcards):
+    """For a job that goes through a task's text once."""
+    return 60 + pairs_of(wildcards) // 100_000
+
+
+def reading_megabytes(wildcards):
+    """For a job that makes a corpus."""
+    return 2000 + pairs_of(wildcards) // 5000
+
+
 @asked
 def megabytes_of(wildcards):
     """The size of a model's weights."""

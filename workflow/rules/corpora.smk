@@ -80,8 +80,8 @@ rule pair_pages:
     conda:
         "../../environment.yml"
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
-        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
+        runtime=reading_minutes,
+        mem_mb=growing(reading_megabytes),
     shell:
         "python -m transformer corpus --config {input.config} --text {input.text} --output-dir $(dirname {output.record})"
         " 2>&1 | tee -i {log}"
@@ -102,8 +102,8 @@ rule read_files:
     conda:
         "../../environment.yml"
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
-        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
+        runtime=reading_minutes,
+        mem_mb=growing(reading_megabytes),
     params:
         downloads=DOWNLOADS,
     shell:
@@ -129,8 +129,8 @@ rule read_treebank:
     conda:
         "../../environment.yml"
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
-        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
+        runtime=reading_minutes,
+        mem_mb=growing(reading_megabytes),
     params:
         downloads=DOWNLOADS,
         folder=subpath(output.record, parent=True),
@@ -152,8 +152,8 @@ rule draw_plain_sentences:
     conda:
         "../../environment.yml"
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
-        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
+        runtime=reading_minutes,
+        mem_mb=growing(reading_megabytes),
     params:
         plain=plain_text_of,
     shell:
@@ -178,8 +178,8 @@ rule generate_trees:
     conda:
         "../../environment.yml"
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
-        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
+        runtime=reading_minutes,
+        mem_mb=growing(reading_megabytes),
     params:
         folder=subpath(output.record, parent=True),
     shell:
@@ -204,8 +204,8 @@ rule add_parsed_text:
     conda:
         "../../environment.yml"
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
-        mem_mb=growing(lambda wildcards: 2000 + pairs_of(wildcards) // 5000),
+        runtime=reading_minutes,
+        mem_mb=growing(reading_megabytes),
     params:
         gold=subpath(input.gold_record, parent=True),
         folder=subpath(output.record, parent=True),

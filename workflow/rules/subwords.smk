@@ -16,7 +16,7 @@ rule learn_subwords:
         "../../environment.yml"
     threads: 2
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        runtime=reading_minutes,
         mem_mb=growing(lambda wildcards: 2000 + min(pairs_of(wildcards), experiment.subwords.pairs) // 200),
     params:
         vocabulary=lookup("tasks/{task}/vocabulary", within=config),
@@ -45,7 +45,7 @@ rule encode_part:
         "../../environment.yml"
     threads: lambda wildcards: 16 if wildcards.part == "train" else 1
     resources:
-        runtime=lambda wildcards: 60 + pairs_of(wildcards) // 100_000,
+        runtime=reading_minutes,
         mem_mb=growing(4000),
     params:
         part="{part}",
