@@ -87,3 +87,4 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
+        [] if experiment.packages else rules.write_readmes.output,

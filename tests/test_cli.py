@@ -92,7 +92,17 @@ def test_a_package_says_what_it_was_made_of(house):
     assert config["averaged"] == [9, 12]
     assert config["decoding"] == {"beam": 2, "alpha": 0.6, "extra": 5}
     assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
-    assert "trained on toy (random words; CC0)" in (house.package / "README.md").read_text()
+
+
+def test_a_readme_has_the_scores(house, tmp_path):
+    scores = tmp_path / "dev.scores.json"
+    sides = {"source": house.corpus / "dev.source", "target": house.corpus / "dev.target"}
+    written = {"reference": sides["target"], "translations": sides["target"], "output": scores}
+    assert main(arguments("score", package=house.package, part="dev", **sides, **written)) == 0
+    assert main(arguments("readme", package=house.package, scores=scores)) == 0
+    readme = (house.package / "README.md").read_text()
+    assert "trained on toy (random words; CC0)" in readme
+    assert "BLEU 100.0 (nrefs:1|" in readme
 
 
 def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input):
@@ -460,6 +470,11 @@ def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_pat
     ):
         refused(packing(house, tmp_path, checkpoints=[whole, path]), path, message)
     assert not (tmp_path / "package").exists()
+
+
+def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, refused):
+    standard_input(b"one\n")
+    refused(arguments("translate", package=house.package, beam=10**12), "out of memory; lower --batch-tokens, 8192 now")
 
 
 def test_records_that_are_none_are_refused(house, tmp_path, refused):

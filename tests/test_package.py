@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from transformer.config import Decoding, Task
-from transformer.files import InputError, read_lines
-from transformer.package import check_origin, load_package
+from transformer.files import InputError, read_lines, write_json
+from transformer.package import check_origin, load_package, write_readme
 from transformer.training.checkpoint import read_tensors
 
 CPU = torch.device("cpu")
@@ -34,6 +34,7 @@ def test_other_architectures_come_back_too(save, run_config, changes):
 def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text, translations):
     lines = text(3, 5)
     folder = save()
+    write_readme(folder, [])
     before = list(translations(load_package(folder, CPU), lines, 2, 200))
     moved = shutil.move(folder, tmp_path / "elsewhere" / "model")
     assert not folder.exists()
@@ -53,18 +54,54 @@ def test_the_same_package_is_the_same_bytes(save):
     assert all((other / path.name).read_bytes() == path.read_bytes() for path in one.iterdir())
 
 
+@pytest.fixture
+def scores(tmp_path):
+    """Write the scores of a part as `score` does, of the package that `save` writes, some of them changed."""
+
+    def write(part, **changes):
+        made = {"task": "ende", "model": "base", "seed": 1, "average": 3, "part": part, "sentences": 2500}
+        scored = {"beam": 4, "alpha": 0.6, "perplexity": 5.678, **changes}
+        path = tmp_path / f"{part}.scores.json"
+        write_json(path, made | scored)
+        return path
+
+    return write
+
+
 def test_the_readme_is_filled(save):
-    readme = "\n".join(read_lines(save() / "README.md"))
+    folder = save()
+    write_readme(folder, [])
+    readme = "\n".join(read_lines(folder / "README.md"))
     assert "{" not in readme
     assert "# base, en to de" in readme
     assert "trained on toy (random words; CC0)" in readme
     assert "| parameters | 1,234 |" in readme
     assert "12, the average of 3 checkpoint(s)" in readme
     assert "| training data | 5,678 pairs |" in readme
-    assert "| perplexity of a subword | 8.77, of step 12 alone, on the start of the development set |" in readme
+    assert "| perplexity while training | 8.77 a subword; step 12 alone, start of the development set |" in readme
+    assert "| scores | none yet |" in readme
     assert "| made with | commit 1234abcd-dirty, torch 2.13.0 |" in readme
     assert "| config | SHA-256 c0ffee |" in readme
     assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
+
+
+def test_the_readme_has_the_scores_of_each_part(save, scores):
+    folder = save()
+    bleu = {"sacrebleu": {"score": 27.25, "signature": "tok:13a"}, "paper_bleu": {"score": 27.96, "signature": "moses"}}
+    brackets = {"brackets": {"f1": 91.26, "recall": 90.5, "precision": 92.04}}
+    write_readme(folder, [scores("dev", **bleu), scores("test", **brackets)])
+    readme = "\n".join(read_lines(folder / "README.md"))
+    settings = "perplexity of a subword 5.68; beam 4, alpha 0.6"
+    assert f"| dev, 2,500 sentences | {settings}: BLEU 27.2 (tok:13a), the paper's 28.0 |" in readme
+    assert f"| test, 2,500 sentences | {settings}: F1 91.3 (recall 90.5, precision 92.0, EVALB) |" in readme
+    assert "none yet" not in readme
+
+
+def test_scores_of_another_package_are_refused(save, scores):
+    folder = save()
+    with pytest.raises(InputError, match=r"dev\.scores\.json: scores of .*'model': 'big'.* give those of this package"):
+        write_readme(folder, [scores("dev", model="big")])
+    assert not (folder / "README.md").exists()
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "subwords.model", "history.csv"])
@@ -73,12 +110,6 @@ def test_a_missing_file_is_named(save, name):
     (folder / name).unlink()
     with pytest.raises(InputError, match=name):
         load_package(folder, CPU)
-
-
-def test_it_needs_no_readme(save):
-    folder = save()
-    (folder / "README.md").unlink()
-    load_package(folder, CPU)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "subwords.model", "history.csv"])

@@ -201,6 +201,13 @@ def package(arguments: argparse.Namespace) -> None:
     save_package(arguments.output_dir, config, weights, arguments.subwords, arguments.history)
 
 
+def readme(arguments: argparse.Namespace) -> None:
+    """Write a package's README.md: what it was made of, and its scores."""
+    from transformer.package import write_readme
+
+    write_readme(arguments.package, arguments.scores)
+
+
 @contextlib.contextmanager
 def _translations(
     arguments: argparse.Namespace, loaded: "Package", search: "Search", lines: Iterable[str]
@@ -209,12 +216,13 @@ def _translations(
     from transformer.decoding.translate import decoding, translate
     from transformer.parsing.parse import trees_first
     from transformer.progress import Progress
-    from transformer.training.device import keep_freed_memory
+    from transformer.training.device import keep_freed_memory, within_memory
 
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
-    with contextlib.closing(progress), decoder as decode:
+    remedy = f"lower --batch-tokens, {arguments.batch_tokens} now, or the beam, {search.width} now"
+    with contextlib.closing(progress), within_memory(str(arguments.package), remedy), decoder as decode:
         found = translate(loaded, lines, decode, max(1, arguments.batch_tokens // search.width), progress.update)
         yield (trees_first(loaded, each) for each in found) if loaded.config.kind == "parsing" else found
 
@@ -502,6 +510,8 @@ def parser() -> Parser:
     added.add_argument("--beam", type=int, default=4)
     added.add_argument("--alpha", type=float, default=0.6, help="length penalty")
     added.add_argument("--extra", type=int, default=50, help="longest output: input + this many subwords")
+    added = command(readme, package="folder of a trained model")
+    added.add_argument("--scores", type=Path, nargs="*", default=[], metavar="PATH", help="files of `score`")
     added = command(translate, package="folder of a trained model")
     method = added.add_mutually_exclusive_group()
     method.add_argument("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)")

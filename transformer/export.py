@@ -28,7 +28,7 @@ from transformer.data.subwords import Subwords
 from transformer.files import InputError, atomic, read_bytes, read_json, write_json, write_lines
 from transformer.model.positions import sinusoids
 from transformer.model.transformer import Transformer
-from transformer.package import Package, PackageConfig, load_package, save_package
+from transformer.package import Package, PackageConfig, load_package, save_package, write_readme
 from transformer.strict import load, plain
 from transformer.training.loop import write_history
 
@@ -435,3 +435,4 @@ def from_marian(folder: Path, output: Path) -> None:
             history = temporary / history.name
             write_history(history, [])
         save_package(temporary, vars(config), weights, folder / "source.spm", history)
+        write_readme(temporary, [])

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.config import Decoding, Experiment, ModelConfig
 from transformer.data.subwords import Subwords
-from transformer.files import InputError, atomic, read_bytes, read_lines, sha256, write_json, write_lines
+from transformer.files import InputError, atomic, read_bytes, read_json, read_lines, sha256, write_json, write_lines
 from transformer.model.transformer import Transformer
 from transformer.strict import ConfigError, load, plain
 from transformer.training.checkpoint import read_tensors, write_tensors
@@ -29,7 +29,8 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 | parameters | {parameters:,} |
 | steps | {steps:,}, the average of {averaged} checkpoint(s) |
 | seed | {seed} |
-| perplexity of a subword | {perplexity} |
+| perplexity while training | {perplexity} |
+{scores}
 | cost | {flops:.2g} FLOPs; {hours:.2f} hours on {devices} x {device}, {precision} |
 | made with | {made_with} |
 | config | SHA-256 {config_sha256} |
@@ -71,29 +72,57 @@ class Package:
 def save_package(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path, history: Path
 ) -> None:
-    """Write a package; `config` gives the keys of PackageConfig but sha256.
+    """Write a package but for its README.md; `config` gives the keys of PackageConfig but sha256.
 
     Raises InputError as `atomic` does, and when the corpus or the training lack a key that README.md names.
     """
-    summary = {**config, **config["training"], **config["corpus"], "averaged": len(config["averaged"])}
-    try:
-        readme = README.format(
-            **summary,
-            hours=summary["seconds"] / 3600,
-            perplexity=_dev_perplexity(history),
-            made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
-        )
-    except KeyError as error:
-        raise InputError(
-            f"{folder}: neither corpus.json nor training.json has the key {error}; make them again"
-        ) from error
+    _readme(config, history, [])
     write_tensors(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
     for name, source in (("subwords.model", subwords), ("history.csv", history)):
         with atomic(folder / name) as stream:
             stream.write(read_bytes(source))
     hashes = {name: sha256(folder / name) for name in HASHED}
-    write_lines(folder / "README.md", readme.splitlines())
     write_json(folder / "config.json", {**plain(config), "sha256": hashes})
+
+
+def write_readme(folder: Path, scores: Sequence[Path]) -> None:
+    """Write a package's README.md: what it was made of and, of files of `score`, how well it does.
+
+    Raises InputError as `read_package_config` does, and for scores of another package.
+    """
+    config = read_package_config(folder)
+    made = {"task": config.task, "model": config.model, "seed": config.seed, "average": len(config.averaged)}
+    rows = []
+    for path in scores:
+        score = read_json(path)
+        if (found := {key: score.get(key) for key in made}) != made:
+            raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
+        rows.append(f"| {score['part']}, {score['sentences']:,} sentences | {_score(score)} |")
+    write_lines(folder / "README.md", _readme(vars(config), folder / "history.csv", rows).splitlines())
+
+
+def _readme(config: Mapping[str, Any], history: Path, scores: Sequence[str]) -> str:
+    """The text of README.md; `scores` are rows of its table."""
+    summary = {**config, **config["training"], **config["corpus"], "averaged": len(config["averaged"])}
+    try:
+        return README.format(
+            **summary,
+            hours=summary["seconds"] / 3600,
+            perplexity=_dev_perplexity(history),
+            scores="\n".join(scores) or "| scores | none yet |",
+            made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
+        )
+    except KeyError as error:
+        raise InputError(f"neither corpus.json nor training.json has the key {error}; make them again") from error
+
+
+def _score(score: Mapping[str, Any]) -> str:
+    """The scores of a part, in words."""
+    text = f"perplexity of a subword {score['perplexity']:.2f}; beam {score['beam']}, alpha {score['alpha']}: "
+    if brackets := score.get("brackets"):
+        return text + "F1 {f1:.1f} (recall {recall:.1f}, precision {precision:.1f}, EVALB)".format(**brackets)
+    bleu, paper = score["sacrebleu"], score["paper_bleu"]
+    return text + f"BLEU {bleu['score']:.1f} ({bleu['signature']}), the paper's {paper['score']:.1f}"
 
 
 def _dev_perplexity(history: Path) -> str:
@@ -102,7 +131,7 @@ def _dev_perplexity(history: Path) -> str:
     if not measured:
         return "not measured"
     last = measured[-1]
-    return f"{float(last['dev_perplexity']):.2f}, of step {last['step']} alone, on the start of the development set"
+    return f"{float(last['dev_perplexity']):.2f} a subword; step {last['step']} alone, start of the development set"
 
 
 def read_package_config(folder: Path) -> PackageConfig:

@@ -34,3 +34,9 @@ def test_a_pair_beyond_the_learned_positions_is_named(package, tmp_path):
     write_pairs(tmp_path / "dev", [pack([[5, 1], [5, 1]], [[5, 1], [5] * 30 + [1]], 40)], 40)
     with pytest.raises(InputError, match="line 2: 31 subwords, but base has learned 24 positions"):
         perplexity(package(positions="learned"), Pairs(tmp_path / "dev"), 100)
+
+
+def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded, monkeypatch):
+    monkeypatch.setattr("transformer.evaluation.perplexity.batch_loss", lambda *_: torch.empty(1 << 50))
+    with pytest.raises(InputError, match="perplexity by base: out of memory; lower --batch-tokens, 100 now"):
+        perplexity(package(), encoded("dev"), 100)

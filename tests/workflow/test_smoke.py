@@ -91,6 +91,17 @@ def finished(project):
 
 
 @pytest.mark.workflow
+def test_every_package_says_how_well_it_does(finished):
+    runs = finished / "results/smoke/runs"
+    packages = [path.parent for path in runs.rglob("package/config.json")]
+    assert packages
+    for package in packages:
+        parts = [path.name.partition(".")[0] for path in package.parent.glob("*.scores.json")]
+        readme = (package / "README.md").read_text()
+        assert [row.partition(",")[0][2:] for row in readme.splitlines() if " sentences |" in row] == sorted(parts)
+
+
+@pytest.mark.workflow
 @pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1] if names else "quick")
 def test_every_experiment_has_a_complete_dag(project, overlays):
     configs = [str(ROOT / f"config/{name}.yaml") for name in overlays]

@@ -9,6 +9,7 @@ from transformer.data.batches import batch, chunks
 from transformer.data.tokens import Pairs
 from transformer.decoding.translate import check_lengths
 from transformer.package import Package
+from transformer.training.device import within_memory
 from transformer.training.loss import batch_loss
 
 
@@ -16,11 +17,12 @@ from transformer.training.loss import batch_loss
 def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     """exp of the mean negative log-likelihood of the target subwords, in float32.
 
-    Raises InputError for a pair beyond the learned positions.
+    Raises InputError for a pair beyond the learned positions, and when memory runs out.
     """
     check_lengths(package, pairs.lengths.max(1))
     total = 0.0
     order = np.argsort(pairs.lengths.max(1), kind="stable")
-    for part in chunks(pairs.lengths, order, batch_tokens):
-        total += batch_loss(package.model, batch(pairs, part), 0.0).item()
+    with within_memory(f"perplexity by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
+        for part in chunks(pairs.lengths, order, batch_tokens):
+            total += batch_loss(package.model, batch(pairs, part), 0.0).item()
     return math.exp(total / int(pairs.lengths[:, 1].sum()))

@@ -3,7 +3,8 @@
 import ctypes
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -19,6 +20,17 @@ def keep_freed_memory() -> None:
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         mallopt(M_MMAP_MAX, 0)
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+@contextmanager
+def within_memory(what: str, remedy: str) -> Iterator[None]:
+    """Raises InputError with the remedy when memory runs out, on a CPU or a GPU."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "can't allocate memory" not in str(error):
+            raise
+        raise InputError(f"{what}: out of memory; {remedy}") from error
 
 
 def choose_device(local_rank: int = 0) -> torch.device:

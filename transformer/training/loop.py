@@ -28,7 +28,7 @@ from transformer.progress import Progress
 from transformer.strict import plain
 from transformer.training.attempts import attempt
 from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
-from transformer.training.device import compile_in_place, faster_precision
+from transformer.training.device import compile_in_place, faster_precision, within_memory
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
@@ -168,15 +168,20 @@ class Trainer:
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
         label = f"{self.config.task} {self.config.model}"
+        held = min(self.config.training.micro_batch_tokens, -(-self.config.training.batch_tokens // self.world.size))
+        remedy = (
+            f"set micro_batch_tokens to {held // 2} (a pass holds {held} now) and start again: it changes rounding only"
+        )
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
         self.model.train()
         noted = attempt(self.folder / ATTEMPTS, self.state.step) if self.world.first else contextlib.nullcontext()
-        with postponed_signals() as caught, self.within_memory(), noted as reached:
+        with postponed_signals() as caught, noted as reached:
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
-                self.step(batches)
+                with within_memory(f"{label}, step {self.state.step + 1}", remedy):
+                    self.step(batches)
                 self.state.epoch, self.state.index = epoch, index
                 step, now = self.state.step, time.monotonic()
                 self.state.seconds += now - mark
@@ -203,23 +208,6 @@ class Trainer:
                 mark = time.monotonic()
         if progress:
             progress.close()
-
-    @contextlib.contextmanager
-    def within_memory(self) -> Iterator[None]:
-        """Raises InputError with the remedy when memory runs out, on a CPU or a GPU."""
-        try:
-            yield
-        except (RuntimeError, MemoryError) as error:
-            if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "can't allocate memory" not in str(
-                error
-            ):
-                raise
-            training = self.config.training
-            now = min(training.micro_batch_tokens, -(-training.batch_tokens // self.world.size))
-            raise InputError(
-                f"{self.config.task} {self.config.model}: out of memory at step {self.state.step + 1}; set "
-                f"micro_batch_tokens to {now // 2} (a pass holds {now} now) and start again: it changes rounding only"
-            ) from error
 
     def agree(self, caught: list[int], due: bool) -> tuple[list[int], bool]:
         """The signals that came to any process, and whether process 0 holds that it is time to save."""

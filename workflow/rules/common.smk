@@ -70,7 +70,7 @@ BENCHMARK = f"{RESULTS}/benchmarks/{{task}}/{{model}}/{{seed}}"
 PACKAGES = str(Path(experiment.packages or f"{RESULTS}/runs"))
 PACKAGE = [
     f"{PACKAGES}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package/{name}"
-    for name in ("config.json", "model.safetensors", "subwords.model", "history.csv", "README.md")
+    for name in ("config.json", "model.safetensors", "subwords.model", "history.csv")
 ]
 PUBLISHED = yaml.safe_load((HERE / "config/published.yaml").read_text())
 
@@ -322,9 +322,14 @@ def all_scores():
 
 
 def packages_behind(files, name="config.json"):
-    """A file of the package that made each of `files`, which stand in average-N."""
+    """A file of each package that made some of `files`, which stand in average-N."""
     runs = f"{RESULTS}/runs"
-    return [f"{PACKAGES}/{Path(file).parent.relative_to(runs)}/package/{name}" for file in files]
+    packages = dict.fromkeys(Path(file).parent.relative_to(runs) for file in files)
+    return [f"{PACKAGES}/{package}/package/{name}" for package in packages]
+
+
+# The scores that tables show.
+SCORED = list(dict.fromkeys([*all_scores(), *averaged_scores(TABLE2), *averaged_scores(TABLE4)]))
 
 
 def comparisons(runs):
@@ -418,9 +423,8 @@ if experiment.packages and workflow.is_main_process:
 
     corpora = [experiment.corpora[experiment.tasks[task].corpus] for task in ALL_RUNS]
     parsed = [parses_for(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
-    averaged = averaged_scores(TABLE2) + averaged_scores(TABLE4)
     try:
-        for package in dict.fromkeys(packages_behind([*all_scores(), *averaged, attention_file(), *parsed])):
+        for package in packages_behind([*SCORED, attention_file(), *parsed]):
             folder = Path(package).parent
             check_origin(folder, experiment, str(folder.parent.relative_to(PACKAGES)))
     except InputError as error:

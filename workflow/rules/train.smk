@@ -3,6 +3,7 @@
 
 localrules:
     configure_run,
+    write_readmes,
 
 
 rule configure_run:
@@ -88,3 +89,19 @@ rule average_checkpoints:
         " --training {input.training} --history {input.history} --corpus {input.corpus} --subwords {input.subwords}"
         " --kind {params.kind} --beam {params.beam} --alpha {params.alpha} --extra {params.extra} --output-dir {params.folder}"
         " 2>&1 | tee -i {log}"
+
+
+# What stands in a package for its readers: written last, as it has the scores.
+rule write_readmes:
+    input:
+        packages=packages_behind(SCORED),
+        scores=SCORED,
+        code=code("package") + scripts("readmes", "runs"),
+    output:
+        packages_behind(SCORED, "README.md"),
+    log:
+        f"{RESULTS}/logs/readmes.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/readmes.py"
