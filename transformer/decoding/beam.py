@@ -97,12 +97,14 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor
     """Append one token, the `length`-th, to every hypothesis; returns which one [B, W] each alive one grew from."""
     b, _, vocabulary = logits_BWV.shape
     width = beam.finished_score.size(1)
-    # The best 2W of a sentence are among the best 2W of its hypotheses; 2W, so that W not ended are among them.
+    # The best 2W of a sentence are among the best 2W of its hypotheses; 2W, so that W not ended are among them. A beam
+    # of one is greedy search.
+    candidates = 2 * width if width > 1 else 1
     logits = logits_BWV.flatten(0, 1).float()
-    values, tokens = top(logits, min(2 * width, vocabulary))
+    values, tokens = top(logits, min(candidates, vocabulary))
     normalizer = values[:, :1] - logits.softmax(1).amax(1, keepdim=True).log()  # logsumexp, faster
     logp = (values - normalizer + beam.alive_logp.flatten()[:, None]).view(b, -1)
-    logp, flat = logp.topk(min(2 * width, logp.size(1)), 1)
+    logp, flat = logp.topk(min(candidates, logp.size(1)), 1)
     origin = flat // tokens.size(1)
     token = tokens.view(b, -1).gather(1, flat)
     ids = beam.alive_ids.gather(1, origin[:, :, None].expand(-1, -1, beam.alive_ids.size(-1)))
