@@ -248,10 +248,12 @@ class Treebank:
     plain: PlainText
     sentences: dict[str, int]  # that each part must have
     leaves: Literal["XX", "tags"] = "XX"  # what stands for words in linearised trees
+    constituents: tuple[int, int] | None = None  # words of those of training trees that are training sentences, too
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return [fault for part in ("train", "dev", "test") for fault in not_a_range(part, getattr(self, part))]
+        ranges = {name: getattr(self, name) for name in ("train", "dev", "test", "constituents")}
+        return [fault for name, values in ranges.items() if values for fault in not_a_range(name, values)]
 
 
 @dataclass(frozen=True)

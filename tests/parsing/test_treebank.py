@@ -230,6 +230,17 @@ def test_the_tags_stay_in_linearised_trees_where_the_corpus_says_so(tmp_path, co
     assert line.startswith("(S (NP NNP )NP (VP MD ")
 
 
+def test_constituents_of_training_trees_are_training_sentences_where_the_corpus_says_so(tmp_path, corpus):
+    corpus = dataclasses.replace(corpus, constituents=(2, 3))
+    write_corpus(corpus, tmp_path, tmp_path, name="wsj", source="words", target="trees")
+    whole = corpus.sentences["train"] * ["Pierre will try to join our board ."]
+    assert read_lines(tmp_path / "train.source") == [*whole, "join our board", "our board"]
+    assert read_lines(tmp_path / "train.target")[-2:] == ["(VP XX (NP XX XX )NP )VP", "(NP XX XX )NP"]
+    assert read_trees(tmp_path / "dev.trees") == [read_tree(TREE)] * 2
+    record = json.loads((tmp_path / "corpus.json").read_text())
+    assert record["pairs"] == {**corpus.sentences, "train": corpus.sentences["train"] + 2}
+
+
 def test_a_treebank_that_lacks_trees_is_refused_with_the_numbers(tmp_path, corpus):
     (tmp_path / "wsj/wsj_0002.mrg").unlink()
     with pytest.raises(InputError, match=r"corpora\.wsj: .* has 2 train, .* trees, not 3 train"):

@@ -9,6 +9,7 @@ from transformer.parsing.trees import (
     Leaf,
     Tree,
     build,
+    constituents,
     leaves,
     linearise,
     read_tree,
@@ -31,11 +32,11 @@ LEAVES = st.builds(
 )
 
 
-def constituents(children):
+def tree_of(children):
     return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
 
 
-TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
+TREES = tree_of(st.recursive(LEAVES, tree_of, max_leaves=12))
 TOKENS = st.lists(
     st.one_of(
         st.sampled_from(["XX", "(S", ")S", "(NP", ")NP", "(VP", ")VP", "(", ")", "", "))", "NP"]),
@@ -49,6 +50,19 @@ WORDS = st.lists(st.sampled_from(["a", "dog", ".", "(", "naïve"]), min_size=1, 
 def repaired(text, count):
     tree, changed = repair(text.split(), ["w"] * count, ["T"] * count)
     return linearise(tree), changed
+
+
+def below(tree):
+    for child in tree.children:
+        if isinstance(child, Tree):
+            yield child
+            yield from below(child)
+
+
+@given(st.lists(TREES, max_size=3), st.integers(1, 4), st.integers(0, 8))
+def test_constituents_are_those_below_the_roots_of_so_many_words_each_once(trees, least, more):
+    inner = [each for tree in trees for each in below(tree) if least <= len(words(each)) <= least + more]
+    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(inner))
 
 
 def test_the_example_has_the_published_form():

@@ -17,7 +17,7 @@ from transformer.data.corpora import PARTS, write_record
 from transformer.data.fetch import local_path
 from transformer.data.reading import Location, members
 from transformer.files import InputError, read_lines, stream_lines
-from transformer.parsing.trees import TRACE, Leaf, Tree, write_trees
+from transformer.parsing.trees import TRACE, Leaf, Tree, constituents, write_trees
 
 ROOTS = ("TOP", "ROOT")
 _FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
@@ -137,7 +137,8 @@ def _counts(sizes: Mapping[str, int]) -> str:
 def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, source: str, target: str) -> None:
     """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json; `downloads` holds what URLs gave.
 
-    Sources are words, targets linearised trees, `.trees` Penn brackets. Raises InputError as `read_treebank` does, and
+    Sources are words, targets linearised trees, `.trees` Penn brackets. To the trees of train those of their
+    constituents are added that the corpus wants, too. Raises InputError as `read_treebank` does, and
     when a part has another number of trees than the corpus says.
     """
     with _folder_of(corpus.trees, downloads) as trees:
@@ -148,6 +149,9 @@ def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, 
             f"corpora.{name}: {corpus.trees} has {_counts(sizes)} trees, not {_counts(corpus.sentences)}; "
             "copy the treebank again, or correct `trees` and `sentences`"
         )
+    if corpus.constituents:
+        parts["train"] += constituents(parts["train"], *corpus.constituents)
+    sizes = {part: len(trees) for part, trees in parts.items()}
     for part, chosen in parts.items():
         write_trees(folder, part, chosen, corpus.leaves == "tags")
     write_record(folder, sizes, {}, corpus, name=name, source=source, target=target)

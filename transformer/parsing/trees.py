@@ -91,6 +91,21 @@ def tags(tree: Tree) -> list[str]:
     return [item.tag for item in walk(tree) if isinstance(item, Leaf)]
 
 
+def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]:
+    """Every constituent of so many words below the roots of some trees, of equal ones the first."""
+    seen = set()
+    pending: list[Tree | Leaf] = []
+    for tree in trees:
+        pending += reversed(tree.children)
+        while pending:
+            item = pending.pop()
+            if isinstance(item, Tree):
+                pending += reversed(item.children)
+                if least <= len(words(item)) <= most and str(item) not in seen:
+                    seen.add(str(item))
+                    yield item
+
+
 def linearise(tree: Tree, with_tags: bool = False) -> str:
     """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`, with XX or tags."""
     return " ".join((item.tag if with_tags else WORD) if isinstance(item, Leaf) else item for item in walk(tree))
