@@ -248,7 +248,7 @@ class Treebank:
     plain: PlainText
     sentences: dict[str, int]  # that each part must have
     leaves: Literal["XX", "tags"] = "XX"  # what stands for words in linearised trees
-    constituents: tuple[int, int] | None = None  # words of those of training trees that are training sentences, too
+    constituents: tuple[int, int] | None = None  # words of those that train has, too
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""

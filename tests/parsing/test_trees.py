@@ -52,17 +52,17 @@ def repaired(text, count):
     return linearise(tree), changed
 
 
-def below(tree):
+def subtrees(tree):
+    yield tree
     for child in tree.children:
         if isinstance(child, Tree):
-            yield child
-            yield from below(child)
+            yield from subtrees(child)
 
 
 @given(st.lists(TREES, max_size=3), st.integers(1, 4), st.integers(0, 8))
-def test_constituents_are_those_below_the_roots_of_so_many_words_each_once(trees, least, more):
-    inner = [each for tree in trees for each in below(tree) if least <= len(words(each)) <= least + more]
-    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(inner))
+def test_constituents_are_all_subtrees_of_so_many_words_each_once(trees, least, more):
+    found = [each for tree in trees for each in subtrees(tree) if least <= len(words(each)) <= least + more]
+    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(found))
 
 
 def test_the_example_has_the_published_form():

@@ -137,9 +137,9 @@ def _counts(sizes: Mapping[str, int]) -> str:
 def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, source: str, target: str) -> None:
     """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json; `downloads` holds what URLs gave.
 
-    Sources are words, targets linearised trees, `.trees` Penn brackets. To the trees of train those of their
-    constituents are added that the corpus wants, too. Raises InputError as `read_treebank` does, and
-    when a part has another number of trees than the corpus says.
+    Sources are words, targets linearised trees, `.trees` Penn brackets. To the trees of train their `constituents` are
+    added where the corpus says of how many words. Raises InputError as `read_treebank` does, and when a part has
+    another number of trees than the corpus says.
     """
     with _folder_of(corpus.trees, downloads) as trees:
         parts = {part: read_treebank(trees, *getattr(corpus, part)) for part in PARTS}
@@ -150,7 +150,7 @@ def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, 
             "copy the treebank again, or correct `trees` and `sentences`"
         )
     if corpus.constituents:
-        parts["train"] += constituents(parts["train"], *corpus.constituents)
+        parts["train"] = [*parts["train"], *constituents(parts["train"], *corpus.constituents)]
     sizes = {part: len(trees) for part, trees in parts.items()}
     for part, chosen in parts.items():
         write_trees(folder, part, chosen, corpus.leaves == "tags")

@@ -92,11 +92,10 @@ def tags(tree: Tree) -> list[str]:
 
 
 def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]:
-    """Every constituent of so many words below the roots of some trees, of equal ones the first."""
+    """Every constituent of so many words of some trees, whole trees among them, of equal ones the first."""
     seen = set()
-    pending: list[Tree | Leaf] = []
     for tree in trees:
-        pending += reversed(tree.children)
+        pending: list[Tree | Leaf] = [tree]
         while pending:
             item = pending.pop()
             if isinstance(item, Tree):
