@@ -305,6 +305,8 @@ def test_a_treebank_is_planned_as_its_sentences_and_its_archive():
     one = experiment(corpora={"trees": trees | parts, "more": more}, tasks=tasks)
     assert [sentences(one, corpus) for corpus in one.corpora.values()] == [(50, 70), (170, 0)]
     assert downloads(one, "ende") == {"http://a/news.tgz": 3000}
+    many = experiment(corpora={"trees": trees | parts | {"constituents": [2, 9]}, "more": more}, tasks=tasks)
+    assert [sentences(many, corpus) for corpus in many.corpora.values()] == [(None, 70), (None, 0)]
 
 
 def test_pairs_that_nobody_declared_are_unknown():

@@ -146,7 +146,7 @@ def sentences(experiment: Experiment, corpus: Corpus) -> tuple[int | None, int]:
         case Files():
             return corpus.pairs, 0
         case Treebank():
-            return corpus.sentences.get("train"), corpus.plain.sentences
+            return None if corpus.constituents else corpus.sentences.get("train"), corpus.plain.sentences
         case Grammar():
             return corpus.sentences.train, corpus.sentences.plain
         case SelfTraining():
