@@ -102,7 +102,7 @@ def test_a_readme_has_the_scores(house, tmp_path):
     assert main(arguments("readme", package=house.package, scores=scores)) == 0
     readme = (house.package / "README.md").read_text()
     assert "trained on toy (random words; CC0)" in readme
-    assert "BLEU 100.0 (nrefs:1|" in readme
+    assert "BLEU 100.0 (nrefs:1\\|" in readme
 
 
 def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input):

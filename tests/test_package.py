@@ -34,7 +34,6 @@ def test_other_architectures_come_back_too(save, run_config, changes):
 def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text, translations):
     lines = text(3, 5)
     folder = save()
-    write_readme(folder, [])
     before = list(translations(load_package(folder, CPU), lines, 2, 200))
     moved = shutil.move(folder, tmp_path / "elsewhere" / "model")
     assert not folder.exists()
@@ -69,17 +68,17 @@ def scores(tmp_path):
 
 
 def test_the_readme_is_filled(save):
-    folder = save()
-    write_readme(folder, [])
-    readme = "\n".join(read_lines(folder / "README.md"))
+    readme = "\n".join(read_lines(save() / "README.md"))
     assert "{" not in readme
     assert "# base, en to de" in readme
     assert "trained on toy (random words; CC0)" in readme
     assert "| parameters | 1,234 |" in readme
-    assert "12, the average of 3 checkpoint(s)" in readme
-    assert "| training data | 5,678 pairs |" in readme
-    assert "| perplexity while training | 8.77 a subword; step 12 alone, start of the development set |" in readme
+    assert "| model | N 1, d_model 16, d_ff 32, h 2 |" in readme
+    assert "| steps | 12 (4,321 target subwords), the average of 3 checkpoint(s) |" in readme
+    assert "| training data | 5,678 pairs, but for 7 of more than 20 subwords on a side |" in readme
+    assert "| dev perplexity | 8.77 a subword, of the start of dev at step 12, before averaging |" in readme
     assert "| scores | none yet |" in readme
+    assert "python -m transformer translate --package" in readme
     assert "| made with | commit 1234abcd-dirty, torch 2.13.0 |" in readme
     assert "| config | SHA-256 c0ffee |" in readme
     assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
@@ -87,21 +86,43 @@ def test_the_readme_is_filled(save):
 
 def test_the_readme_has_the_scores_of_each_part(save, scores):
     folder = save()
-    bleu = {"sacrebleu": {"score": 27.25, "signature": "tok:13a"}, "paper_bleu": {"score": 27.96, "signature": "moses"}}
+    sacrebleu = {"score": 27.25, "signature": "nrefs:1|tok:13a"}
+    paper = {"score": 27.96, "signature": "nrefs:1|tok:none"}
     brackets = {"brackets": {"f1": 91.26, "recall": 90.5, "precision": 92.04}}
-    write_readme(folder, [scores("dev", **bleu), scores("test", **brackets)])
-    readme = "\n".join(read_lines(folder / "README.md"))
-    settings = "perplexity of a subword 5.68; beam 4, alpha 0.6"
-    assert f"| dev, 2,500 sentences | {settings}: BLEU 27.2 (tok:13a), the paper's 28.0 |" in readme
-    assert f"| test, 2,500 sentences | {settings}: F1 91.3 (recall 90.5, precision 92.0, EVALB) |" in readme
-    assert "none yet" not in readme
+    write_readme(folder, [scores("dev", sacrebleu=sacrebleu, paper_bleu=paper), scores("test", **brackets)])
+    dev, test = (line for line in read_lines(folder / "README.md") if line.startswith("| scores |"))
+    where = "2,500 sentences, beam 4, alpha 0.6: "
+    assert dev == (
+        f"| scores | dev, {where}BLEU 27.2 (nrefs:1\\|tok:13a), BLEU as the paper's script counts 28.0 "
+        "(nrefs:1\\|tok:none); perplexity of a subword 5.68 |"
+    )
+    assert test == (
+        f"| scores | test, {where}F1 91.3 (recall 90.5, precision 92.0, as EVALB); perplexity of a subword 5.68 |"
+    )
 
 
-def test_scores_of_another_package_are_refused(save, scores):
+def test_the_readme_of_a_parser_says_how_to_parse(save):
     folder = save()
-    with pytest.raises(InputError, match=r"dev\.scores\.json: scores of .*'model': 'big'.* give those of this package"):
-        write_readme(folder, [scores("dev", model="big")])
-    assert not (folder / "README.md").exists()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"kind": "parsing"}))
+    write_readme(folder, [])
+    assert "Parse, a sentence a line:" in read_lines(folder / "README.md")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "big"}, "scores of .*'model': 'big'.* give those of this package"),
+        ({}, "KeyError.*score again"),
+        ({"sentences": "x", "brackets": {}}, "ValueError.*score again"),
+    ],
+)
+def test_what_are_no_scores_of_the_package_is_refused(save, scores, changes, message):
+    folder = save()
+    before = (folder / "README.md").read_bytes()
+    with pytest.raises(InputError, match=rf"dev\.scores\.json: .*{message}"):
+        write_readme(folder, [scores("dev", **changes)])
+    assert (folder / "README.md").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "subwords.model", "history.csv"])
@@ -221,7 +242,9 @@ def test_what_is_no_package_is_refused(tmp_path, kind):
 
 def test_a_record_without_what_the_readme_needs_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
     monkeypatch.setattr("transformer.package.README", "{colour}")
-    with pytest.raises(InputError, match=r"neither corpus\.json nor training\.json has the key 'colour'"):
+    with pytest.raises(
+        InputError, match="package: neither the record of the corpus nor that of the training has the key 'colour'"
+    ):
         save()
     assert not (tmp_path / "package").exists()
 

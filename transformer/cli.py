@@ -202,7 +202,7 @@ def package(arguments: argparse.Namespace) -> None:
 
 
 def readme(arguments: argparse.Namespace) -> None:
-    """Write a package's README.md: what it was made of, and its scores."""
+    """Write a package's README.md again, with its scores."""
     from transformer.package import write_readme
 
     write_readme(arguments.package, arguments.scores)
@@ -221,7 +221,8 @@ def _translations(
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
-    remedy = f"lower --batch-tokens, {arguments.batch_tokens} now, or the beam, {search.width} now"
+    remedy = f"lower --batch-tokens, {arguments.batch_tokens} now"
+    remedy += f", or the beam, {search.width} now" if search.width > 1 else ""
     with contextlib.closing(progress), within_memory(str(arguments.package), remedy), decoder as decode:
         found = translate(loaded, lines, decode, max(1, arguments.batch_tokens // search.width), progress.update)
         yield (trees_first(loaded, each) for each in found) if loaded.config.kind == "parsing" else found

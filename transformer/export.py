@@ -28,7 +28,7 @@ from transformer.data.subwords import Subwords
 from transformer.files import InputError, atomic, read_bytes, read_json, write_json, write_lines
 from transformer.model.positions import sinusoids
 from transformer.model.transformer import Transformer
-from transformer.package import Package, PackageConfig, load_package, save_package, write_readme
+from transformer.package import Package, PackageConfig, load_package, save_package
 from transformer.strict import load, plain
 from transformer.training.loop import write_history
 
@@ -418,6 +418,9 @@ def from_marian(folder: Path, output: Path) -> None:
             "training": {
                 "parameters": sum(tensor.numel() for tensor in weights.values()),
                 "steps": 0,
+                "left_out": 0,
+                "longest_pair": 0,
+                "target_tokens": 0,
                 "seconds": 0.0,
                 "flops": 0.0,
                 "devices": 1,
@@ -435,4 +438,3 @@ def from_marian(folder: Path, output: Path) -> None:
             history = temporary / history.name
             write_history(history, [])
         save_package(temporary, vars(config), weights, folder / "source.spm", history)
-        write_readme(temporary, [])

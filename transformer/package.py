@@ -25,20 +25,26 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 
 | | |
 |---|---|
-| training data | {pairs[train]:,} pairs |
+| model | N {architecture[N]}, d_model {architecture[d_model]}, d_ff {architecture[d_ff]}, h {architecture[h]} |
+| vocabulary | {vocabulary:,} subwords |
 | parameters | {parameters:,} |
-| steps | {steps:,}, the average of {averaged} checkpoint(s) |
+| training data | {pairs[train]:,} pairs, but for {left_out:,} of more than {longest_pair} subwords on a side |
+| steps | {steps:,} ({target_tokens:,} target subwords), the average of {averaged} checkpoint(s) |
 | seed | {seed} |
-| perplexity while training | {perplexity} |
+| dev perplexity | {perplexity} |
 {scores}
 | cost | {flops:.2g} FLOPs; {hours:.2f} hours on {devices} x {device}, {precision} |
 | made with | {made_with} |
 | config | SHA-256 {config_sha256} |
 
-Translate, a sentence a line:
+{usage}, a sentence a line:
 
-    python -m transformer translate --package FOLDER < sentences > translations
+    python -m transformer {command} --package FOLDER < sentences > {output}
 """
+USAGE = {
+    "translation": {"usage": "Translate", "command": "translate", "output": "translations"},
+    "parsing": {"usage": "Parse", "command": "parse", "output": "trees"},
+}
 
 
 @dataclass(frozen=True)
@@ -72,23 +78,24 @@ class Package:
 def save_package(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path, history: Path
 ) -> None:
-    """Write a package but for its README.md; `config` gives the keys of PackageConfig but sha256.
+    """Write a package; `config` gives the keys of PackageConfig but sha256.
 
     Raises InputError as `atomic` does, and when the corpus or the training lack a key that README.md names.
     """
-    _readme(config, history, [])
+    readme = _readme(str(folder), config, history, [])
     write_tensors(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
     for name, source in (("subwords.model", subwords), ("history.csv", history)):
         with atomic(folder / name) as stream:
             stream.write(read_bytes(source))
     hashes = {name: sha256(folder / name) for name in HASHED}
+    write_lines(folder / "README.md", readme.splitlines())
     write_json(folder / "config.json", {**plain(config), "sha256": hashes})
 
 
 def write_readme(folder: Path, scores: Sequence[Path]) -> None:
-    """Write a package's README.md: what it was made of and, of files of `score`, how well it does.
+    """Write a package's README.md again, with scores: files of `score`.
 
-    Raises InputError as `read_package_config` does, and for scores of another package.
+    Raises InputError as `read_package_config` does, and for what is no score, or one of another package.
     """
     config = read_package_config(folder)
     made = {"task": config.task, "model": config.model, "seed": config.seed, "average": len(config.averaged)}
@@ -97,13 +104,19 @@ def write_readme(folder: Path, scores: Sequence[Path]) -> None:
         score = read_json(path)
         if (found := {key: score.get(key) for key in made}) != made:
             raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
-        rows.append(f"| {score['part']}, {score['sentences']:,} sentences | {_score(score)} |")
-    write_lines(folder / "README.md", _readme(vars(config), folder / "history.csv", rows).splitlines())
+        try:
+            rows.append(_row(score).replace("|", "\\|"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: not as `score` writes it ({error!r}); score again") from error
+    table = [f"| scores | {row} |" for row in rows]
+    text = _readme(f"{folder}/config.json", vars(config), folder / "history.csv", table)
+    write_lines(folder / "README.md", text.splitlines())
 
 
-def _readme(config: Mapping[str, Any], history: Path, scores: Sequence[str]) -> str:
+def _readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequence[str]) -> str:
     """The text of README.md; `scores` are rows of its table."""
-    summary = {**config, **config["training"], **config["corpus"], "averaged": len(config["averaged"])}
+    summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
+    summary |= {"averaged": len(config["averaged"]), "architecture": plain(config["architecture"])}
     try:
         return README.format(
             **summary,
@@ -113,16 +126,20 @@ def _readme(config: Mapping[str, Any], history: Path, scores: Sequence[str]) -> 
             made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
         )
     except KeyError as error:
-        raise InputError(f"neither corpus.json nor training.json has the key {error}; make them again") from error
+        raise InputError(
+            f"{place}: neither the record of the corpus nor that of the training has the key {error}; make them again"
+        ) from error
 
 
-def _score(score: Mapping[str, Any]) -> str:
+def _row(score: Mapping[str, Any]) -> str:
     """The scores of a part, in words."""
-    text = f"perplexity of a subword {score['perplexity']:.2f}; beam {score['beam']}, alpha {score['alpha']}: "
+    text = f"{score['part']}, {score['sentences']:,} sentences, beam {score['beam']}, alpha {score['alpha']}: "
     if brackets := score.get("brackets"):
-        return text + "F1 {f1:.1f} (recall {recall:.1f}, precision {precision:.1f}, EVALB)".format(**brackets)
-    bleu, paper = score["sacrebleu"], score["paper_bleu"]
-    return text + f"BLEU {bleu['score']:.1f} ({bleu['signature']}), the paper's {paper['score']:.1f}"
+        text += "F1 {f1:.1f} (recall {recall:.1f}, precision {precision:.1f}, as EVALB)".format(**brackets)
+    else:
+        bleus = {"BLEU": score["sacrebleu"], "BLEU as the paper's script counts": score["paper_bleu"]}
+        text += ", ".join(f"{name} {bleu['score']:.1f} ({bleu['signature']})" for name, bleu in bleus.items())
+    return f"{text}; perplexity of a subword {score['perplexity']:.2f}"
 
 
 def _dev_perplexity(history: Path) -> str:
@@ -131,7 +148,9 @@ def _dev_perplexity(history: Path) -> str:
     if not measured:
         return "not measured"
     last = measured[-1]
-    return f"{float(last['dev_perplexity']):.2f} a subword; step {last['step']} alone, start of the development set"
+    return (
+        f"{float(last['dev_perplexity']):.2f} a subword, of the start of dev at step {last['step']}, before averaging"
+    )
 
 
 def read_package_config(folder: Path) -> PackageConfig:

@@ -309,7 +309,7 @@ def in_numpy(_):
 def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, lower):
     trainer = start(micro_batch_tokens=micro)  # of 96 tokens a step
     trainer.step = step
-    with pytest.raises(InputError, match=f"base, step 1: out of memory; set micro_batch_tokens to {lower} "):
+    with pytest.raises(InputError, match=f"base: out of memory; set micro_batch_tokens to {lower} "):
         trainer.train()
 
 

@@ -176,12 +176,11 @@ class Trainer:
         saved = mark = time.monotonic()
         self.model.train()
         noted = attempt(self.folder / ATTEMPTS, self.state.step) if self.world.first else contextlib.nullcontext()
-        with postponed_signals() as caught, noted as reached:
+        with postponed_signals() as caught, within_memory(label, remedy), noted as reached:
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
-                with within_memory(f"{label}, step {self.state.step + 1}", remedy):
-                    self.step(batches)
+                self.step(batches)
                 self.state.epoch, self.state.index = epoch, index
                 step, now = self.state.step, time.monotonic()
                 self.state.seconds += now - mark

@@ -91,12 +91,12 @@ rule average_checkpoints:
         " 2>&1 | tee -i {log}"
 
 
-# What stands in a package for its readers: written last, as it has the scores.
+# `average_checkpoints` has written each README.md without scores; the last word is that with them.
 rule write_readmes:
     input:
         packages=packages_behind(SCORED),
         scores=SCORED,
-        code=code("package") + scripts("readmes", "runs"),
+        code=code("package", "training/checkpoint") + scripts("readmes", "runs"),
     output:
         packages_behind(SCORED, "README.md"),
     log:
