@@ -187,10 +187,11 @@ def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     (project / "large.yaml").write_text(
         (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")
     )
-    run = snakemake(project, "results/smoke/subwords/ende.model", "--configfile", "large.yaml", "fetched.yaml")
+    given = ("--configfile", "large.yaml", "fetched.yaml", "--config", "results=failing")
+    run = snakemake(project, "failing/smoke/subwords/ende.model", *given)
     output = run.stdout + run.stderr
     assert run.returncode != 0
-    assert "error: results/smoke/subwords/ende.model: a vocabulary of 9999 subwords cannot be learnt" in output
+    assert "error: failing/smoke/subwords/ende.model: a vocabulary of 9999 subwords cannot be learnt" in output
     assert "MissingOutputException" not in output
 
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormat
 from runs import logged, read_training, read_yaml
 
 BASE = ("ende", "base")
-PER_LINE = 4  # groups side by side
+PER_LINE = 4  # groups side by side, at most
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
 
 
@@ -41,13 +41,16 @@ def groups_of(published: Mapping[str, Any], curves: Curves) -> dict[str, list[tu
 
 def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
     """For each group the loss above and the perplexity below; base is black, a task keeps its axes."""
-    lines = -(-len(groups) // PER_LINE)
-    figure, axes = plt.subplots(2 * lines, PER_LINE, squeeze=False, figsize=(10, 4.4 * lines), layout="constrained")
+    columns = min(PER_LINE, len(groups))
+    lines = -(-len(groups) // columns)
+    figure, axes = plt.subplots(
+        2 * lines, columns, squeeze=False, figsize=(2.5 * columns, 4.4 * lines), layout="constrained"
+    )
     for each in axes.flat:
         each.set_axis_off()
     first: dict[str, tuple[Axes, Axes]] = {}
     for place, (name, runs) in enumerate(groups.items()):
-        line, column = divmod(place, PER_LINE)
+        line, column = divmod(place, columns)
         loss, perplexity = axes[2 * line, column], axes[2 * line + 1, column]
         if runs[0][0] in first:
             loss.sharey(first[runs[0][0]][0])
