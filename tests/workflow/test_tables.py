@@ -1,12 +1,14 @@
 import csv
 import importlib
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 
-MODELS = yaml.safe_load((Path(__file__).parents[2] / "config" / "models.yaml").read_text())["models"]
+ROOT = Path(__file__).parents[2]
+MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
 
 
 def make(results, name, runs, **params):
@@ -198,3 +200,12 @@ def test_runs_made_with_other_versions_are_told_apart(results):
     _, (md, _, _) = make(results, "runs_table", runs)
     assert "- Made with torch 2.13.0: ende base 1." in md
     assert "- Made with torch 2.14.0: ende big 1." in md
+
+
+@pytest.mark.parametrize("part", ["tables", "figures"])
+def test_what_a_script_makes_is_made_again_when_it_changes(part):
+    rules = re.split("^rule ", (ROOT / f"workflow/rules/{part}.smk").read_text(), flags=re.M)[1:]
+    scripts = [re.findall(r'"\.\./scripts/(\w+)\.py"', rule) for rule in rules]
+    assert any(scripts)
+    for rule, named in zip(rules, scripts, strict=True):
+        assert all(f'code=scripts("{script}", ' in rule for script in named), rule

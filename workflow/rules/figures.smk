@@ -11,7 +11,7 @@ rule draw_attention:
     input:
         published=HERE / "config/published.yaml",
         attention=attention_file(),
-        code=scripts("runs", "figures_common"),
+        code=scripts("attention", "runs", "figures_common"),
     output:
         figure3=figure_report("figure3", "attention"),
         figure4=figure_report("figure4", "attention"),
@@ -32,7 +32,7 @@ rule draw_training_curves:
         published=HERE / "config/published.yaml",
         packages=packages_behind(all_scores()),
         histories=packages_behind(all_scores(), "history.csv"),
-        code=scripts("runs", "figures_common"),
+        code=scripts("training_curves", "runs", "figures_common"),
     output:
         figure_report("training_curves", "training_curves"),
     log:
@@ -48,7 +48,7 @@ rule draw_table3:
         published=HERE / "config/published.yaml",
         scores=dev_scores(TABLE3),
         packages=packages_behind(dev_scores(TABLE3)),
-        code=scripts("runs", "figures_common", "table3"),
+        code=scripts("table3_figure", "runs", "figures_common", "table3"),
     output:
         figure_report("table3", "table3_figure"),
     log:

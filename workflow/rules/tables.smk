@@ -13,7 +13,7 @@ localrules:
 rule write_corpora:
     input:
         corpora=corpora_of(ALL_RUNS),
-        code=scripts("runs", "tables_common"),
+        code=scripts("corpora", "runs", "tables_common"),
     output:
         csv=table_report("corpora", "csv"),
         md=f"{RESULTS}/tables/corpora.md",
@@ -32,7 +32,7 @@ rule write_corpora:
 rule write_runs:
     input:
         packages=packages_behind(all_scores()),
-        code=scripts("runs", "tables_common"),
+        code=scripts("runs_table", "runs", "tables_common"),
     output:
         csv=table_report("runs", "csv"),
         md=f"{RESULTS}/tables/runs.md",
@@ -52,7 +52,7 @@ rule write_table2:
         scores=averaged_scores(TABLE2),
         packages=packages_behind(averaged_scores(TABLE2)),
         corpora=corpora_of(TABLE2),
-        code=scripts("runs", "tables_common"),
+        code=scripts("table2", "runs", "tables_common"),
     output:
         csv=table_report("table2", "csv"),
         md=f"{RESULTS}/tables/table2.md",
@@ -75,7 +75,7 @@ rule write_table3:
         comparisons=comparisons(TABLE3),
         packages=packages_behind(dev_scores(TABLE3)),
         corpora=corpora_of(TABLE3),
-        code=scripts("runs", "tables_common"),
+        code=scripts("table3", "runs", "tables_common"),
     output:
         csv=table_report("table3", "csv"),
         md=f"{RESULTS}/tables/table3.md",
@@ -97,7 +97,7 @@ rule write_table4:
         scores=averaged_scores(TABLE4),
         packages=packages_behind(averaged_scores(TABLE4)),
         corpora=corpora_of(TABLE4),
-        code=scripts("runs", "tables_common"),
+        code=scripts("table4", "runs", "tables_common"),
     output:
         csv=table_report("table4", "csv"),
         md=f"{RESULTS}/tables/table4.md",
@@ -121,7 +121,7 @@ rule write_appendix:
         comparisons=comparisons(APPENDIX),
         packages=packages_behind(dev_scores(APPENDIX)),
         corpora=corpora_of(APPENDIX),
-        code=scripts("runs", "tables_common", "table3"),
+        code=scripts("appendix", "runs", "tables_common", "table3"),
     output:
         csv=table_report("appendix", "csv"),
         md=f"{RESULTS}/tables/appendix.md",
