@@ -220,6 +220,7 @@ def test_a_package_in_the_place_of_another_is_refused(save, experiment):
         (b"\xff\xfe", "not JSON"),
         (b"[]", "not a mapping"),
         (b'{"task": "ende", "colour": "red"}', "unknown key colour"),
+        (b'{"kind": "parse"}', "kind: .*parse"),
     ],
 )
 def test_a_config_that_is_none_of_ours_is_named(save, content, message):

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -52,7 +52,7 @@ class PackageConfig:
     """config.json: the model, how to decode with it, what it was made of, and the SHA-256 of the files beside it."""
 
     task: str
-    kind: str
+    kind: Literal["translation", "parsing"]
     model: str
     seed: int
     source: str
@@ -105,12 +105,12 @@ def write_readme(folder: Path, scores: Sequence[Path]) -> None:
         if (found := {key: score.get(key) for key in made}) != made:
             raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
         try:
-            rows.append(_row(score).replace("|", "\\|"))
+            text = _row(score).replace("|", "\\|")
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not as `score` writes it ({error!r}); score again") from error
-    table = [f"| scores | {row} |" for row in rows]
-    text = _readme(f"{folder}/config.json", vars(config), folder / "history.csv", table)
-    write_lines(folder / "README.md", text.splitlines())
+        rows.append(f"| scores | {text} |")
+    readme = _readme(f"{folder}/config.json", vars(config), folder / "history.csv", rows)
+    write_lines(folder / "README.md", readme.splitlines())
 
 
 def _readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequence[str]) -> str:

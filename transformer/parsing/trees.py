@@ -100,8 +100,8 @@ def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]
             item = pending.pop()
             if isinstance(item, Tree):
                 pending += reversed(item.children)
-                if least <= len(words(item)) <= most and str(item) not in seen:
-                    seen.add(str(item))
+                if least <= len(words(item)) <= most and (text := str(item)) not in seen:
+                    seen.add(text)
                     yield item
 
 
