@@ -217,12 +217,15 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
+def change_json(path, **values):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
 @pytest.fixture
 def tree_parser(house, tmp_path):
     """The package, its kind made parsing."""
     package = shutil.copytree(house.package, tmp_path / "parser")
-    config = json.loads((package / "config.json").read_text())
-    (package / "config.json").write_text(json.dumps({**config, "kind": "parsing"}))
+    change_json(package / "config.json", kind="parsing")
     return package
 
 
@@ -245,12 +248,18 @@ def test_parse_prints_and_draws_a_tree_for_a_line_over_its_words(tree_parser, tm
 
 def test_parse_prints_the_tree_that_translate_writes(tree_parser, monkeypatch, capsysbinary, standard_input):
     monkeypatch.setattr("transformer.data.subwords.Subwords.decode", lambda *_: ["(S (NP NNP )NP (VP VBZ"])
+    corpus = json.loads((tree_parser / "config.json").read_text())["corpus"]
     printed = []
-    for command in ("translate", "parse"):
+    for command, form in (("translate", "words"), ("parse", "words"), ("parse", "tags")):
+        change_json(tree_parser / "config.json", corpus={**corpus, "leaves": form})
         standard_input(b"John runs .\n")
         assert main(arguments(command, package=tree_parser)) == 0
         printed.append(capsysbinary.readouterr().out)
-    assert printed == [b"(S (NP NNP )NP (VP VBZ\n", b"(S (NP (NNP John)) (VP (VBZ runs)) (XX .))\n"]
+    assert printed == [
+        b"(S (NP NNP )NP (VP VBZ\n",
+        b"(S (NP (XX John)) (VP (XX runs)) (XX .))\n",
+        b"(S (NP (NNP John)) (VP (VBZ runs)) (XX .))\n",
+    ]
 
 
 def test_only_a_parser_parses_and_what_fails_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):

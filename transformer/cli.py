@@ -87,11 +87,12 @@ def corpus(arguments: argparse.Namespace) -> None:
             grammar.write_corpus(task.corpus, folder, **names)
         case SelfTraining():
             gold, parses, sure = (_needed(arguments, option) for option in ("gold", "parses", "log_probabilities"))
-            trees, removed = self_training.best_parses(gold / "plain.source", parses, sure, task.corpus.keep)
+            trees, removed = self_training.best_parses(gold, parses, sure, task.corpus.keep)
             self_training.write_corpus(task.corpus, gold, trees, removed, folder, **names)
         case ParsedText():
-            parsed = self_training.parsed_text(task.corpus, arguments.downloads, folder)
-            self_training.write_corpus(task.corpus, _needed(arguments, "gold"), parsed, {}, folder, **names)
+            gold = _needed(arguments, "gold")
+            parsed = self_training.parsed_text(task.corpus, gold, arguments.downloads, folder)
+            self_training.write_corpus(task.corpus, gold, parsed, {}, folder, **names)
 
 
 def sentences(arguments: argparse.Namespace) -> None:
@@ -116,7 +117,8 @@ def subwords(arguments: argparse.Namespace) -> None:
 
     whole: list[str] = []
     if arguments.kind == "parsing":
-        whole = [f"\u2581{symbol}" for symbol in symbols(stream_lines(arguments.target))]
+        lines = stream_lines(arguments.source), stream_lines(arguments.target)
+        whole = [f"\u2581{symbol}" for symbol in symbols(*lines)]
     sample = Sample(arguments.pairs, arguments.seed)
     texts = draw(arguments.source, arguments.target, sample)
     learn(texts, arguments.vocabulary, arguments.output, whole, arguments.threads)
@@ -284,8 +286,8 @@ def parse(arguments: argparse.Namespace) -> None:
             text = ""
             if words := translation.line.split():
                 [output] = loaded.subwords.decode([translation.hypotheses[0].ids])
-                tags = [*leaves(output.split()), *[WORD] * len(words)][: len(words)]
-                tree, _ = repair(output.split(), words, tags)
+                shown = leaves(output.split()) if config.corpus.get("leaves") == "tags" else []
+                tree, _ = repair(output.split(), words, [*shown, *[WORD] * len(words)][: len(words)])
                 text = str(tree)
                 if stream:
                     trees[number] = [tree]

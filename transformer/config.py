@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from transformer.strict import ConfigError, fill, load, merge, not_a_range, not_positive, plain, read_yaml, unknown
 
 PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
+Leaves = Literal["XX", "tags", "words"]  # what stands for words in linearised trees
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ class Treebank:
     test: tuple[int, int]
     plain: PlainText
     sentences: dict[str, int]  # that each part must have
-    leaves: Literal["XX", "tags"] = "XX"  # what stands for words in linearised trees
+    leaves: Leaves = "XX"
     constituents: tuple[int, int] | None = None  # words of those that train has, too
 
     def faults(self) -> list[str]:
@@ -317,7 +318,6 @@ class ParsedText:
     gold: str
     trees: tuple[str, ...]  # locations of files of bracketed trees, one a line
     copies: int
-    leaves: Literal["XX", "tags"] = "XX"  # as in the gold trees
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""

@@ -6,7 +6,7 @@ import pytest
 
 from transformer.config import ParsedText, SelfTraining
 from transformer.data.self_training import best_parses, parsed_text, write_corpus
-from transformer.files import InputError, read_lines
+from transformer.files import InputError, read_lines, write_json
 
 TREE = "(S (NP (PRP we)) (VP (VBP go)))"
 FORM = "(S (NP XX )NP (VP XX )VP )S"
@@ -23,16 +23,17 @@ def gold(tmp_path: Path):
         (folder / f"{part}.target").write_text(f"{FORM}\n")
     for part in ("dev", "test"):
         (folder / f"{part}.trees").write_text(f"{TREE}\n")
+    write_json(folder / "corpus.json", {"leaves": "XX"})
     return folder
 
 
-def chosen(folder, sentences, parses, sure=None, keep=1.0):
+def chosen(gold, sentences, parses, sure=None, keep=1.0):
     """What `best_parses` gives for some lines; all as sure as each other, unless said."""
     columns = (sentences, parses, sure or [-0.1] * len(parses))
-    paths = [folder / name for name in ("plain.source", "plain.translation", "plain.logp")]
+    paths = [gold / name for name in ("plain.source", "plain.translation", "plain.logp")]
     for path, lines in zip(paths, columns, strict=True):
         path.write_text("".join(f"{line}\n" for line in lines))
-    return best_parses(*paths, keep)
+    return best_parses(gold, *paths[1:], keep)
 
 
 def write(gold, corpus, parses, removed):
@@ -65,22 +66,36 @@ def test_malformed_parses_are_left_out_and_counted(gold):
     assert record["removed"] == {"malformed": 4, "less sure": 0}
 
 
-def test_the_share_of_the_parses_that_the_model_is_surest_of_stays_in_its_order(tmp_path):
+def test_the_share_of_the_parses_that_the_model_is_surest_of_stays_in_its_order(gold):
     sentences = [f"they sleep{number}" for number in range(6)]
     sure = ["-0.5", "-0.1", "-0.7", "-0.2", "-0.01", "-0.3"]
     parses = [FORM] * 4 + [ENDED, FORM]
-    pairs, removed = chosen(tmp_path, sentences, parses, sure, keep=0.5)
+    pairs, removed = chosen(gold, sentences, parses, sure, keep=0.5)
     assert pairs == [("they sleep1", FORM), ("they sleep3", FORM)]
     assert removed == {"malformed": 1, "less sure": 3}
 
 
-def test_a_parse_and_a_number_for_each_sentence_are_needed(tmp_path):
+def test_parses_with_other_words_as_leaves_are_malformed_where_words_are_leaves(gold):
+    parses = ["(S we sleep )S", "(S we slept )S", "(S (NP we )NP (VP go )VP"]
+    sentences = ["we sleep", "we sleep", "we go"]
+    assert len(chosen(gold, sentences, parses)[0]) == 2
+    write_json(gold / "corpus.json", {"leaves": "words"})
+    assert chosen(gold, sentences, parses) == ([("we sleep", "(S we sleep )S")], {"malformed": 2, "less sure": 0})
+
+
+def test_gold_trees_of_an_earlier_version_are_refused(gold):
+    write_json(gold / "corpus.json", {})
+    with pytest.raises(InputError, match=rf"^{gold}/corpus\.json: no `leaves`, .*; make the corpus again$"):
+        chosen(gold, ["they sleep"], [FORM])
+
+
+def test_a_parse_and_a_number_for_each_sentence_are_needed(gold):
     with pytest.raises(InputError, match="2 lines"):
-        chosen(tmp_path, ["they sleep", "he"], [FORM])
+        chosen(gold, ["they sleep", "he"], [FORM])
     with pytest.raises(InputError, match="2 lines"):
-        chosen(tmp_path, ["they sleep", "he"], [FORM, FORM], ["-0.1"])
+        chosen(gold, ["they sleep", "he"], [FORM, FORM], ["-0.1"])
     with pytest.raises(InputError, match=r"plain\.logp: could not convert .*'cat'; parse the sentences again"):
-        chosen(tmp_path, ["they sleep"], [FORM], ["cat"])
+        chosen(gold, ["they sleep"], [FORM], ["cat"])
 
 
 @pytest.mark.parametrize("name", ["parsed.mrg", "parsed.mrg.gz"])
@@ -89,7 +104,7 @@ def test_parsed_text_of_ones_own_is_read_as_the_treebank_is(gold, name):
     packed = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
     (gold / name).write_bytes(packed)
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/{name}",), copies=2)
-    folder = write(gold, corpus, parsed_text(corpus, gold, gold), {})
+    folder = write(gold, corpus, parsed_text(corpus, gold, gold, gold), {})
     assert read_lines(folder / "train.source") == ["we go"] * 2 + ["they sleep", "naïvely"]
     assert read_lines(folder / "train.target") == [FORM] * 3 + ["(FRAG XX )FRAG"]
     assert json.loads((folder / "corpus.json").read_text())["pairs"] == {"train": 4, "dev": 1, "test": 1}
@@ -99,7 +114,7 @@ def test_a_fault_in_parsed_text_names_file_and_line(gold):
     (gold / "parsed.mrg").write_text(f"{TREE}\n(())\n")
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
     with pytest.raises(InputError, match=rf"^{gold}/parsed\.mrg, line 2: \(\) holds nothing"):
-        list(parsed_text(corpus, gold, gold))
+        list(parsed_text(corpus, gold, gold, gold))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +125,7 @@ def test_parsed_text_that_is_none_is_refused(gold, text, fault):
     (gold / "parsed.mrg").write_text(text)
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
     with pytest.raises(InputError, match=fault):
-        list(parsed_text(corpus, gold, gold))
+        list(parsed_text(corpus, gold, gold, gold))
 
 
 def test_impossible_values_are_faults():

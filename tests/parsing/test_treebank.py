@@ -221,13 +221,16 @@ def test_a_corpus_has_words_linearised_trees_and_trees(tmp_path, corpus, locatio
     assert (record["pairs"], record["licence"]) == (corpus.sentences, "LDC")
 
 
-def test_the_tags_stay_in_linearised_trees_where_the_corpus_says_so(tmp_path, corpus):
-    write_corpus(
-        dataclasses.replace(corpus, leaves="tags"), tmp_path, tmp_path, name="wsj", source="words", target="trees"
-    )
+@pytest.mark.parametrize(
+    ("form", "start"), [("tags", "(S (NP NNP )NP (VP MD "), ("words", "(S (NP Pierre )NP (VP will ")]
+)
+def test_tags_or_words_are_the_leaves_where_the_corpus_says_so(tmp_path, corpus, form, start):
+    corpus = dataclasses.replace(corpus, leaves=form)
+    write_corpus(corpus, tmp_path, tmp_path, name="wsj", source="words", target="trees")
     [line] = set(read_lines(tmp_path / "train.target"))
-    assert line == linearise(read_tree(TREE), with_tags=True)
-    assert line.startswith("(S (NP NNP )NP (VP MD ")
+    assert line == linearise(read_tree(TREE), form)
+    assert line.startswith(start)
+    assert json.loads((tmp_path / "corpus.json").read_text())["leaves"] == form
 
 
 def test_constituents_of_training_trees_are_training_sentences_where_the_corpus_says_so(tmp_path, corpus):

@@ -68,7 +68,8 @@ def test_constituents_are_all_subtrees_of_so_many_words_each_once(trees, least, 
 def test_the_example_has_the_published_form():
     tree = read_tree(JOHN)
     assert linearise(tree) == FORM
-    assert linearise(tree, with_tags=True) == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
+    assert linearise(tree, "tags") == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
+    assert linearise(tree, "words") == "(S (NP John )NP (VP has (NP a dog )NP )VP . )S"
     assert words(tree) == ["John", "has", "a", "dog", "."]
     assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
 
@@ -84,7 +85,9 @@ def test_blanks_between_brackets_do_not_matter():
 
 
 def test_parentheses_in_words_are_printed_as_penn_does():
-    assert str(Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))) == "(NP (-LRB- -LRB-) (NN f-LRB-x-RRB-))"
+    tree = Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))
+    assert str(tree) == "(NP (-LRB- -LRB-) (NN f-LRB-x-RRB-))"
+    assert linearise(tree, "words") == "(NP -LRB- f-LRB-x-RRB- )NP"
 
 
 @pytest.mark.parametrize(
@@ -114,15 +117,18 @@ def test_a_file_that_has_no_tree_on_a_line_is_refused_with_its_line(tmp_path: Pa
         read_trees(tmp_path / "dev.trees")
 
 
-def test_symbols_are_all_that_targets_hold():
-    assert symbols([FORM, "(S XX )S"]) == ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "XX"]
+def test_symbols_are_all_that_targets_hold_but_for_words():
+    brackets = ["(NP", "(S", "(VP", ")NP", ")S", ")VP"]
+    assert symbols(["John has a dog .", "go"], [FORM, "(S XX )S"]) == [*brackets, "XX"]
+    assert symbols(["go .", "."], ["(S VB . )S", "(S . )S"]) == ["(S", ")S", ".", "VB"]
+    assert symbols(["John has a dog ."], [linearise(read_tree(JOHN), "words")]) == brackets
 
 
-@given(TREES, st.booleans())
-def test_well_formed_output_is_left_as_it_is(tree, with_tags):
-    tokens = linearise(tree, with_tags).split(" ")
+@given(TREES, st.sampled_from(["XX", "tags", "words"]))
+def test_well_formed_output_is_left_as_it_is(tree, form):
+    tokens = linearise(tree, form).split(" ")
     assert repair(tokens, words(tree), tags(tree)) == (tree, False)
-    assert leaves(tokens) == (tags(tree) if with_tags else ["XX"] * len(words(tree)))
+    assert leaves(tokens) == {"XX": ["XX"] * len(words(tree)), "tags": tags(tree), "words": words(tree)}[form]
 
 
 @given(TOKENS, WORDS)
@@ -155,6 +161,37 @@ def test_any_output_becomes_a_tree_over_exactly_the_words(tokens, given_words):
 )
 def test_each_kind_of_malformed_output_is_repaired(output, form):
     assert repaired(output, 2) == (form, True)
+
+
+@pytest.mark.parametrize(
+    ("output", "tree"),
+    [
+        ("(S (NP a dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP an dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP old dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP a old old dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP a old dog )NP (VP at )VP )S", "(S (NP a old dog )NP (VP at )VP it . )S"),
+        ("(S (NP a old dog", "(S (NP a old dog )NP at it . )S"),
+    ],
+)
+def test_words_as_leaves_are_aligned_with_the_words(output, tree):
+    sentence = ["a", "old", "dog", "at", "it", "."]
+    found, changed = repair(output.split(), sentence, ["T"] * 6)
+    assert (linearise(found, "words"), changed) == (tree, True)
+
+
+@given(TREES, st.data())
+def test_what_output_without_some_words_says_of_the_others_is_kept(tree, data):
+    sentence = [f"w{number}" for number, _ in enumerate(words(tree))]
+    places = iter(sentence)
+    tree = build(Leaf("T", next(places)) if isinstance(item, Leaf) else item for item in walk(tree))
+    kept = data.draw(st.sets(st.sampled_from(sentence), min_size=1))
+    items = [item for item in linearise(tree, "words").split() if item not in sentence or item in kept]
+    found, changed = repair(items, sentence, ["T"] * len(sentence))
+    assert words(found) == sentence
+    assert changed == (len(kept) < len(sentence))
+    pruned = [item for item in linearise(found, "words").split() if item not in sentence or item in kept]
+    assert pruned == linearise(repair(items, [w for w in sentence if w in kept], ["T"] * len(kept))[0], "words").split()
 
 
 def test_output_of_any_depth_is_repaired():

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from transformer.config import Corpus, Download, Experiment, Files, ParsedText, SelfTraining, Task, Treebank
+from transformer.config import Corpus, Download, Experiment, Files, Leaves, ParsedText, SelfTraining, Task, Treebank
 from transformer.data.cleaning import Cleaner, unusable
 from transformer.data.fetch import local_path
 from transformer.data.reading import Location, open_pairs
@@ -44,10 +44,11 @@ def write_record(
     source: str,
     target: str,
     cleaned: Iterable[str] = ("train",),
+    leaves: Leaves | None = None,
 ) -> None:
     """Write corpus.json: what the corpus is, how many pairs each part has, how many each cleaning step removed.
 
-    `read` is how many pairs there were of the parts that are cleaned.
+    `read` is how many pairs there were of the parts that are cleaned; `leaves` are those of linearised trees.
     """
     record = {
         "corpus": name,
@@ -59,6 +60,8 @@ def write_record(
         "read": sum(pairs[part] for part in cleaned) + sum(removed.values()),
         "removed": dict(removed),
     }
+    if leaves:
+        record["leaves"] = leaves
     write_json(Path(folder) / "corpus.json", record)
 
 

@@ -419,4 +419,4 @@ def write_corpus(corpus: Grammar, folder: Path, *, name: str, source: str, targe
         write_trees(folder, part, list(islice(trees, sizes[part])))
     write_lines(folder / "plain.source", (" ".join(words(tree)) for tree in trees))
     pairs = {part: sizes[part] for part in ("train", "dev", "test")}
-    write_record(folder, pairs, {}, corpus, name=name, source=source, target=target)
+    write_record(folder, pairs, {}, corpus, name=name, source=source, target=target, leaves="XX")

@@ -6,13 +6,22 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.config import ParsedText, SelfTraining
+from transformer.config import Leaves, ParsedText, SelfTraining
 from transformer.data.corpora import Pair, write_pairs, write_record
 from transformer.data.fetch import local_path
 from transformer.data.reading import open_text
-from transformer.files import InputError, read_lines, read_parallel, write_lines
+from transformer.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.parsing.treebank import read_mrg
-from transformer.parsing.trees import is_tree, linearise, words
+from transformer.parsing.trees import is_tree, leaves, linearise, words
+
+
+def _leaves_of(gold: Path) -> Leaves:
+    record = read_json(gold / "corpus.json")
+    try:
+        found: Leaves = record["leaves"]
+    except KeyError:
+        raise InputError(f"{gold}/corpus.json: no `leaves`, as of an earlier version; make the corpus again") from None
+    return found
 
 
 def write_corpus(
@@ -28,7 +37,8 @@ def write_corpus(
 ) -> None:
     """Write a parsing corpus into `folder`: train is the gold train part `copies` times, then the parses.
 
-    `gold` is the folder of a parsing corpus, whose dev and test parts stay. Raises InputError as `read_parallel` does.
+    `gold` is the folder of a parsing corpus, whose dev and test parts stay. Raises InputError as `read_parallel` does,
+    and when its record lacks `leaves`.
     """
     trees = list(zip(*read_parallel(gold / "train.source", gold / "train.target"), strict=True))
     pairs = chain(chain.from_iterable(repeat(trees, corpus.copies)), parses)
@@ -38,17 +48,18 @@ def write_corpus(
             lines = read_lines(gold / f"{part}.{kind}")
             write_lines(folder / f"{part}.{kind}", lines)
             sizes[part] = len(lines)
-    write_record(folder, sizes, removed, corpus, name=name, source=source, target=target)
+    write_record(folder, sizes, removed, corpus, name=name, source=source, target=target, leaves=_leaves_of(gold))
 
 
-def best_parses(
-    sentences: Path, parses: Path, log_probabilities: Path, keep: float
-) -> tuple[list[Pair], dict[str, int]]:
-    """The share `keep` of some parses with the highest log P a subword, and how many were removed for what.
+def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) -> tuple[list[Pair], dict[str, int]]:
+    """The share `keep` of the parses with the highest log P a subword, and how many were removed for what.
 
-    Of files of words, of their linearised trees and of their log P, those that are no tree over their sentence are
-    removed, too, as `malformed`. Raises InputError as `read_parallel` does, and where a log P is no number.
+    Files of linearised trees and of their log P belong to the plain sentences of the folder `gold`. Those that are no
+    tree over their sentence, or in which other words stand as leaves, are removed, too, as `malformed`.
+    Raises InputError as `write_corpus` does, and where a log P is no number.
     """
+    sentences = gold / "plain.source"
+    of_words = _leaves_of(gold) == "words"
     lines = zip(*read_parallel(sentences, parses), strict=True)
     _, texts = read_parallel(sentences, log_probabilities)
     try:
@@ -60,7 +71,8 @@ def best_parses(
     pairs = []
     for (line, parse), log_probability in zip(lines, sure, strict=True):
         sentence = line.split()
-        if not sentence or not is_tree(parse, sentence):
+        misread = of_words and leaves(parse.split()) != sentence
+        if not sentence or misread or not is_tree(parse, sentence):
             removed["malformed"] += 1
         elif log_probability < least:
             removed["less sure"] += 1
@@ -69,11 +81,12 @@ def best_parses(
     return pairs, removed
 
 
-def parsed_text(corpus: ParsedText, downloads: Path, folder: Path) -> Iterator[Pair]:
+def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -> Iterator[Pair]:
     """Words and linearised tree of each tree of a corpus's files, in a stream; `downloads` holds what URLs gave.
 
-    Raises InputError as `open_text` and `read_mrg` do.
+    Raises InputError as `open_text`, `read_mrg` and `write_corpus` do.
     """
+    form = _leaves_of(gold)
     for location in corpus.trees:
         found = False
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
@@ -81,7 +94,7 @@ def parsed_text(corpus: ParsedText, downloads: Path, folder: Path) -> Iterator[P
                 try:
                     for tree in read_mrg(location, line, number):
                         found = True
-                        yield " ".join(words(tree)), linearise(tree, corpus.leaves == "tags")
+                        yield " ".join(words(tree)), linearise(tree, form)
                 except InputError as error:
                     raise InputError(f"{error}; parsed text has a tree a line") from None
         if not found:

@@ -153,8 +153,8 @@ def write_corpus(corpus: Treebank, downloads: Path, folder: Path, *, name: str, 
         parts["train"] = [*parts["train"], *constituents(parts["train"], *corpus.constituents)]
     sizes = {part: len(trees) for part, trees in parts.items()}
     for part, chosen in parts.items():
-        write_trees(folder, part, chosen, corpus.leaves == "tags")
-    write_record(folder, sizes, {}, corpus, name=name, source=source, target=target)
+        write_trees(folder, part, chosen, corpus.leaves)
+    write_record(folder, sizes, {}, corpus, name=name, source=source, target=target, leaves=corpus.leaves)
 
 
 def tokenise(line: str) -> list[str]:

@@ -1,17 +1,19 @@
 """Constituency trees: Penn brackets, the linearised form that the model writes (section 6.3), and its repair.
 
 The linearised form is that of Vinyals et al., "Grammar as a Foreign Language" (2015): every bracket
-carries its label, in place of every word stands XX or, as in the authors' code, its part-of-speech tag,
-and the words stay on the source side.
+carries its label, in place of every word stands XX and the words stay on the source side. In the authors' code
+the part-of-speech tag stands there; where trees are few, the word itself shows a model which one is next.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from transformer.config import Leaves
 from transformer.files import InputError, read_lines, write_lines
 
 WORD = "XX"
@@ -45,11 +47,14 @@ class Tree:
         text = ""
         for item in walk(self):
             if isinstance(item, Leaf):
-                word = item.word.replace("(", "-LRB-").replace(")", "-RRB-")
-                text += f" ({item.tag} {word})"
+                text += f" ({item.tag} {_escaped(item.word)})"
             else:
                 text += f" {item}" if item[0] == "(" else ")"
         return text[1:]
+
+
+def _escaped(word: str) -> str:
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
 def walk(tree: Tree) -> Iterator[Leaf | str]:
@@ -105,19 +110,28 @@ def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]
                     yield item
 
 
-def linearise(tree: Tree, with_tags: bool = False) -> str:
-    """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`, with XX or tags."""
-    return " ".join((item.tag if with_tags else WORD) if isinstance(item, Leaf) else item for item in walk(tree))
+def linearise(tree: Tree, leaves: Leaves = "XX") -> str:
+    """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`."""
+
+    def text(leaf: Leaf) -> str:
+        return {"XX": WORD, "tags": leaf.tag, "words": _escaped(leaf.word)}[leaves]
+
+    return " ".join(text(item) if isinstance(item, Leaf) else item for item in walk(tree))
 
 
 def leaves(tokens: Iterable[str]) -> list[str]:
-    """What stands for words in a decoder's output, XX or tags: all that has no parenthesis."""
+    """What stands for words in a decoder's output: all that has no parenthesis."""
     return [token for token in tokens if _LEAF.fullmatch(token)]
 
 
-def symbols(lines: Iterable[str]) -> list[str]:
-    """Every symbol of linearised trees: the brackets that occur, and `XX` or tags, sorted."""
-    return sorted({symbol for line in lines for symbol in line.split()})
+def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
+    """Every symbol of linearised trees, sorted: brackets, and XX or tags; words, where these stand there, are none."""
+    found: set[str] = set()
+    are_words = True
+    for source, target in zip(sources, targets, strict=False):
+        found.update(target.split())
+        are_words = are_words and leaves(target.split()) == source.split()
+    return sorted(found.difference(leaves(found)) if are_words else found)
 
 
 def read_tree(line: str) -> Tree:
@@ -171,10 +185,10 @@ def read_trees(path: Path) -> list[Tree]:
     return trees
 
 
-def write_trees(folder: Path, part: str, trees: Sequence[Tree], with_tags: bool = False) -> None:
+def write_trees(folder: Path, part: str, trees: Sequence[Tree], leaves: Leaves = "XX") -> None:
     """Write `part`.source (words), `part`.target (linearised trees) and, of a part to be scored, `part`.trees."""
     write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in trees))
-    write_lines(folder / f"{part}.target", (linearise(tree, with_tags) for tree in trees))
+    write_lines(folder / f"{part}.target", (linearise(tree, leaves) for tree in trees))
     if part in ("dev", "test"):
         write_lines(folder / f"{part}.trees", map(str, trees))
 
@@ -184,15 +198,16 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
 
     Well-formed output is left as it is. Otherwise constituents still open when an outer one closes, or at the
     end, are closed there; a closing bracket where none is open is opened at the start, unless what it closes
-    is one constituent; other closing brackets that match nothing, constituents without words, XX or tags beyond
-    the last word and other tokens are dropped; missing words are attached to the root; without a single root all
-    is wrapped in S.
+    is one constituent; other closing brackets that match nothing, constituents without words and other tokens are
+    dropped; without a single root all is wrapped in S. Where there are too few leaves or too many, those that are
+    words are aligned with the sentence's: words between two of these go to the first one's constituent, those after the
+    last to the root, leaves that stand for none are dropped.
     Raises ValueError when there are no words, or not as many tags as words.
     """
-    leaves = [Leaf(tag, word) for tag, word in zip(tags, words, strict=True)]
-    if not leaves:
+    unread = iter([Leaf(tag, word) for tag, word in zip(tags, words, strict=True)])
+    if not words:
         raise ValueError("a tree needs at least one word")
-    unread = iter(leaves)
+    taken = iter(_aligned(leaves(tokens), words))
     root: list[Tree | Leaf] = []
     levels = [("S", root)]
 
@@ -204,7 +219,7 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
 
     for token in tokens:
         if _LEAF.fullmatch(token):
-            levels[-1][1].extend(islice(unread, 1))
+            levels[-1][1].extend(islice(unread, next(taken)))
         elif _SYMBOL.fullmatch(token):
             label = token[1:]
             if token[0] == "(":
@@ -221,6 +236,18 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
         top, children = children[0].label, list(children[0].children)
     tree = Tree(top, (*children, *unread))
     return tree, linearise(tree).split(" ") != [WORD if _LEAF.fullmatch(token) else token for token in tokens]
+
+
+def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:
+    """How many words of a sentence each leaf stands for."""
+    counts = [1] * len(found)
+    if len(found) != len(words):
+        for _, start, end, first, last in SequenceMatcher(None, found, words, autojunk=False).get_opcodes():
+            for leaf in range(start + last - first, end):
+                counts[leaf] = 0
+            if found and last < len(words):
+                counts[max(end - 1, 0)] += max(0, last - first - (end - start))
+    return counts
 
 
 def is_tree(output: str, words: Sequence[str]) -> bool:
