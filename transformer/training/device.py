@@ -22,13 +22,17 @@ def keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
+_TOO_MUCH = ("can't allocate memory", "Storage size calculation overflowed")  # what PyTorch says on a CPU
+
+
 @contextmanager
 def within_memory(what: str, remedy: str) -> Iterator[None]:
     """Raises InputError with the remedy when memory runs out, on a CPU or a GPU."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "can't allocate memory" not in str(error):
+        by_type = isinstance(error, torch.OutOfMemoryError | MemoryError)
+        if not by_type and not any(text in str(error) for text in _TOO_MUCH):
             raise
         raise InputError(f"{what}: out of memory; {remedy}") from error
 
