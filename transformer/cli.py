@@ -269,7 +269,7 @@ def parse(arguments: argparse.Namespace) -> None:
     from transformer.decoding.translate import Search
     from transformer.package import load_package
     from transformer.parsing.drawing import draw
-    from transformer.parsing.trees import WORD, leaves, repair
+    from transformer.parsing.trees import WORD, repair, tags_of
     from transformer.training.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
@@ -286,8 +286,8 @@ def parse(arguments: argparse.Namespace) -> None:
             text = ""
             if words := translation.line.split():
                 [output] = loaded.subwords.decode([translation.hypotheses[0].ids])
-                shown = leaves(output.split()) if config.corpus.get("leaves") == "tags" else []
-                tree, _ = repair(output.split(), words, [*shown, *[WORD] * len(words)][: len(words)])
+                tokens, tagged = output.split(), config.corpus.get("leaves") == "tags"
+                tree, _ = repair(tokens, words, tags_of(tokens, words) if tagged else [WORD] * len(words))
                 text = str(tree)
                 if stream:
                     trees[number] = [tree]

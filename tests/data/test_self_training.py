@@ -85,7 +85,9 @@ def test_parses_with_other_words_as_leaves_are_malformed_where_words_are_leaves(
 
 def test_gold_trees_of_an_earlier_version_are_refused(gold):
     write_json(gold / "corpus.json", {})
-    with pytest.raises(InputError, match=rf"^{gold}/corpus\.json: no `leaves`, .*; make the corpus again$"):
+    with pytest.raises(
+        InputError, match=rf"^{gold}/corpus\.json: `leaves` is None, none of XX, .*; make the corpus again$"
+    ):
         chosen(gold, ["they sleep"], [FORM])
 
 

@@ -12,11 +12,13 @@ from transformer.parsing.trees import (
     constituents,
     leaves,
     linearise,
+    misread,
     read_tree,
     read_trees,
     repair,
     symbols,
     tags,
+    tags_of,
     walk,
     words,
 )
@@ -121,7 +123,9 @@ def test_symbols_are_all_that_targets_hold_but_for_words():
     brackets = ["(NP", "(S", "(VP", ")NP", ")S", ")VP"]
     assert symbols(["John has a dog .", "go"], [FORM, "(S XX )S"]) == [*brackets, "XX"]
     assert symbols(["go .", "."], ["(S VB . )S", "(S . )S"]) == ["(S", ")S", ".", "VB"]
-    assert symbols(["John has a dog ."], [linearise(read_tree(JOHN), "words")]) == brackets
+    of_words = [linearise(read_tree(JOHN), "words")] * 2
+    assert symbols(["John has a dog ."] * 2, of_words) == brackets
+    assert symbols([*["John has a dog ."] * 2, "John runs ."], [*of_words, "(S (NP John )NP ran )S"]) == brackets
 
 
 @given(TREES, st.sampled_from(["XX", "tags", "words"]))
@@ -192,6 +196,33 @@ def test_what_output_without_some_words_says_of_the_others_is_kept(tree, data):
     assert changed == (len(kept) < len(sentence))
     pruned = [item for item in linearise(found, "words").split() if item not in sentence or item in kept]
     assert pruned == linearise(repair(items, [w for w in sentence if w in kept], ["T"] * len(kept))[0], "words").split()
+
+
+def test_a_line_of_one_word_again_and_again_is_aligned_at_once():
+    found, changed = repair(["(S", *["-", "x"] * 2000], ["-"] * 4000 + ["."], ["T"] * 4001)
+    assert (len(words(found)), changed) == (4001, True)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("(S (NP DT NN )NP , (VP VBZ )VP . )S", ["DT", "NN", ",", "VBZ", "."]),
+        ("(S (NP DT )NP , (VP VBZ )VP . )S", ["DT", "XX", ",", "VBZ", "."]),
+        ("(S (NP DT JJ NN )NP , (VP VBZ )VP . )S", ["DT", "JJ", ",", "VBZ", "."]),
+        ("(S (NP DT NN )NP", ["DT", "NN", "XX", "XX", "XX"]),
+        ("", ["XX"] * 5),
+    ],
+)
+def test_tags_go_to_the_words_that_their_leaves_stand_for(output, expected):
+    sentence = ["the", "dog", ",", "runs", "."]
+    assert tags_of(output.split(), sentence) == expected
+    tree, _ = repair(output.split(), sentence, expected)
+    assert tags(tree) == expected
+
+
+def test_misread_counts_the_leaves_that_are_other_words():
+    assert [misread(text, ["a", "dog"]) for text in ("(S a dog )S", "(S a god )S", "(S XX XX )S")] == [0, 1, 2]
+    assert {misread(text, ["a", "dog"]) for text in ("(S a )S", "(S a dog", "(S a a dog )S", "")} == {float("inf")}
 
 
 def test_output_of_any_depth_is_repaired():

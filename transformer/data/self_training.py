@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from pathlib import Path
+from typing import cast, get_args
 
 import numpy as np
 
@@ -12,16 +13,14 @@ from transformer.data.fetch import local_path
 from transformer.data.reading import open_text
 from transformer.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.parsing.treebank import read_mrg
-from transformer.parsing.trees import is_tree, leaves, linearise, words
+from transformer.parsing.trees import linearise, misread, words
 
 
 def _leaves_of(gold: Path) -> Leaves:
-    record = read_json(gold / "corpus.json")
-    try:
-        found: Leaves = record["leaves"]
-    except KeyError:
-        raise InputError(f"{gold}/corpus.json: no `leaves`, as of an earlier version; make the corpus again") from None
-    return found
+    found, known = read_json(gold / "corpus.json").get("leaves"), get_args(Leaves)
+    if found not in known:
+        raise InputError(f"{gold}/corpus.json: `leaves` is {found}, none of {', '.join(known)}; make the corpus again")
+    return cast(Leaves, found)
 
 
 def write_corpus(
@@ -71,8 +70,7 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
     pairs = []
     for (line, parse), log_probability in zip(lines, sure, strict=True):
         sentence = line.split()
-        misread = of_words and leaves(parse.split()) != sentence
-        if not sentence or misread or not is_tree(parse, sentence):
+        if not sentence or misread(parse, sentence) > (0 if of_words else len(sentence)):
             removed["malformed"] += 1
         elif log_probability < least:
             removed["less sure"] += 1

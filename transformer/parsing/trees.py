@@ -5,8 +5,9 @@ carries its label, in place of every word stands XX and the words stay on the so
 the part-of-speech tag stands there; where trees are few, the word itself shows a model which one is next.
 """
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
@@ -110,13 +111,11 @@ def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]
                     yield item
 
 
-def linearise(tree: Tree, leaves: Leaves = "XX") -> str:
+def linearise(tree: Tree, form: Leaves = "XX") -> str:
     """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`."""
-
-    def text(leaf: Leaf) -> str:
-        return {"XX": WORD, "tags": leaf.tag, "words": _escaped(leaf.word)}[leaves]
-
-    return " ".join(text(item) if isinstance(item, Leaf) else item for item in walk(tree))
+    texts: dict[Leaves, Callable[[Leaf], str]]
+    texts = {"XX": lambda _: WORD, "tags": lambda leaf: leaf.tag, "words": lambda leaf: _escaped(leaf.word)}
+    return " ".join(texts[form](item) if isinstance(item, Leaf) else item for item in walk(tree))
 
 
 def leaves(tokens: Iterable[str]) -> list[str]:
@@ -125,13 +124,13 @@ def leaves(tokens: Iterable[str]) -> list[str]:
 
 
 def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
-    """Every symbol of linearised trees, sorted: brackets, and XX or tags; words, where these stand there, are none."""
+    """Every symbol of linearised trees, sorted: brackets, and XX or tags; where leaves are the words, no leaves."""
     found: set[str] = set()
-    are_words = True
+    of_words = 0  # trees whose leaves are the words, less the others
     for source, target in zip(sources, targets, strict=False):
         found.update(target.split())
-        are_words = are_words and leaves(target.split()) == source.split()
-    return sorted(found.difference(leaves(found)) if are_words else found)
+        of_words += 1 if leaves(target.split()) == source.split() else -1
+    return sorted(found.difference(leaves(found)) if of_words > 0 else found)
 
 
 def read_tree(line: str) -> Tree:
@@ -185,10 +184,10 @@ def read_trees(path: Path) -> list[Tree]:
     return trees
 
 
-def write_trees(folder: Path, part: str, trees: Sequence[Tree], leaves: Leaves = "XX") -> None:
+def write_trees(folder: Path, part: str, trees: Sequence[Tree], form: Leaves = "XX") -> None:
     """Write `part`.source (words), `part`.target (linearised trees) and, of a part to be scored, `part`.trees."""
     write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in trees))
-    write_lines(folder / f"{part}.target", (linearise(tree, leaves) for tree in trees))
+    write_lines(folder / f"{part}.target", (linearise(tree, form) for tree in trees))
     if part in ("dev", "test"):
         write_lines(folder / f"{part}.trees", map(str, trees))
 
@@ -200,8 +199,8 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
     end, are closed there; a closing bracket where none is open is opened at the start, unless what it closes
     is one constituent; other closing brackets that match nothing, constituents without words and other tokens are
     dropped; without a single root all is wrapped in S. Where there are too few leaves or too many, those that are
-    words are aligned with the sentence's: words between two of these go to the first one's constituent, those after the
-    last to the root, leaves that stand for none are dropped.
+    words (of tags the punctuation) are aligned with the sentence's: words between them go where the leaf before is,
+    those before the first where it is, those after the last to the root; leaves that stand for none are dropped.
     Raises ValueError when there are no words, or not as many tags as words.
     """
     unread = iter([Leaf(tag, word) for tag, word in zip(tags, words, strict=True)])
@@ -239,20 +238,34 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
 
 
 def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:
-    """How many words of a sentence each leaf stands for."""
+    """How many words of a sentence each leaf stands for; of 200 words and more, frequent ones are not aligned."""
     counts = [1] * len(found)
     if len(found) != len(words):
-        for _, start, end, first, last in SequenceMatcher(None, found, words, autojunk=False).get_opcodes():
+        for _, start, end, first, last in SequenceMatcher(None, found, words).get_opcodes():
             for leaf in range(start + last - first, end):
                 counts[leaf] = 0
-            if found and last < len(words):
+            if last < len(words):
                 counts[max(end - 1, 0)] += max(0, last - first - (end - start))
     return counts
 
 
-def is_tree(output: str, words: Sequence[str]) -> bool:
-    """Whether a decoder's output is a tree over some words, with nothing to repair. Raises ValueError as `repair`."""
-    return not repair(output.split(), words, [WORD] * len(words))[1]
+def tags_of(tokens: Sequence[str], words: Sequence[str]) -> list[str]:
+    """The tag of each word in a decoder's output whose leaves are tags; XX where `repair` finds none."""
+    found = leaves(tokens)
+    counted = zip(found, _aligned(found, words), strict=True)
+    tags = [tag for leaf, count in counted for tag in [leaf, *[WORD] * count][:count]]
+    return [*tags, *[WORD] * len(words)][: len(words)]
+
+
+def misread(output: str, words: Sequence[str]) -> float:
+    """How many leaves in a decoder's output are not the words they stand for; infinity where there is a tree to repair.
+
+    Raises ValueError as `repair`.
+    """
+    found = leaves(output.split())
+    if len(found) != len(words) or repair(output.split(), words, [WORD] * len(words))[1]:
+        return math.inf
+    return sum(leaf != word for leaf, word in zip(found, words, strict=True))
 
 
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
