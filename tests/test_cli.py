@@ -254,7 +254,10 @@ def test_parse_prints_the_tree_that_translate_writes(tree_parser, monkeypatch, c
         change_json(tree_parser / "config.json", corpus={**corpus, "leaves": form})
         standard_input(b"John runs .\n")
         assert main(arguments(command, package=tree_parser)) == 0
-        printed.append(capsysbinary.readouterr().out)
+        captured = capsysbinary.readouterr()
+        printed.append(captured.out)
+        note = b"1 of 1 outputs were no tree over their sentence and were repaired\n"
+        assert (note in captured.err) == (command == "parse")
     assert printed == [
         b"(S (NP NNP )NP (VP VBZ\n",
         b"(S (NP (XX John)) (VP (XX runs)) (XX .))\n",
@@ -284,7 +287,7 @@ def test_the_first_three_sentences_of_5_to_15_words_are_drawn_gold_beside_ours(t
     refused(arguments("draw", **options, output=tmp_path / "no.svg"), "test.trees has 6 trees for 5 translations")
 
 
-def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path):
+def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path, refused):
     short, long = ("(S (NP (NN word)))", f"(S (NP {'(NN word)' * 41}))")
     (tmp_path / "dev.trees").write_text(f"{short}\n" * 7 + f"{long}\n")
     (tmp_path / "dev.translation").write_text("(S (NP XX )NP )S\n" * 7 + "(S XX\n")
@@ -296,6 +299,8 @@ def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tre
     assert (scores["recall"], scores["precision"], scores["exact"]) == (93.75, 100, 87.5)
     assert (scores["valid"], scores["error"], scores["skip"], scores["repaired"]) == (8, 0, 0, 1)
     assert (scores["up_to_40_words"]["f1"], scores["up_to_40_words"]["valid"]) == (100, 7)
+    (tmp_path / "dev.translation").write_text(f"{short}\n" * 7 + "\n")
+    refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, as of `parse`")
 
 
 def test_attention_writes_its_layer_and_sentences(house, tmp_path):

@@ -220,6 +220,9 @@ def _translations(
     from transformer.progress import Progress
     from transformer.training.device import keep_freed_memory, within_memory
 
+    parsing = loaded.config.kind == "parsing"
+    if parsing:  # as the treebank writes them
+        lines = (line.replace("(", "-LRB-").replace(")", "-RRB-") for line in lines)
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
@@ -227,7 +230,7 @@ def _translations(
     remedy += f", or the beam, {search.width} now" if search.width > 1 else ""
     with contextlib.closing(progress), within_memory(str(arguments.package), remedy), decoder as decode:
         found = translate(loaded, lines, decode, max(1, arguments.batch_tokens // search.width), progress.update)
-        yield (trees_first(loaded, each) for each in found) if loaded.config.kind == "parsing" else found
+        yield (trees_first(loaded, each) for each in found) if parsing else found
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -265,11 +268,11 @@ def translate(arguments: argparse.Namespace) -> None:
 
 
 def parse(arguments: argparse.Namespace) -> None:
-    """Parse standard input, words apart by blanks, to standard output, a bracketed tree a line."""
+    """Parse standard input to standard output, a bracketed tree a line; words apart as in the treebank: I do n't ."""
     from transformer.decoding.translate import Search
     from transformer.package import load_package
     from transformer.parsing.drawing import draw
-    from transformer.parsing.trees import WORD, repair, tags_of
+    from transformer.parsing.trees import WORD, Tree, repair, tags_of
     from transformer.training.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
@@ -278,22 +281,24 @@ def parse(arguments: argparse.Namespace) -> None:
         raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
     search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra, nbest=True)
     lines = decode_lines("standard input", sys.stdin.buffer)
-    penn = (line.replace("(", "-LRB-").replace(")", "-RRB-") for line in lines)
-    trees = {}
+    trees: dict[int, list[Tree]] = {}
+    parsed = repaired = 0
     drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
-    with drawing as stream, _translations(arguments, loaded, search, penn) as found:
+    with drawing as stream, _translations(arguments, loaded, search, lines) as found:
         for number, translation in enumerate(found, 1):
             text = ""
             if words := translation.line.split():
                 [output] = loaded.subwords.decode([translation.hypotheses[0].ids])
                 tokens, tagged = output.split(), config.corpus.get("leaves") == "tags"
-                tree, _ = repair(tokens, words, tags_of(tokens, words) if tagged else [WORD] * len(words))
-                text = str(tree)
+                tree, changed = repair(tokens, words, tags_of(tokens, words) if tagged else [WORD] * len(words))
+                parsed, repaired, text = parsed + 1, repaired + changed, str(tree)
                 if stream:
                     trees[number] = [tree]
             _print([text])
         if stream:
             stream.write(draw(trees).encode())
+    if repaired:
+        print(f"{repaired} of {parsed} outputs were no tree over their sentence and were repaired", file=sys.stderr)
 
 
 def draw(arguments: argparse.Namespace) -> None:
@@ -538,7 +543,7 @@ def parser() -> Parser:
     added.set_defaults(precision="float32", workers=1)
     added.add_argument("--svg", type=Path, metavar="PATH", help="draw the trees, too")
     added.add_argument("--batch-tokens", type=positive, default=8192, help="source subwords x beam of a batch")
-    command(draw, reference="gold trees", translations="what the model wrote", output="the drawing, as svg")
+    command(draw, reference="gold trees", translations="what `translate` wrote", output="the drawing, as svg")
     added = command(
         score,
         package="folder of a trained model",

@@ -183,6 +183,20 @@ def test_published_overrides_are_those_of_the_models(published):
         assert set(row.get("model", {}).values()) <= set(MODELS)
 
 
+@pytest.mark.parametrize(
+    ("record", "end"),
+    [
+        ({}, "pairs: 9 train."),
+        ({"leaves": "XX"}, "pairs: 9 train."),
+        ({"leaves": "words"}, "pairs: 9 train; trees hold words in place of XX."),
+    ],
+)
+def test_tables_say_where_trees_are_not_of_the_published_form(record, end):
+    corpus = {"corpus": "wsj", "licence": "l", "description": "d", "source": "words", "target": "trees"}
+    note = importlib.import_module("tables_common").corpus_note
+    assert note({**corpus, "pairs": {"train": 9}, **record}) == f"Text, words to trees: wsj: d (l); {end}"
+
+
 def test_the_runs_say_what_made_each(results):
     rows, (md, html, _) = make(results, "runs_table", [results.run("ende", "base"), results.run("wsj", "parser")])
     assert [(row["Task"], row["Model"], row["Seed"]) for row in rows] == [("ende", "base", "1"), ("wsj", "parser", "1")]

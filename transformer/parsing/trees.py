@@ -21,6 +21,7 @@ WORD = "XX"
 TRACE = "-NONE-"  # the tag of what is not there
 _SYMBOL = re.compile(r"[()][^()\s]+")
 _LEAF = re.compile(r"[^()\s]+")
+_PENN_LINE = re.compile(r"(\([^()\s]+ )+\([^()\s]+ [^()\s]+\)")
 _PENN = re.compile(
     r"""(?: \(\s*(?P<tag>[^()\s]+)\s+(?P<word>[^()\s]+)\s*\)
           | \(\s*(?P<label>[^()\s]+)
@@ -271,9 +272,12 @@ def misread(output: str, words: Sequence[str]) -> float:
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
     """Each tree of a file of gold trees, what the decoder's output means over its words and tags, and as `repair` says.
 
-    Raises InputError when there are not as many outputs as gold trees, or as `read_trees` does.
+    Raises InputError when there are not as many outputs as gold trees, for outputs in Penn brackets, or as `read_trees`
+    does.
     """
     trees = read_trees(gold)
+    if any(outputs) and all(map(_PENN_LINE.match, filter(None, outputs))):
+        raise InputError(f"the translations of {gold} are in Penn brackets, as of `parse`; give those of `translate`")
     if len(outputs) != len(trees):
         raise InputError(f"{gold} has {len(trees)} trees for {len(outputs)} translations; translate the same part")
     pairs = zip(trees, outputs, strict=True)

@@ -81,7 +81,8 @@ def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]
 def corpus_note(corpus: Mapping[str, Any]) -> str:
     pairs = ", ".join(f"{count:,} {part}" for part, count in corpus["pairs"].items())
     text = f"{corpus['corpus']}: {corpus['description']} ({corpus['licence']})"
-    return f"Text, {corpus['source']} to {corpus['target']}: {text}; pairs: {pairs}."
+    leaves = f"; trees hold {corpus['leaves']} in place of XX" if corpus.get("leaves", "XX") != "XX" else ""
+    return f"Text, {corpus['source']} to {corpus['target']}: {text}; pairs: {pairs}{leaves}."
 
 
 def run_notes(runs: pd.DataFrame) -> list[str]:
