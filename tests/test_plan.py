@@ -282,6 +282,15 @@ def test_a_shared_download_counts_once_in_the_total():
     ]
 
 
+def test_text_that_is_only_parsed_counts_in_the_total():
+    one = read_experiment([CONFIG / "wsj-cpu.yaml"])
+    trees, parsed = (sum(downloads(one, task).values()) for task in ("wsj", "ende"))
+    rows = cells(plan(one))
+    assert ("ende", "multi30k") not in rows
+    assert rows["wsj", "wsj-sample"][0] == si(trees, "B")
+    assert rows["all", ""][0] == si(trees + parsed, "B") != si(trees, "B")
+
+
 def test_gold_trees_count_as_often_as_they_stand_in_the_corpus():
     one = experiment()
     assert sentences(one, one.corpora["trees"]) == (100, 1000)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from transformer.config import Corpus, Experiment, Files, Grammar, ModelConfig, RunConfig, SelfTraining, Treebank
-from transformer.data.corpora import corpus_files
+from transformer.data.corpora import corpus_files, tasks_read
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
 from transformer.training.device import faster_precision, sustained_flops
@@ -162,6 +162,11 @@ def downloads(experiment: Experiment, task: str) -> dict[str, int]:
     return {file: experiment.downloads[file].bytes for file in files if file in experiment.downloads}
 
 
+def _all_downloads(experiment: Experiment) -> dict[str, int]:
+    """Also of text that no model learns from, but the first parser parses."""
+    return {url: size for task in tasks_read(experiment) for url, size in downloads(experiment, task).items()}
+
+
 def plan(experiment: Experiment) -> str:
     """The tables in Markdown, with the hours on each of DEVICES; the peak of `cpu` is measured, on the threads in use.
 
@@ -224,17 +229,16 @@ def _hours(hours: float) -> str:
 
 def _data(experiment: Experiment) -> str:
     rows = [("Task", "Corpus", "Downloads", "Pairs", "Text", "Ids")]
-    urls: dict[str, int] = {}
     total = 0
     for task in (name for name, settings in experiment.tasks.items() if settings.models):
         corpus, files = experiment.tasks[task].corpus, downloads(experiment, task)
         pairs, _ = sentences(experiment, experiment.corpora[corpus])
         rows.append((task, corpus, _bytes(files), *_sizes(pairs)))
-        urls |= files
         total += pairs or 0
-    rows.append(("all", "", _bytes(urls), *_sizes(total)))
+    rows.append(("all", "", _bytes(_all_downloads(experiment)), *_sizes(total)))
     notes = [
-        "Downloads: those with a size in the config; one that several tasks share counts once in the total.",
+        "Downloads: those with a size in the config; one that several tasks share counts once in the total, which has "
+        "text that is only parsed, too.",
         f"Pairs: of train, before cleaning. Text and ids: {TEXT_BYTES} and {ID_BYTES} bytes a pair, assumed. "
         "The total is of what is known.",
     ]
@@ -247,14 +251,11 @@ def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collecti
     for (name, device), hours in zip(devices.items(), zip(*(one.hours for one in runs), strict=True), strict=True):
         whole = seeds * sum(hours)
         rows.append((name, str(device), _hours(whole), _hours(device.count * whole), _hours(max(hours))))
-    urls: dict[str, int] = {}
-    pairs = 0
-    for task in (name for name, settings in experiment.tasks.items() if settings.models):
-        urls |= downloads(experiment, task)
-        pairs += sentences(experiment, experiment.corpora[experiment.tasks[task].corpus])[0] or 0
+    corpora = [settings.corpus for settings in experiment.tasks.values() if settings.models]
+    pairs = sum(sentences(experiment, experiment.corpora[corpus])[0] or 0 for corpus in corpora)
     disk = {
         "checkpoints and packages": seeds * sum(one.disk for one in runs),
-        "downloads": sum(urls.values()),
+        "downloads": sum(_all_downloads(experiment).values()),
         "text": pairs * TEXT_BYTES,
         "ids": pairs * ID_BYTES,
         "the largest run's state while it trains": max(STATE_BYTES * one.parameters for one in runs),

@@ -126,7 +126,7 @@ def corpus_files(corpus: Corpus, name: str, task: Task) -> list[str]:
     return []
 
 
-def _tasks_read(experiment: Experiment) -> list[Task]:
+def tasks_read(experiment: Experiment) -> list[str]:
     """The tasks whose text is read: those that have models, and those whose trees or plain text these learn from."""
     names = [name for name, task in experiment.tasks.items() if task.models]
     for name in names:
@@ -136,7 +136,7 @@ def _tasks_read(experiment: Experiment) -> list[Task]:
             if isinstance(corpus, SelfTraining) and isinstance(gold, Treebank):
                 more.append(gold.plain.task)
             names += [each for each in more if each not in names]
-    return [experiment.tasks[name] for name in names]
+    return names
 
 
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
@@ -146,7 +146,7 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
     own that does not exist.
     """
     wanted: dict[str, Download] = {}
-    for task in _tasks_read(experiment):
+    for task in map(experiment.tasks.__getitem__, tasks_read(experiment)):
         for file in corpus_files(experiment.corpora[task.corpus], task.corpus, task):
             if "://" in file:
                 if file not in experiment.downloads:
