@@ -217,12 +217,13 @@ def _translations(
     """Lines as a package translates them; of a parser's hypotheses trees come first."""
     from transformer.decoding.translate import decoding, translate
     from transformer.parsing.parse import trees_first
+    from transformer.parsing.trees import escaped
     from transformer.progress import Progress
     from transformer.training.device import keep_freed_memory, within_memory
 
     parsing = loaded.config.kind == "parsing"
-    if parsing:  # as the treebank writes them
-        lines = (line.replace("(", "-LRB-").replace(")", "-RRB-") for line in lines)
+    if parsing:
+        lines = map(escaped, lines)
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     decoder = decoding(loaded, arguments.package, search, arguments.precision, arguments.workers)
@@ -282,6 +283,7 @@ def parse(arguments: argparse.Namespace) -> None:
     search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra, nbest=True)
     lines = decode_lines("standard input", sys.stdin.buffer)
     trees: dict[int, list[Tree]] = {}
+    tagged = config.corpus.get("leaves") == "tags"
     parsed = repaired = 0
     drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
     with drawing as stream, _translations(arguments, loaded, search, lines) as found:
@@ -289,7 +291,7 @@ def parse(arguments: argparse.Namespace) -> None:
             text = ""
             if words := translation.line.split():
                 [output] = loaded.subwords.decode([translation.hypotheses[0].ids])
-                tokens, tagged = output.split(), config.corpus.get("leaves") == "tags"
+                tokens = output.split()
                 tree, changed = repair(tokens, words, tags_of(tokens, words) if tagged else [WORD] * len(words))
                 parsed, repaired, text = parsed + 1, repaired + changed, str(tree)
                 if stream:

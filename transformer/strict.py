@@ -109,9 +109,8 @@ def not_positive(config: Any, *names: str) -> list[str]:
 
 def not_a_range(name: str, values: tuple[int, int]) -> list[str]:
     """A fault when `values` is not (least, most), from 1 upwards."""
-    return (
-        [] if 1 <= values[0] <= values[1] else [f"{name}: {list(values)} is no range from 1 upwards, the least first"]
-    )
+    least, most = values
+    return [] if 1 <= least <= most else [f"{name}: {list(values)} is no range from 1 upwards, the least first"]
 
 
 def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:

@@ -146,7 +146,8 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
     own that does not exist.
     """
     wanted: dict[str, Download] = {}
-    for task in map(experiment.tasks.__getitem__, tasks_read(experiment)):
+    for name in tasks_read(experiment):
+        task = experiment.tasks[name]
         for file in corpus_files(experiment.corpora[task.corpus], task.corpus, task):
             if "://" in file:
                 if file not in experiment.downloads:

@@ -49,14 +49,15 @@ class Tree:
         text = ""
         for item in walk(self):
             if isinstance(item, Leaf):
-                text += f" ({item.tag} {_escaped(item.word)})"
+                text += f" ({item.tag} {escaped(item.word)})"
             else:
                 text += f" {item}" if item[0] == "(" else ")"
         return text[1:]
 
 
-def _escaped(word: str) -> str:
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+def escaped(text: str) -> str:
+    """Text with its parentheses as the treebank writes them."""
+    return text.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
 def walk(tree: Tree) -> Iterator[Leaf | str]:
@@ -115,7 +116,7 @@ def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]
 def linearise(tree: Tree, form: Leaves = "XX") -> str:
     """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`."""
     texts: dict[Leaves, Callable[[Leaf], str]]
-    texts = {"XX": lambda _: WORD, "tags": lambda leaf: leaf.tag, "words": lambda leaf: _escaped(leaf.word)}
+    texts = {"XX": lambda _: WORD, "tags": lambda leaf: leaf.tag, "words": lambda leaf: escaped(leaf.word)}
     return " ".join(texts[form](item) if isinstance(item, Leaf) else item for item in walk(tree))
 
 
@@ -129,8 +130,9 @@ def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
     found: set[str] = set()
     of_words = 0  # trees whose leaves are the words, less the others
     for source, target in zip(sources, targets, strict=False):
-        found.update(target.split())
-        of_words += 1 if leaves(target.split()) == source.split() else -1
+        tokens = target.split()
+        found.update(tokens)
+        of_words += 1 if leaves(tokens) == source.split() else -1
     return sorted(found.difference(leaves(found)) if of_words > 0 else found)
 
 
@@ -263,8 +265,9 @@ def misread(output: str, words: Sequence[str]) -> float:
 
     Raises ValueError as `repair`.
     """
-    found = leaves(output.split())
-    if len(found) != len(words) or repair(output.split(), words, [WORD] * len(words))[1]:
+    tokens = output.split()
+    found = leaves(tokens)
+    if len(found) != len(words) or repair(tokens, words, [WORD] * len(words))[1]:
         return math.inf
     return sum(leaf != word for leaf, word in zip(found, words, strict=True))
 
