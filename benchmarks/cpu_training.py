@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer.model.attention import attention
-from transformer.model.layers import Dropout
+from transformer.model.dropout import Dropout
 from transformer.training.loss import smoothed_cross_entropy
 
 SENTENCES, LENGTH, D_MODEL, HEADS, VOCABULARY = 42, 12, 128, 8, 2000

@@ -26,9 +26,9 @@ import numpy as np
 import psutil
 import sentencepiece
 
-from transformer.data.batches import Batches, batch
-from transformer.data.tokens import Pairs
-from transformer.files import read_parallel, stream_lines
+from transformer.support.files import read_parallel, stream_lines
+from transformer.text.batches import Batches, batch
+from transformer.text.tokens import Pairs
 
 EXTRAPOLATED = 40e6
 

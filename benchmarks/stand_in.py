@@ -18,10 +18,10 @@ from pathlib import Path
 import yaml
 from data import made_pairs
 
-from transformer.config import read_experiment
-from transformer.data.fetch import local_path
-from transformer.data.reading import Location
-from transformer.files import read_parallel, sha256
+from transformer.corpora.archives import Location
+from transformer.corpora.fetch import local_path
+from transformer.experiment.config import read_experiment
+from transformer.support.files import read_parallel, sha256
 
 PAIRS = {"europarl": 1_920_209, "commoncrawl": 2_399_123, "news-commentary": 201_288, "newstest": 3_000}
 

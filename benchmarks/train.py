@@ -31,12 +31,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.config import PADDING, ModelConfig, RunConfig, read_experiment
-from transformer.data.batches import Batch
-from transformer.data.tokens import Pairs
+from transformer.experiment.config import read_experiment
+from transformer.model.config import PADDING, ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.positions import sinusoids
-from transformer.training.device import choose_device, device_name, keep_freed_memory, sustained_flops
+from transformer.support.device import choose_device, device_name, keep_freed_memory, sustained_flops
+from transformer.text.batches import Batch
+from transformer.text.tokens import Pairs
+from transformer.training.config import RunConfig
 from transformer.training.loop import Trainer
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate

@@ -26,13 +26,14 @@ import ctranslate2
 import torch
 from transformers import MarianMTModel
 
-from transformer.config import PADDING
-from transformer.decoding.translate import Search, Sentence, decoding
+from transformer.decoding.search import Search, Sentence, decoding
 from transformer.evaluation.bleu import sacrebleu
-from transformer.export import to_ctranslate2, to_marian
-from transformer.files import read_parallel
-from transformer.package import Package, load_package
-from transformer.training.device import choose_device, device_name, keep_freed_memory
+from transformer.export.ctranslate2 import to_ctranslate2
+from transformer.export.marian import to_marian
+from transformer.model.config import PADDING
+from transformer.package.package import Package, load_package
+from transformer.support.device import choose_device, device_name, keep_freed_memory
+from transformer.support.files import read_parallel
 
 Translator = Callable[[list[list[int]]], list[list[int]]]  # ids to ids, without ends
 

@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.config import ModelConfig, RunConfig, TrainingConfig
-from transformer.data.subwords import Subwords, learn
-from transformer.data.tokens import Pairs, pack, write_pairs
-from transformer.decoding.translate import Search, Translation, decoding, translate
+from transformer.decoding.search import Search, decoding
+from transformer.decoding.translate import Translation, translate
+from transformer.model.config import ModelConfig
 from transformer.model.transformer import Transformer
-from transformer.package import Package, load_package, save_package
-from transformer.strict import plain
+from transformer.package.package import Package, load_package, save_package
+from transformer.support.strict import plain
+from transformer.text.subwords import Subwords, learn
+from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.training.config import RunConfig, TrainingConfig
 
 hypothesis.settings.register_profile("busy machines", deadline=None)
 hypothesis.settings.load_profile("busy machines")

@@ -2,6 +2,6 @@
 
 import sys
 
-from transformer.cli import main
+from transformer.cli.main import main
 
 sys.exit(main())

@@ -5,9 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.config import END, PADDING, ModelConfig
 from transformer.decoding import cache
 from transformer.decoding.beam import Beam, beam_search, length_penalty
+from transformer.model.config import END, PADDING, ModelConfig
 from transformer.model.transformer import Transformer
 
 LONG = 1000  # a beam wider than there are sequences

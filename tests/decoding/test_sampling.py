@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.config import END, ModelConfig
 from transformer.decoding.sampling import sample
+from transformer.model.config import END, ModelConfig
 from transformer.model.transformer import Transformer
 
 

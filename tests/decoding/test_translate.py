@@ -5,9 +5,10 @@ import torch
 
 from transformer.decoding import translate as module
 from transformer.decoding.beam import Hypothesis
-from transformer.decoding.translate import Search, Sentence, check_lengths, decoding, hypotheses
-from transformer.files import InputError
-from transformer.package import load_package
+from transformer.decoding.search import Search, Sentence, decoding
+from transformer.decoding.translate import check_lengths, hypotheses
+from transformer.package.package import load_package
+from transformer.support.files import InputError
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.evaluation.attention_page import attention_page
-from transformer.files import InputError
+from transformer.support.files import InputError
 
 LINES = ['the cat <b>sees</b> "a" dog & a tree .', "", "a dog ."]
 

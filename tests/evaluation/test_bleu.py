@@ -4,7 +4,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from transformer.evaluation.bleu import paper_bleu, sacrebleu, split_compounds
-from transformer.files import InputError
+from transformer.support.files import InputError
 
 
 def test_the_papers_bleu_is_that_computed_by_hand():

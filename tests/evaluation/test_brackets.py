@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from transformer.evaluation.brackets import Comparison, bracket_scores, brackets, compare, compare_parses
-from transformer.files import InputError
-from transformer.parsing.trees import linearise, read_tree
+from transformer.support.files import InputError
+from transformer.trees.linear import linearise
+from transformer.trees.penn import read_tree
 
 GOLD = "(S (NP (DT the) (NN man)) (VP (VBD saw) (NP (PRP her)) (PP (IN in) (NP (NN town)))) (. .))"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from transformer.evaluation.brackets import BracketScores, Comparison, bracket_scores, compare
-from transformer.parsing.trees import TRACE, Leaf, Tree, read_tree
+from transformer.trees.penn import TRACE, read_tree
+from transformer.trees.tree import Leaf, Tree
 
 WHEEL = "allennlp-0.9.0-py3-none-any.whl"
 SHA256 = "353752e7b78e48c450e27889d80a3000c4a9af34f70ff9091b3031ad01320940"

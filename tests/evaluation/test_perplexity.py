@@ -4,9 +4,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.data.tokens import Pairs, pack, write_pairs
 from transformer.evaluation.perplexity import perplexity
-from transformer.files import InputError
+from transformer.support.files import InputError
+from transformer.text.tokens import Pairs, pack, write_pairs
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 30, 10_000])

@@ -4,7 +4,7 @@ import pytest
 
 from transformer.evaluation.bleu import sacrebleu
 from transformer.evaluation.significance import compare
-from transformer.files import InputError
+from transformer.support.files import InputError
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from transformer.evaluation.attention import word_attention
-from transformer.files import InputError
+from transformer.support.files import InputError
 
 SENTENCE = "the well-known cat finds a zebra ."
 

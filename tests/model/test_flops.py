@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from transformer.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
 

@@ -4,9 +4,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.attention import AttentionOverParameters, causal_bias
-from transformer.model.layers import DecoderLayer, Dropout, EncoderLayer, FeedForward, Residual, position_wise
+from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.dropout import Dropout
+from transformer.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual, position_wise
 
 CONFIG = ModelConfig(N=1, d_model=8, d_ff=16, h=2, d_k=4, d_v=4, P_drop=0.0, positions="sinusoidal", max_length=9)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.config import read_experiment
+from transformer.experiment.config import read_experiment
 from transformer.model.transformer import Transformer
-from transformer.strict import read_yaml
+from transformer.support.strict import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
 PAPER = read_experiment([CONFIG / "paper.yaml"])

@@ -13,12 +13,13 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from transformer.data.tokens import Pairs
-from transformer.files import InputError
-from transformer.strict import write_config
-from transformer.training.checkpoint import read_tensors
+from transformer.support.files import InputError
+from transformer.support.strict import write_config
+from transformer.support.tensors import read_tensors
+from transformer.text.tokens import Pairs
 from transformer.training.distributed import joined
-from transformer.training.loop import Interrupted, Trainer
+from transformer.training.loop import Trainer
+from transformer.training.signals import Interrupted
 
 CPU = torch.device("cpu")
 VOCABULARY = 40

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.files import read_lines, write_lines
+from transformer.support.files import read_lines, write_lines
 from transformer.training.loop import Trainer
 
 GOLDEN = Path(__file__).with_name("golden.csv")

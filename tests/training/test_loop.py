@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.data.tokens import Pairs, pack, write_pairs
-from transformer.files import InputError, read_lines
+from transformer.support.files import InputError, read_lines
+from transformer.support.tensors import read_tensors
+from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training import loop
-from transformer.training.checkpoint import read_tensors
-from transformer.training.loop import HISTORY, Interrupted, Trainer
+from transformer.training.history import HISTORY
+from transformer.training.loop import Trainer
+from transformer.training.signals import Interrupted
 
 CPU = torch.device("cpu")
 VOCABULARY = 40

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.config import END, PADDING, read_experiment
-from transformer.data.batches import Batch
+from transformer.experiment.config import read_experiment
+from transformer.model.config import END, PADDING
 from transformer.model.transformer import Transformer
-from transformer.training.device import compile_in_place
+from transformer.support.device import compile_in_place
+from transformer.text.batches import Batch
 from transformer.training.loss import batch_loss
 
 VOCABULARY, EPS_LS = 90, 0.1

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from transformer.files import InputError, read_lines
+from transformer.support.files import InputError, read_lines
 from transformer.training import run
 from transformer.training.loop import Trainer
 from transformer.training.run import train_run

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from transformer.data.grammar import generate
+from transformer.corpora.grammar import generate
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")

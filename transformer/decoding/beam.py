@@ -10,9 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.config import END, PADDING
 from transformer.decoding.cache import ROW, Cache
 from transformer.model.attention import KeysValues
+from transformer.model.config import END, PADDING
+from transformer.model.positions import last_position
 from transformer.model.transformer import Transformer
 
 BLOCK = 64  # of the vocabulary, of which the maximum is found first
@@ -123,7 +124,8 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor
 def limits(model: Transformer, source_BS: Tensor, extra: int) -> Tensor:
     """[B]: the longest output of each sentence: source + `extra` tokens, but no more than the learned positions."""
     limit = (source_BS != PADDING).sum(1) + extra
-    return limit.clamp(max=model.config.max_length) if model.config.positions == "learned" else limit
+    last = last_position(model.config)
+    return limit if last is None else limit.clamp(max=last)
 
 
 @torch.inference_mode()

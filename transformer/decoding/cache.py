@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.config import ModelConfig
 from transformer.model.attention import KeysValues
+from transformer.model.config import ModelConfig
 
 ROOM = 16  # tokens of a hypothesis for which room is made at a time, at least
 FULL = 64  # places at which the first are dropped

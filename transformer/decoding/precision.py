@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.files import InputError
 from transformer.model.transformer import Transformer
+from transformer.support.files import InputError
 
 ROWS = 256  # for which oneDNN lays out weights
 

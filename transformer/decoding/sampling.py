@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import END
 from transformer.decoding.beam import Hypothesis, limits
 from transformer.decoding.cache import Cache
+from transformer.model.config import END
 from transformer.model.transformer import Transformer
 
 

@@ -1,12 +1,14 @@
 """Attention between words (figures 3 to 5), from the model's attention between subwords."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 
 from transformer.decoding.translate import check_lengths
-from transformer.files import InputError
-from transformer.package import Package
+from transformer.package.package import Package
+from transformer.support.files import InputError
 
 WORD_START = "\u2581"
 
@@ -44,3 +46,11 @@ def word_attention(package: Package, sentence: str, layer: int) -> WordAttention
     mean = membership / membership.sum(0)
     between = mean.t() @ weights @ membership
     return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])
+
+
+def attention_record(package: Package, sentences: Sequence[str], layer: int | None = None) -> dict[str, Any]:
+    """`word_attention` of several sentences, by default in the last layer but one, as figures 3 to 5 show it."""
+    layers = package.config.architecture.N
+    layer = max(1, layers - 1) if layer is None else layer
+    found = [asdict(word_attention(package, sentence, layer)) for sentence in sentences]
+    return {"layer": layer, "layers": layers, "sentences": found}

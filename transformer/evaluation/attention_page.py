@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from transformer.decoding.translate import Translation
-from transformer.files import atomic
-from transformer.package import Package
+from transformer.package.package import Package
+from transformer.support.files import atomic
 
 HEAD = """\
 <!DOCTYPE html>
@@ -48,7 +48,7 @@ cell, the more the output's subword reads of the source's. \u2581 begins a word.
 def attention_page(path: Path, package: Package) -> Iterator[Callable[[int, Translation], object]]:
     """Show each line's number and translation that is given, and write the page when all went well.
 
-    Raises InputError as `transformer.files.atomic` does.
+    Raises InputError as `transformer.support.files.atomic` does.
     """
     config = package.config
     head = HEAD.replace("{title}", escape(f"{config.task} {config.model}"))

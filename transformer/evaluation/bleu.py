@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sacrebleu.metrics import BLEU
 from sacremoses import MosesTokenizer
 
-from transformer.files import InputError
+from transformer.support.files import InputError
 
 
 @dataclass(frozen=True)

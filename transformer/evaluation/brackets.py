@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from transformer.parsing.trees import TRACE, Leaf, Tree, read_parses, tags, walk
+from transformer.trees.linear import read_parses
+from transformer.trees.penn import TRACE
+from transformer.trees.tree import Leaf, Tree, tags, walk
 
 DELETED = frozenset({"TOP", TRACE, ",", ":", "``", "''", "."})
 EQUIVALENT = {"PRT": "ADVP"}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SentenceScore:
     """A predicted tree against the gold tree: EVALB's line of a sentence. Its counts are 0 unless it is valid.
 
     `error`: the words that are scored differ; `skip`: the predicted tree has none.
@@ -74,21 +76,21 @@ def brackets(tree: Tree) -> tuple[list[Leaf], Counter[tuple[str, int, int]]]:
     return kept, counts
 
 
-def compare(gold: Tree, predicted: Tree) -> Comparison:
+def score_tree(gold: Tree, predicted: Tree) -> SentenceScore:
     """What of `predicted` is right. It should carry the gold tags, since they say what is punctuation: see `repair`."""
     length = sum(tag != TRACE for tag in tags(gold))
     gold_leaves, gold_brackets = brackets(gold)
     leaves, predicted_brackets = brackets(predicted)
     if not leaves:
-        return Comparison("skip", length)
+        return SentenceScore("skip", length)
     if [leaf.word for leaf in gold_leaves] != [leaf.word for leaf in leaves]:
-        return Comparison("error", length)
+        return SentenceScore("error", length)
     crossing = (
         count
         for (_, start, end), count in predicted_brackets.items()
         if any(first < start < last < end or start < first < end < last for _, first, last in gold_brackets)
     )
-    return Comparison(
+    return SentenceScore(
         "valid",
         length,
         matched=(gold_brackets & predicted_brackets).total(),
@@ -100,12 +102,12 @@ def compare(gold: Tree, predicted: Tree) -> Comparison:
     )
 
 
-def bracket_scores(comparisons: Iterable[Comparison]) -> BracketScores:
+def bracket_scores(sentences: Iterable[SentenceScore]) -> BracketScores:
     """Scores over a corpus: brackets and words are summed over its sentences before dividing."""
-    compared = list(comparisons)
-    status = Counter(each.status for each in compared)
-    valid = [each for each in compared if each.status == "valid"]
-    sentences = max(len(valid), 1)
+    scored = list(sentences)
+    status = Counter(each.status for each in scored)
+    valid = [each for each in scored if each.status == "valid"]
+    count = max(len(valid), 1)
     matched = sum(each.matched for each in valid)
     in_gold = sum(each.gold for each in valid)
     in_predicted = sum(each.predicted for each in valid)
@@ -113,10 +115,10 @@ def bracket_scores(comparisons: Iterable[Comparison]) -> BracketScores:
         f1=200 * matched / max(in_gold + in_predicted, 1),
         recall=100 * matched / max(in_gold, 1),
         precision=100 * matched / max(in_predicted, 1),
-        exact=100 * sum(each.matched == each.gold == each.predicted for each in valid) / sentences,
-        crossing=sum(each.crossing for each in valid) / sentences,
-        no_crossing=100 * sum(each.crossing == 0 for each in valid) / sentences,
-        two_or_less_crossing=100 * sum(each.crossing <= 2 for each in valid) / sentences,
+        exact=100 * sum(each.matched == each.gold == each.predicted for each in valid) / count,
+        crossing=sum(each.crossing for each in valid) / count,
+        no_crossing=100 * sum(each.crossing == 0 for each in valid) / count,
+        two_or_less_crossing=100 * sum(each.crossing <= 2 for each in valid) / count,
         tagging=100 * sum(each.tagged for each in valid) / max(sum(each.words for each in valid), 1),
         valid=status["valid"],
         error=status["error"],
@@ -124,10 +126,10 @@ def bracket_scores(comparisons: Iterable[Comparison]) -> BracketScores:
     )
 
 
-def compare_parses(translations: Sequence[str], gold: Path) -> tuple[list[Comparison], int]:
+def score_parses(translations: Sequence[str], gold: Path) -> tuple[list[SentenceScore], int]:
     """Linearised trees against a file of gold trees, and how many of them had to be repaired.
 
     Raises InputError as `read_parses` does.
     """
     parses = read_parses(translations, gold)
-    return [compare(tree, parse) for tree, parse, _ in parses], sum(repaired for _, _, repaired in parses)
+    return [score_tree(tree, parse) for tree, parse, _ in parses], sum(repaired for _, _, repaired in parses)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import torch
 
-from transformer.data.batches import batch, chunks
-from transformer.data.tokens import Pairs
 from transformer.decoding.translate import check_lengths
-from transformer.package import Package
-from transformer.training.device import within_memory
+from transformer.package.package import Package
+from transformer.support.device import within_memory
+from transformer.text.batches import batch, chunks
+from transformer.text.tokens import Pairs
 from transformer.training.loss import batch_loss
 
 

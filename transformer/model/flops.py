@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transformer.config import ModelConfig
+from transformer.model.config import ModelConfig
 
 
 def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray) -> float:

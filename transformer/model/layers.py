@@ -4,13 +4,9 @@ Shapes as in attention.py. As in the authors' code, dropout acts on the sub-laye
 is 1e-6 and no LayerNorm follows the last layer.
 """
 
-from typing import Any
-
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.config import ModelConfig
 from transformer.model.attention import (
     AttentionOverParameters,
     EncoderDecoderAttention,
@@ -18,6 +14,8 @@ from transformer.model.attention import (
     SelfAttention,
     xavier_linear,
 )
+from transformer.model.config import ModelConfig
+from transformer.model.dropout import Dropout
 
 
 class FeedForward(nn.Module):
@@ -39,38 +37,6 @@ def position_wise(config: ModelConfig) -> nn.Module:
     if parameters is None:
         return FeedForward(config.d_model, config.d_ff)
     return AttentionOverParameters(config.d_model, parameters.h_p, parameters.d_pk, parameters.d_pv, parameters.n_p)
-
-
-class _CPUDropout(torch.autograd.Function):
-    """Dropout by 16 random bits an element, four elements a draw, without PyTorch's slow booleans."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
-        bits = draws.view(torch.int16)[: x.numel()].view_as(x)
-        kept = torch.ge(bits, round(p * 65536) - 32768, out=torch.empty_like(x))
-        ctx.save_for_backward(kept)
-        ctx.scale = 1 / (1 - p)
-        return (x * kept).float().mul_(ctx.scale)
-
-    @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
-        (kept,) = ctx.saved_tensors
-        return (grad[0] * ctx.scale).to(kept.dtype).mul_(kept), None
-
-
-class Dropout(nn.Module):
-    """Dropout (section 5.4) of a sub-layer's output or of the embeddings. On a CPU the result is float32."""
-
-    def __init__(self, p: float):
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[...] to [...]; the identity outside training."""
-        if not self.training or self.p == 0:
-            return x
-        return F.dropout(x, self.p) if x.is_cuda else _CPUDropout.apply(x, self.p)
 
 
 class Residual(nn.Module):
@@ -115,13 +81,15 @@ class DecoderLayer(nn.Module):
         """All target positions, [B, T, D] to [B, T, D]; `causal` [T, T] hides later ones, `bias` the padding."""
         return self._after_self_attention(x_BTD, self.self_attention(x_BTD, causal), memory, bias)
 
-    def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor, cache: KeysValues, *own: Any) -> Tensor:
-        """One target position for each of W hypotheses: [B, W, D] to [B, W, D]; writes to the cache.
+    def step(
+        self, x_BWD: Tensor, memory: KeysValues, bias: Tensor, cache: KeysValues, place: int, own: Tensor
+    ) -> Tensor:
+        """One target position for each of W hypotheses: [B, W, D] to [B, W, D].
 
-        `own` is place and bias of `SelfAttention.step`. The hypotheses of a sentence are the queries of one attention
-        over its source.
+        Writes to the cache from `place` on; `own` [B, 1, W, places] allows each hypothesis its own places in it. The
+        hypotheses of a sentence are the queries of one attention over its source, whose padding `bias` hides.
         """
-        return self._after_self_attention(x_BWD, self.self_attention.step(x_BWD, cache, *own), memory, bias)
+        return self._after_self_attention(x_BWD, self.self_attention.step(x_BWD, cache, place, own), memory, bias)
 
     def _after_self_attention(self, x: Tensor, y: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         x = self.residuals[0](x, y)

@@ -4,22 +4,17 @@ Shapes as in attention.py; N subwords of the vocabulary.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.config import PADDING, ModelConfig
 from transformer.model.attention import KeysValues, attention_weights, causal_bias, padding_bias, split_heads
-from transformer.model.layers import DecoderLayer, Dropout, EncoderLayer
-from transformer.model.positions import LearnedPositions, SinusoidalPositions
-
-
-def positions(config: ModelConfig) -> nn.Module:
-    """The positional encoding a model's config names."""
-    kind = LearnedPositions if config.positions == "learned" else SinusoidalPositions
-    return kind(config.d_model, config.max_length)
+from transformer.model.config import PADDING, ModelConfig
+from transformer.model.dropout import Dropout
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.positions import positions
 
 
 class Transformer(nn.Module):
@@ -98,14 +93,16 @@ class Transformer(nn.Module):
         memories: Sequence[KeysValues],
         bias: Tensor,
         caches: Sequence[KeysValues],
-        *own: Any,
+        place: int,
+        own: Tensor,
     ) -> Tensor:
         """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0, where W is 1).
 
-        Writes the caches, a layer's keys and values; they and `own` are as in `SelfAttention.step`.
+        `bias` [B, 1, 1, S] hides the padding of the source. The caches, each layer's keys and values, are written to
+        from `place` on; `own` [B, 1, W, places] allows each hypothesis its own (`SelfAttention.step`).
         """
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(y + self.target_positions(1, position))
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
-            y = layer.step(y, memory, bias, cache, *own)
+            y = layer.step(y, memory, bias, cache, place, own)
         return self.logits(y)

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.files import InputError
+from transformer.support.files import InputError
 
 T = TypeVar("T")
 # How long a process waits for another that evaluates or writes. One that has died is noticed at once.

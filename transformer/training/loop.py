@@ -1,88 +1,45 @@
 """The training loop (section 5): batches, loss, Adam, checkpoints; an interrupted run ends with the same weights."""
 
 import contextlib
-import hashlib
 import json
 import math
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.config import END, PADDING, RunConfig
-from transformer.data.batches import Batch, Batches, batch, chunks
-from transformer.data.tokens import Pairs
-from transformer.files import InputError, atomic
+from transformer.model.config import END, PADDING
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
-from transformer.progress import Progress
-from transformer.strict import plain
+from transformer.support.device import compile_in_place, faster_precision, within_memory
+from transformer.support.files import InputError
+from transformer.support.progress import Progress
+from transformer.support.strict import plain
+from transformer.support.tensors import read_tensors, write_tensors
+from transformer.text.batches import Batch, Batches, batch, chunks
+from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt
-from transformer.training.checkpoint import DamagedFileError, read_tensors, write_tensors
-from transformer.training.device import compile_in_place, faster_precision, within_memory
+from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
+from transformer.training.history import HISTORY, write_history
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
+from transformer.training.signals import Interrupted, postponed_signals
+from transformer.training.state import VERSION, State, digest, newest_state, write_state
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-VERSION = 2  # of what a state holds
 LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # of which so many have a dev perplexity
 DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
 NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
 ATTEMPTS = "attempts"  # beside the state
-HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "dev_perplexity")
-
-
-@dataclass
-class State:
-    """Where a run is, besides weights, optimiser and random numbers."""
-
-    step: int = 0
-    epoch: int = 0
-    index: int = 0
-    precision: str = ""
-    seconds: float = 0.0
-    target_tokens: int = 0
-    flops: float = 0.0
-    row_tokens: int = 0  # since the last row of the history
-    row_seconds: float = 0.0
-    history: list[list[float | None]] = field(default_factory=list)
-
-
-class Interrupted(Exception):  # noqa: N818
-    """SIGINT or SIGTERM came; the state is saved."""
-
-    def __init__(self, number: int):
-        super().__init__(f"interrupted by {signal.Signals(number).name}; the state is saved, start again to go on")
-        self.number = number
-
-
-@contextlib.contextmanager
-def postponed_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM, so that the step under way ends first."""
-    caught: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        caught.append(number)
-
-    previous = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield caught
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 class _Loss(nn.Module):
@@ -113,7 +70,13 @@ class Trainer:
         device: torch.device,
         world: World = ALONE,
     ):
-        """`folder` holds the state. Raises InputError when it is the state of another config, vocabulary or data."""
+        """Prepare a run, or go on with the one whose state is in a folder.
+
+        `config` is the run, resolved; `vocabulary` the number of subwords; `train` and `dev` are its pairs as ids;
+        `folder` holds its state and its checkpoints until it ends; `device` is where this process computes; `world` are
+        all processes that train it. Raises InputError when the state is of another config, vocabulary or data, and when
+        no pair is short enough.
+        """
         training = config.training
         self.config, self.vocabulary, self.dev = config, vocabulary, dev
         self.folder, self.device, self.world = folder, device, world
@@ -344,15 +307,12 @@ class Trainer:
         if self.device.type == "cuda":
             tensors["random.cuda"] = self.world.gather(torch.cuda.get_rng_state(self.device))
         if self.world.first:
-            current = self.folder / "state.safetensors"
-            if current.exists():
-                current.replace(self.folder / "previous.safetensors")
-            write_tensors(current, tensors, self.identity() | {"state": json.dumps(plain(self.state))})
+            write_state(self.folder, tensors, self.identity() | {"state": json.dumps(plain(self.state))})
         self.world.wait()  # lest one that ends now has the others ended while the state is written
 
     def restore(self) -> bool:
         """Go back to the newest undamaged state. False when there is none."""
-        found = self.newest() if self.world.first else None
+        found = newest_state(self.folder) if self.world.first else None
         path = self.world.of_first(found and found[0])
         if path is None:
             return False
@@ -369,20 +329,6 @@ class Trainer:
             print(f"resuming at step {self.state.step}{other * (processes != self.world.size)}", file=sys.stderr)
         return True
 
-    def newest(self) -> tuple[Path, dict[str, Tensor], dict[str, str]] | None:
-        """The newest undamaged state; a damaged one is removed."""
-        for name in ("state", "previous"):
-            path = self.folder / f"{name}.safetensors"
-            if not path.exists():
-                continue
-            try:
-                return path, *read_tensors(path)
-            except DamagedFileError:
-                before = "the state before it" if name == "state" else "the start"
-                print(f"warning: {path}: damaged, removed; going on from {before}", file=sys.stderr)
-                path.unlink()
-        return None
-
     def load(self, tensors: dict[str, Tensor], state: State) -> None:
         """Take over what `save` saved. A process that was not there then goes on with the random numbers it has."""
         self.model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
@@ -397,19 +343,3 @@ class Trainer:
         if self.device.type == "cuda" and rank < len(tensors.get("random.cuda", ())):
             torch.cuda.set_rng_state(tensors["random.cuda"][rank].clone(), self.device)
         self.state = state
-
-
-def digest(*parts: Pairs) -> str:
-    """The SHA-256 of encoded pairs."""
-    content = hashlib.sha256()
-    for pairs in parts:
-        content.update(pairs.offsets)
-        content.update(pairs.ids)
-    return content.hexdigest()
-
-
-def write_history(path: Path, rows: list[list[Any]]) -> None:
-    """Write history.csv; an empty field where nothing was measured."""
-    lines = [",".join(HISTORY)] + [",".join("" if x is None else f"{x:.8g}" for x in row) for row in rows]
-    with atomic(path) as stream:
-        stream.write(("\n".join(lines) + "\n").encode())

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.config import PADDING
-from transformer.data.batches import Batch
+from transformer.model.config import PADDING
 from transformer.model.transformer import Transformer
+from transformer.text.batches import Batch
 
 ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities are held at a time; on a CPU, in its caches
 

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from transformer.config import RunConfig
-from transformer.data.tokens import Pairs
-from transformer.files import InputError, write_json
-from transformer.provenance import software
+from transformer.support.device import device_name, sustained_flops
+from transformer.support.files import InputError, write_json
+from transformer.support.provenance import software
+from transformer.text.tokens import Pairs
 from transformer.training.attempts import interruptions
-from transformer.training.device import device_name, sustained_flops
+from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World
-from transformer.training.loop import ATTEMPTS, Trainer, write_history
+from transformer.training.history import write_history
+from transformer.training.loop import ATTEMPTS, Trainer
+from transformer.training.state import remove_states
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -50,8 +52,7 @@ def train_run(
             trainer.train(writer=writer)
         if world.first:
             publish(trainer, folder, made_with)
-            for name in ("previous", "state"):  # before the checkpoints, without which no state is whole
-                (state_folder / f"{name}.safetensors").unlink(missing_ok=True)
+            remove_states(state_folder)
             shutil.rmtree(state_folder)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from runs import logged
 
-from transformer.package import write_readme
+from transformer.package.readme import write_readme
 
 
 def main(snakemake: Any) -> None:

@@ -1,0 +1,56 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.corpora.cleaning import Cleaner, Cleaning
+
+STRICT = Cleaning((2, 8), 2.0, "remove", "source")
+TEXTS = st.text("ab \0\u00a0\u2028", max_size=12)
+
+
+def clean(pairs, cleaning):
+    cleaner = Cleaner(cleaning)
+    return [pair for pair in pairs if cleaner.keeps(*pair)], cleaner.removed
+
+
+def test_each_step_removes_its_own_in_its_order():
+    pairs = [
+        ("a b", "x y"),
+        ("b c", "b c"),
+        ("a", "x y"),
+        ("a b c d e f g h i", "x y z x y z x y"),
+        ("c d", "x y z x y"),
+        ("a b", "z z"),
+        ("d e", "x y"),
+        ("e f", "x y z x"),
+        ("\u2028 \u00a0", "x y"),
+        ("a\0 b", "x y"),
+    ]
+    kept, removed = clean(pairs, STRICT)
+    assert kept == [pairs[0], pairs[6], pairs[7]]
+    assert list(removed.items()) == [
+        *[("empty side", 1), ("NUL character", 1), ("identical sides", 1), ("words", 2), ("ratio", 1)],
+        ("duplicate source", 1),
+    ]
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(["keep", "remove"]), st.sampled_from(["keep", "pair", "source"])
+)
+def test_a_pair_is_kept_or_counted_and_cleaning_again_removes_nothing(pairs, identical, duplicates):
+    cleaning = Cleaning((1, 3), 2.0, identical, duplicates)
+    kept, removed = clean(pairs, cleaning)
+    assert len(kept) + sum(removed.values()) == len(pairs)
+    assert clean(kept, cleaning)[0] == kept
+
+
+@pytest.mark.parametrize(("duplicates", "left"), [("keep", 4), ("pair", 3), ("source", 2)])
+def test_what_counts_as_a_duplicate_is_said_by_the_config(duplicates, left):
+    pairs = [("a", "x"), ("a", "y"), ("a", "x"), ("b", "x")]
+    kept, removed = clean(pairs, Cleaning(duplicates=duplicates))
+    assert len(kept) == left
+    assert removed.get(f"duplicate {duplicates}", 0) == 4 - left
+
+
+def test_untranslated_pairs_stay_unless_the_config_says_otherwise():
+    assert clean([("a b", "a b")], Cleaning())[0] == [("a b", "a b")]

@@ -1,0 +1,543 @@
+import hashlib
+import random
+import resource
+import socket
+import threading
+from contextlib import suppress
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.corpora.fetch import download, local_path
+from transformer.support.files import InputError
+
+BODY = random.Random(0).randbytes(300_000)
+SIZE, HASH = len(BODY), hashlib.sha256(BODY).hexdigest()
+HALF = SIZE // 2
+NO_URLS = """
+file /file ftp://host/file http:/host/file http:///file http://host http://host/ http://host/a//b http://host/a/
+http://../file http://host/../file http://host/a/%2e%2E/file http://host/. http://host/a%2F..%2Fb file://data/own
+http://user:word@host/file http://host:port/file http://host/file?x=1 http://host/file#2 http://host/a%00b
+http://host/a%0Ab
+"""
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.requests.append((self.path, self.headers["Range"]))
+        answers = self.server.answers
+        with suppress(ConnectionError):
+            (answers.pop(0) if len(answers) > 1 else answers[0])(self)
+
+    def log_message(self, *_):
+        pass
+
+    @property
+    def start(self):
+        return int((self.headers["Range"] or "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+
+    def reply(self, status, body, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.server.served += len(body)
+        self.wfile.write(body)
+
+
+def whole(handler):
+    handler.reply(200, BODY, Content_Length=SIZE)
+
+
+def ranges(handler, upto=SIZE, total=SIZE):
+    start = handler.start
+    if not start:
+        handler.reply(200, BODY[:upto], Content_Length=total)
+    else:
+        declared = {"Content_Range": f"bytes {start}-{total - 1}/{total}", "Content_Length": total - start}
+        handler.reply(206, BODY[start:upto], **declared)
+
+
+def closes_half_way(handler):
+    ranges(handler, upto=(handler.start + SIZE) // 2)
+
+
+def starts_over_and_closes(handler):
+    handler.reply(200, BODY[:HALF], Content_Length=SIZE)
+
+
+def closes_half_way_unannounced(handler):
+    handler.reply(200, BODY[:HALF])
+
+
+def closes_within_a_chunk(handler):
+    handler.reply(200, b"%x\r\n" % SIZE + BODY[:HALF], Transfer_Encoding="chunked")
+
+
+def closes_between_chunks(handler):
+    handler.reply(200, b"%x\r\n%b\r\n" % (HALF, BODY[:HALF]), Transfer_Encoding="chunked")
+
+
+def hangs_up(handler):
+    handler.connection.close()
+
+
+def goes_on_elsewhere(handler):
+    handler.reply(206, BODY[1:], Content_Range=f"bytes 1-{SIZE - 1}/{SIZE}", Content_Length=SIZE - 1)
+
+
+def stalls(handler):
+    ranges(handler, upto=(handler.start + SIZE) // 2)
+    handler.wfile.flush()
+    handler.server.over.wait(10)
+
+
+def status(number):
+    return lambda handler: handler.reply(number, b"<html>sorry</html>")
+
+
+TRANSIENT = [
+    closes_half_way,
+    starts_over_and_closes,
+    closes_half_way_unannounced,
+    closes_within_a_chunk,
+    closes_between_chunks,
+    hangs_up,
+    status(408),
+    status(429),
+    status(500),
+    status(503),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture(scope="module")
+def the_server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.url = f"http://127.0.0.1:{server.server_port}/folder/file.gz"
+        threading.Thread(target=partial(server.serve_forever, poll_interval=0.01)).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def server(the_server):
+    """Answers a request with the first of `answers`, which it drops unless it is the last."""
+    the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
+    the_server.over = threading.Event()
+    yield the_server
+    the_server.over.set()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "downloads" / "file.gz"
+
+
+def fetch(url, path, sha256=HASH, **options):
+    download(url, path, SIZE, sha256, **{"pause": 0.0001, "stall": 5} | options)
+
+
+def beside(path, suffix):
+    return path.with_name(path.name + suffix)
+
+
+def leave(path, content):
+    """A partial file, left by an earlier process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside(path, ".part").write_bytes(content)
+
+
+def error(url, path, **options):
+    """The message of a download that fails, one line that names the URL and leaves nothing at the target."""
+    with pytest.raises(InputError) as raised:
+        fetch(url, path, **options)
+    message = str(raised.value)
+    assert url in message
+    assert "\n" not in message
+    assert not path.exists()
+    return message
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("http://www.statmt.org/wmt14/dev.tgz", "www.statmt.org/wmt14/dev.tgz"),
+        ("HTTPS://Host.org:8080/A%20b/C", "host.org:8080/A%20b/C"),
+        ("http://[::1]:80/file", "[::1]:80/file"),
+        ("file:///data/own text", "localhost/data/own text"),
+    ],
+)
+def test_a_url_has_a_place_in_a_folder(url, place):
+    assert local_path(url) == Path(place)
+
+
+@pytest.mark.parametrize("url", NO_URLS.split())
+def test_what_is_not_the_url_of_a_file_is_refused(url, path):
+    with pytest.raises(InputError, match="not the URL of a file"):
+        fetch(url, path)
+
+
+@given(st.text() | st.from_regex(r"(https?|file)://[\w.%:/\\-]*", fullmatch=True))
+def test_no_url_leaves_the_folder(url):
+    with suppress(InputError):
+        place = local_path(url)
+        assert not place.is_absolute()
+        assert ".." not in place.parts
+        assert len(place.parts) > 1
+
+
+def test_a_file_is_downloaded_with_its_progress(server, path, capsys):
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+    assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
+    assert server.requests == [("/folder/file.gz", None)]
+    captured = capsys.readouterr()
+    assert "file.gz: 1 MB" in captured.err
+    assert captured.out == ""
+
+
+def test_an_empty_file_needs_no_request(server, path):
+    download(server.url, path, 0, hashlib.sha256().hexdigest())
+    assert path.read_bytes() == b""
+
+
+def test_a_file_that_is_there_is_only_checked(server, path):
+    fetch(server.url, path)
+    fetch(server.url, path)
+    assert len(server.requests) == 1
+    path.write_bytes(BODY[:-1])
+    assert f"{SIZE - 1} bytes, expected {SIZE}, kept as {path}.bad" in error(server.url, path)
+
+
+@settings(max_examples=25)
+@given(have=st.integers(0, SIZE) | st.sampled_from([0, 1, SIZE - 1, SIZE]))
+def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have):
+    the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
+    path = tmp_path_factory.mktemp("downloads") / "file.gz"
+    leave(path, BODY[:have])
+    fetch(the_server.url, path)
+    assert path.read_bytes() == BODY
+    assert the_server.served == SIZE - have
+    assert len(the_server.requests) == (have < SIZE)
+
+
+@settings(max_examples=25)
+@given(faults=st.lists(st.sampled_from([*TRANSIENT, goes_on_elsewhere, status(416)]), max_size=4))
+def test_four_faults_in_a_row_do_no_harm(the_server, tmp_path_factory, faults):
+    the_server.answers, the_server.requests = [*faults, ranges], []
+    path = tmp_path_factory.mktemp("downloads") / "file.gz"
+    fetch(the_server.url, path)
+    assert path.read_bytes() == BODY
+    assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
+
+
+def test_a_connection_that_broke_is_gone_on_from(server, path, capsys):
+    server.answers = [closes_half_way, ranges]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+    assert server.served == SIZE
+    assert [asked for _, asked in server.requests] == [None, f"bytes={HALF}-"]
+    assert f"{server.url}: ProtocolError: " in (errors := capsys.readouterr().err)
+    assert "trying again in 0.0001 s" in errors
+
+
+def test_attempts_that_bring_something_are_not_counted(server, path):
+    server.answers = [closes_half_way] * 12 + [ranges]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+    assert len(server.requests) == 13
+
+
+@pytest.mark.parametrize("answer", TRANSIENT[1:])  # the first one brings half of the rest each time
+def test_five_attempts_that_bring_nothing_new_are_the_end(server, path, answer):
+    server.answers = [answer]
+    assert "(5 attempts in a row)" in error(server.url, path)
+    left = beside(path, ".part").read_bytes()
+    assert BODY.startswith(left)
+    assert len(server.requests) == 5 + (left != b"")
+
+
+def test_the_pause_doubles(server, path, monkeypatch):
+    pauses = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    server.answers = [status(503), status(503), closes_half_way, status(503), ranges]
+    fetch(server.url, path, pause=1)
+    assert pauses == [2, 4, 1, 2]
+
+
+def test_a_server_without_ranges_starts_over(server, path):
+    server.answers = [whole]
+    leave(path, b"x" * HALF)
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+    assert server.served == SIZE
+
+
+@pytest.mark.parametrize("answer", [status(416), goes_on_elsewhere, lambda handler: handler.reply(206, BODY)])
+def test_a_server_that_does_not_go_on_where_asked_is_asked_for_the_whole(server, path, answer):
+    server.answers = [answer, ranges]
+    leave(path, b"x" * HALF)
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+    assert [asked for _, asked in server.requests] == [f"bytes={HALF}-", None]
+
+
+def test_a_stalled_connection_is_given_up(server, path):
+    server.answers = [stalls, ranges]
+    fetch(server.url, path, stall=0.1)
+    assert path.read_bytes() == BODY
+    assert server.served < 2 * SIZE - HALF
+    server.answers, path = [lambda handler: handler.server.over.wait(10)], path.with_name("other")
+    assert "ReadTimeout: timed out (5 attempts in a row)" in error(server.url, path, stall=0.02)
+
+
+@pytest.mark.parametrize("number", [400, 401, 403, 404, 410, 204])
+def test_a_refusal_is_final_and_what_was_there_stays(server, path, number):
+    server.answers = [status(number)]
+    leave(path, BODY[:HALF])
+    assert f"HTTP status {number}" in error(server.url, path)
+    assert len(server.requests) == 1
+    assert beside(path, ".part").read_bytes() == BODY[:HALF]
+
+
+def test_the_remedy_names_the_place_in_a_mirror(server, path):
+    server.answers = [status(404)]
+    assert f"into a mirror folder as 127.0.0.1:{server.server_port}/folder/file.gz" in error(server.url, path)
+
+
+@pytest.mark.parametrize("have", [0, HALF])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda handler: handler.reply(200, b"<html>", Content_Length=6000),
+        lambda handler: handler.reply(200, b"x", Content_Length=6000, Content_Type="text/html"),
+        lambda handler: ranges(handler, total=6000 + SIZE),
+    ],
+)
+def test_another_size_is_refused_before_it_comes(server, path, answer, have):
+    server.answers = [answer]
+    leave(path, BODY[:have])
+    assert f"bytes offered, expected {SIZE}" in error(server.url, path)
+    assert len(server.requests) == 1
+    assert beside(path, ".part").read_bytes() == BODY[:have]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda handler: handler.reply(200, BODY + b"x" * 1_000_000),
+        lambda handler: handler.reply(206, BODY * 2, Content_Range=f"bytes {handler.start}-{SIZE - 1}/{SIZE}"),
+    ],
+)
+def test_a_server_that_sends_too_much_is_cut_off(server, path, answer):
+    server.answers = [answer]
+    leave(path, BODY[:HALF])
+    assert f"more than {SIZE} bytes arrive" in error(server.url, path)
+    assert beside(path, ".part").read_bytes() == b""
+    server.answers = [ranges]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+
+
+def test_bytes_beyond_the_declared_length_are_not_read(server, path):
+    server.answers = [lambda handler: handler.reply(200, BODY + b"x", Content_Length=SIZE)]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+
+
+def test_a_file_declared_as_an_encoding_stays_packed(server, path):
+    server.answers = [lambda handler: handler.reply(200, BODY, Content_Length=SIZE, Content_Encoding="gzip")]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+
+
+def test_another_content_is_kept_aside_and_the_next_call_starts_afresh(server, path):
+    server.answers = [lambda handler: handler.reply(200, BODY[::-1], Content_Length=SIZE), ranges]
+    got = hashlib.sha256(BODY[::-1]).hexdigest()
+    assert f"SHA-256 {got}, expected {HASH}, kept as {path}.bad" in error(server.url, path)
+    assert [file.name for file in path.parent.iterdir()] == ["file.gz.bad"]
+    assert beside(path, ".bad").read_bytes() == BODY[::-1]
+    fetch(server.url, path, sha256=HASH.upper())
+    assert path.read_bytes() == BODY
+    assert server.requests[-1][1] is None
+
+
+def test_a_partial_file_that_is_too_long_is_begun_again(server, path):
+    leave(path, BODY + b"x")
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+
+
+@pytest.fixture
+def mirror(server, tmp_path):
+    """The file's place in a mirror; the server has nothing."""
+    place = tmp_path / "mirror" / local_path(server.url)
+    place.parent.mkdir(parents=True)
+    server.answers = [status(404)]
+    return place
+
+
+def test_the_mirror_is_looked_into_first_and_stays(server, tmp_path, path, mirror):
+    mirror.write_bytes(BODY)
+    before = mirror.stat()
+    leave(path, b"x" * HALF)
+    fetch(server.url, path, mirror=tmp_path / "mirror")
+    assert path.read_bytes() == mirror.read_bytes() == BODY
+    assert mirror.stat().st_mtime_ns == before.st_mtime_ns
+    assert not path.samefile(mirror)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"), [(BODY[:-1], f"{SIZE - 1} bytes, expected {SIZE}"), (BODY[::-1], f"expected {HASH}")]
+)
+def test_a_wrong_file_in_the_mirror_is_named_and_stays(server, tmp_path, path, mirror, content, fault):
+    mirror.write_bytes(content)
+    message = error(server.url, path, mirror=tmp_path / "mirror")
+    assert message.startswith(f"{mirror}: ")
+    assert fault in message
+    assert mirror.read_bytes() == content
+    assert server.requests == []
+
+
+def test_what_the_mirror_lacks_is_downloaded(server, tmp_path, path, mirror):
+    server.answers = [ranges]
+    fetch(server.url, path, mirror=tmp_path / "mirror")
+    assert path.read_bytes() == BODY
+    assert not mirror.exists()
+
+
+def test_a_file_of_this_machine_is_copied(tmp_path, path):
+    source = tmp_path / "my file"
+    url = f"file://{tmp_path}/my%20file"
+    assert f"{source}: No such file" in error(url, path)
+    source.write_bytes(BODY[::-1])
+    assert str(source) in error(url, path)
+    source.write_bytes(BODY)
+    fetch(url, path)
+    assert path.read_bytes() == source.read_bytes() == BODY
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://127.0.0.1:1/file", "Connection refused"),
+        ("http://none.invalid/file", "Name or service not known"),
+    ],
+)
+def test_no_connection_is_one_line_after_five_attempts(path, url, reason, monkeypatch):
+    def find(name, *arguments, find=socket.getaddrinfo):
+        if name == "none.invalid":
+            raise socket.gaierror(-2, "Name or service not known")
+        return find(name, *arguments)
+
+    monkeypatch.setattr("socket.getaddrinfo", find)
+    assert f"{reason} (5 attempts in a row)" in error(url, path)
+
+
+@pytest.mark.parametrize("url", ["http://a..b/file", "http://127.0.0.1:99999/file"])
+def test_an_impossible_host_is_one_line_after_one_attempt(path, url):
+    assert "attempts" not in error(url, path)
+
+
+def test_a_server_without_tls_is_one_line(server, path):
+    assert "SSLError" in error(server.url.replace("http", "https"), path)
+
+
+def test_redirections_are_followed_to_web_servers_only(server, path):
+    server.answers = [lambda handler: handler.reply(302, b"", Location="/elsewhere"), ranges]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+    assert server.requests[-1][0] == "/elsewhere"
+    server.answers = [lambda handler: handler.reply(302, b"", Location="file:///etc/passwd")]
+    assert "InvalidSchema" in error(server.url, path.with_name("other"))
+
+
+def test_the_proxy_of_the_environment_is_used(server, path, monkeypatch):
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.server_port}")
+    fetch("http://name.invalid/file", path)
+    assert server.requests == [("http://name.invalid/file", None)]
+
+
+def test_a_full_disk_is_one_line_and_the_part_stays(server, path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, limits[1]))
+    try:
+        assert "file.gz.part: File too large; check" in error(server.url, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert beside(path, ".part").read_bytes() == BODY[:HALF]
+    fetch(server.url, path)
+    assert path.read_bytes() == BODY
+
+
+def test_a_folder_that_cannot_be_made_is_named(server, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file/folder: Not a directory; check"):
+        fetch(server.url, tmp_path / "file" / "folder" / "name")
+
+
+def start(*arguments):
+    """A download in a thread: locks belong to open files, so it stands for a process."""
+    errors = []
+
+    def run():
+        try:
+            fetch(*arguments)
+        except InputError as raised:
+            errors.append(raised)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, errors
+
+
+@pytest.mark.parametrize(
+    ("answers", "requests"),
+    [
+        ([ranges], [None]),
+        ([closes_half_way, status(404), ranges], [None, f"bytes={HALF}-", f"bytes={HALF}-"]),
+        ([lambda handler: handler.reply(200, BODY[::-1], Content_Length=SIZE), ranges], [None, None]),
+    ],
+    ids=["succeeds", "fails", "gets another file"],
+)
+def test_a_second_process_waits_and_takes_over_what_the_first_one_left(server, path, answers, requests):
+    asked, answer = threading.Event(), threading.Event()
+
+    def held(handler):
+        asked.set()
+        answer.wait(10)
+        answers[0](handler)
+
+    server.answers = [held, *(answers[1:] or [status(404)])]
+    first, failures = start(server.url, path)
+    assert asked.wait(10)
+    second, more_failures = start(server.url, path)
+    second.join(0.05)
+    assert second.is_alive()
+    assert len(server.requests) == 1
+    answer.set()
+    first.join(10)
+    second.join(10)
+    assert len(failures) == (len(answers) > 1)
+    assert more_failures == []
+    assert path.read_bytes() == BODY
+    assert not beside(path, ".part").exists()
+    assert [asked for _, asked in server.requests] == requests
+
+
+def test_a_mirror_that_is_no_folder_is_named(server, path):
+    with pytest.raises(InputError, match=r"nowhere: no such folder; correct `mirror`"):
+        download(server.url, path, SIZE, HASH, mirror=path.with_name("nowhere"))
+    assert not server.requests

@@ -1,0 +1,128 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from transformer.corpora import grammar
+from transformer.corpora.grammar import Grammar, Sizes, generate, write_corpus
+from transformer.support.files import InputError, read_lines
+from transformer.support.strict import ConfigError, load
+from transformer.trees.linear import linearise
+from transformer.trees.penn import read_trees
+from transformer.trees.tree import tags, walk, words
+
+SMALL = Grammar("grammar", "generated English", "Apache-2.0", Sizes(60, 20, 20, 30), (4, 12), 1)
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return list(generate(1500, 3, (4, 20)))
+
+
+def write(folder, corpus=SMALL):
+    write_corpus(corpus, folder, name="wsj", source="words", target="trees")
+    return folder
+
+
+def test_every_symbol_is_defined_and_reached():
+    reached, pending = set(), ["_root"]
+    while pending:
+        symbol = pending.pop()
+        if symbol not in reached:
+            reached.add(symbol)
+            if symbol not in grammar._LEXICON:
+                pending += [child for expansion in grammar._RULES[symbol][0] for child in expansion]
+    assert reached == set(grammar._RULES) | set(grammar._LEXICON)
+
+
+def test_words_are_inflected():
+    words = {symbol: words for symbol, (_, words) in grammar._LEXICON.items()}
+    assert {"men", "cities", "watches", "keys", "boxes", "dogs"} <= set(words["N/p"])
+    assert {"carries", "watches", "sees", "buys"} <= set(words["V.t/s"])
+    assert {"carried", "watched", "saw", "loved"} <= set(words["V.t/ds"])
+    assert {"carrying", "watching", "seeing", "writing"} <= set(words["V.t/g"])
+    assert {"goes", "plays", "cries"} <= set(words["V.i/s"])
+
+
+def test_sentences_differ_and_have_the_length_asked_for(trees):
+    assert len({tuple(words(tree)) for tree in trees}) == len(trees) == 1500
+    assert {len(words(tree)) for tree in trees} == set(range(4, 21))
+
+
+def test_the_seed_decides_the_sentences():
+    assert list(generate(20, 5, (4, 9))) == list(generate(20, 5, (4, 9))) != list(generate(20, 6, (4, 9)))
+
+
+def test_trees_are_deep_and_have_all_the_labels_of_english(trees):
+    labels = Counter(item[1:] for tree in trees for item in walk(tree) if item[0] == "(" and len(item) > 1)
+    assert {"S", "NP", "VP", "PP", "SBAR", "ADJP", "ADVP", "PRT", "QP", "SQ", "SBARQ", "WHNP"} <= set(labels)
+    assert {"DT", "NN", "NNS", "NNP", "VBZ", "VBP", "VBD", "VBG", "VBN"} <= {t for tree in trees for t in tags(tree)}
+
+
+def test_the_words_before_a_phrase_do_not_say_where_it_attaches(trees):
+    attached = Counter(
+        (before[:1], before[1:])
+        for tree in trees
+        for before, here in zip(linearise(tree).split(), linearise(tree).split()[1:], strict=False)
+        if here == "(PP"
+    )
+    assert min(attached[")", "NP"], attached["X", "X"]) > 300
+
+
+def test_verbs_agree_with_their_subjects(trees):
+    for tree in trees:
+        for pronoun, verb in zip(words(tree), words(tree)[1:], strict=False):
+            assert not (pronoun in ("they", "we") and verb in ("is", "was", "has", "does"))
+            assert not (pronoun in ("he", "she") and verb in ("are", "were", "do"))
+
+
+def test_a_becomes_an_before_a_vowel(trees):
+    for tree in trees:
+        for article, word in zip(words(tree), words(tree)[1:], strict=False):
+            if article in ("a", "an"):
+                assert (article == "an") == (word[0] in "aeiou")
+
+
+def test_more_sentences_than_there_are_is_an_error(monkeypatch):
+    monkeypatch.setattr(grammar, "ATTEMPTS", 100)
+    with pytest.raises(InputError, match=r"words: \[1, 2\] leaves 0 of 5 sentences"):
+        list(generate(5, 1, (1, 2)))
+
+
+def test_the_files_of_a_corpus_belong_together(tmp_path: Path):
+    folder = write(tmp_path)
+    sources = {part: read_lines(folder / f"{part}.source") for part in ("train", "dev", "test", "plain")}
+    assert {part: len(lines) for part, lines in sources.items()} == {
+        "train": 60,
+        "dev": 20,
+        "test": 20,
+        "plain": 30,
+    }
+    assert len(set().union(*sources.values())) == 130
+    for part in ("dev", "test"):
+        gold = read_trees(folder / f"{part}.trees")
+        assert [" ".join(words(tree)) for tree in gold] == sources[part]
+        assert [linearise(tree) for tree in gold] == read_lines(folder / f"{part}.target")
+    record = (folder / "corpus.json").read_text()
+    assert all(field in record for field in ('"generated English"', '"Apache-2.0"', '"train": 60'))
+    assert not (folder / "plain.target").exists()
+
+
+def test_the_test_part_does_not_depend_on_the_size_of_train(tmp_path: Path):
+    larger = Grammar("grammar", "", "", Sizes(90, 20, 20, 5), SMALL.words, SMALL.seed)
+    small, large = write(tmp_path / "small"), write(tmp_path / "large", larger)
+    assert (small / "test.trees").read_bytes() == (large / "test.trees").read_bytes()
+
+
+def test_impossible_settings_are_all_named():
+    values = {
+        "origin": "grammar",
+        "description": "generated English",
+        "licence": "Apache-2.0",
+        "sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1},
+        "words": [9, 4],
+        "seed": 1,
+    }
+    with pytest.raises(ConfigError) as error:
+        load(Grammar, values, "corpora")
+    assert len(error.value.faults) == 2

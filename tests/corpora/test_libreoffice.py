@@ -1,0 +1,291 @@
+import hashlib
+import io
+import json
+import tarfile
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.corpora import libreoffice
+from transformer.corpora.cleaning import Cleaning
+from transformer.corpora.libreoffice import (
+    LibreOfficeHelp,
+    Package,
+    Packages,
+    Shares,
+    download_packages,
+    fetch_pages,
+    part_of,
+    read_pages,
+    segments,
+    split_sentences,
+)
+from transformer.corpora.parts import PARTS
+from transformer.support.files import InputError, read_lines
+
+TEXT = "./usr/share/libreoffice/help/de/text/"
+PAGES = {"b/2.html": b"zwei", "a.html": b"eins", "b/10.html": b"zehn"}
+HASH = hashlib.sha256(b"einszehnzwei").hexdigest()
+
+
+def ar(members):
+    return b"!<arch>\n" + b"".join(
+        f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(body):<10}`\n".encode() + body + b"\n" * (len(body) % 2)
+        for name, body in members.items()
+    )
+
+
+def deb(files):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:xz") as archive:
+        for name, body in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(body)
+            archive.addfile(entry, io.BytesIO(body))
+    members = {"debian-binary": b"2.0\n", "control.tar.xz": b"odd", "data.tar.xz": stream.getvalue()}
+    return ar(members)
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package of three pages and two files that are none."""
+    path = tmp_path / "help-de_1_all.deb"
+    others = {"./usr/share/libreoffice/help/de/contents.js": b"x", "./usr/share/doc/text/a.html": b"x"}
+    path.write_bytes(deb({TEXT + name: body for name, body in PAGES.items()} | others))
+    return path
+
+
+@pytest.fixture
+def apt_get(tmp_path, monkeypatch):
+    """Makes a shell script the apt-get of this test."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def install(script):
+        (folder / "apt-get").write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "apt-get").chmod(0o755)
+
+    return install
+
+
+def test_pages_come_in_byte_order_of_their_paths_and_nothing_else_comes(package):
+    assert list(read_pages(package).items()) == [
+        ("a.html", b"eins"),
+        ("b/10.html", b"zehn"),
+        ("b/2.html", b"zwei"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: b"",
+        lambda _: b"<html>404 Not Found</html>",
+        lambda content: content[:100],
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-40],
+        lambda content: content[:-60] + bytes(byte ^ 255 for byte in content[-60:]),
+        lambda content: content.replace(b"data.tar.xz ", b"data.tar.gz "),
+        lambda content: content.replace(b"4         `", b"-60       `"),
+        lambda _: ar({"data.tar.xz": b"no tar"}),
+    ],
+)
+def test_a_damaged_package_is_refused(package, damage):
+    package.write_bytes(damage(package.read_bytes()))
+    with pytest.raises(InputError, match=r"help-de_1_all\.deb: damaged"):
+        read_pages(package)
+
+
+def test_apt_writes_into_the_given_folder_only(tmp_path, apt_get):
+    apt_get('echo "$@" >> calls; touch one_1_all.deb two_1%3a2_all.deb')
+    folder = tmp_path / "fetched"
+    folder.mkdir()
+    assert [path.name for path in download_packages(["two", "one"], folder)] == ["two_1%3a2_all.deb", "one_1_all.deb"]
+    update, fetch = (folder / "calls").read_text().splitlines()
+    for option in ("Dir::State=", "Dir::State::Lists=", "Dir::Cache="):
+        assert f"-o {option}{folder}/" in update
+    assert update.endswith(" update")
+    assert fetch == update.removesuffix("update") + "download two one"
+
+
+def test_a_broken_source_of_the_machine_does_not_stop_the_download(tmp_path, apt_get):
+    apt_get('case "$*" in *update) echo "E: a source is unsigned" >&2; exit 100;; *) touch one_1_all.deb;; esac')
+    assert [path.name for path in download_packages(["one"], tmp_path)] == ["one_1_all.deb"]
+
+
+def test_a_failing_apt_is_reported_with_its_first_and_last_complaint(tmp_path, apt_get):
+    apt_get('case "$*" in *update) echo "W: no network" >&2;; *) echo "E: no such package" >&2; exit 100;; esac')
+    with pytest.raises(
+        InputError, match=r"one \(W: no network; E: no such package\); .*another experiment.*`origin: files`"
+    ):
+        download_packages(["one"], tmp_path)
+
+
+def test_a_silently_failing_apt_is_reported_with_its_status(tmp_path, apt_get):
+    apt_get("exit 7")
+    with pytest.raises(InputError, match="exit status 7"):
+        download_packages(["one"], tmp_path)
+
+
+def test_a_missing_apt_names_the_alternatives(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"apt-get cannot be run .*another experiment.*`origin: files`"):
+        download_packages(["one"], tmp_path)
+
+
+def test_an_apt_that_leaves_no_package_is_reported(tmp_path, apt_get):
+    apt_get("true")
+    with pytest.raises(InputError, match="0 files of one"):
+        download_packages(["one"], tmp_path)
+
+
+def test_the_pinned_text_is_fetched_and_nothing_stays_on_disk(tmp_path, package, apt_get, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    apt_get(f"cp {package} .")
+    assert fetch_pages({"de": Package("help-de", HASH)}) == {"de": PAGES}
+    assert list(scratch.iterdir()) == []
+
+
+def test_another_text_names_both_hashes_and_the_alternatives(package, apt_get):
+    apt_get(f"cp {package} .")
+    expected = rf"help-de \(de\).*SHA-256 {HASH}, expected {'0' * 64}.*another experiment.*`origin: files`"
+    with pytest.raises(InputError, match=expected):
+        fetch_pages({"de": Package("help-de", "0" * 64)})
+
+
+HELP = LibreOfficeHelp(
+    origin="libreoffice-help",
+    description="Help",
+    licence="MPL-2.0",
+    packages={"en": Package("help-en", "0"), "de": Package("help-de", "1")},
+    cleaning=Cleaning((2, 8), 2.0, "remove", "source"),
+    shares=Shares(dev=0.2, test=0.2),
+)
+LANGUAGES = {"name": "help", "source": "en", "target": "de"}
+
+
+def test_segments_are_the_paragraphs_and_headings_that_have_an_id():
+    page = """<p>Menu</p><h1 id="hd_id1" dir="auto"> A <a href="x">big</a>\n\ttitle </h1>
+    <p id="bm_id2">no</p><div id="par_id3">no</div><p id="par_id4"> </p><p id="par_id5"><img alt="Icon"></p>
+    <p id="par_idN6">one<br>two&nbsp;&lt;three&gt; H<sub>2</sub>O</p>
+    <td><p id="par_id7">cell</p></td><p id="par_id7">again</p>"""
+    assert segments(page) == {"hd_id1": "A big title", "par_idN6": "one two <three> H2O", "par_id7": "cell"}
+
+
+def test_a_phrase_in_variants_is_read_in_its_default():
+    other = '<span hidden="true" id="MACx" class="MAC"><span class="emph">Command</span> too</span>'
+    default = '<span hidden="true" id="defaultx"><span class="emph">Ctrl</span></span>'
+    page = f'<p id="par_id1">Press <span class="switchinline">{other}{default}</span>+F{other}.</p>'
+    assert segments(page) == {"par_id1": "Press Ctrl+F."}
+
+
+@given(st.text(max_size=30))
+def test_a_segment_is_one_line_without_tabs(text):
+    for segment in segments(f'<p id="par_id1">{text}</p>').values():
+        assert segment == " ".join(segment.split())
+
+
+def test_fetched_segments_stand_in_a_file_with_their_language(tmp_path, monkeypatch):
+    pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
+    monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages: dict.fromkeys(packages, pages))
+    libreoffice.fetch(Packages(HELP.packages), tmp_path / "help.tsv")
+    segments = ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
+    assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
+
+
+def test_sentences_are_split_where_both_sides_have_as_many():
+    pairs = split_sentences('Close it. "Saved" is shown! Why?', "Schließen. „Gespeichert“ erscheint! Warum?")
+    assert pairs == [
+        ("Close it.", "Schließen."),
+        ('"Saved" is shown!', "„Gespeichert“ erscheint!"),
+        ("Why?", "Warum?"),
+    ]
+    assert split_sentences("One. Two.", "Eins und zwei.") == [("One. Two.", "Eins und zwei.")]
+
+
+def test_a_page_goes_to_a_part_by_the_shares():
+    pages = [f"text/{number}.html" for number in range(2000)]
+    counts = {part: [part_of(page, Shares(dev=0.1, test=0.2)) for page in pages].count(part) for part in PARTS}
+    assert counts["dev"] == pytest.approx(200, abs=40)
+    assert counts["test"] == pytest.approx(400, abs=60)
+
+
+def test_a_test_page_stays_one_when_the_share_of_dev_changes():
+    pages = [f"text/{number}.html" for number in range(200)]
+    narrow, wide = ([part_of(page, Shares(dev, 0.2)) == "test" for page in pages] for dev in (0.05, 0.5))
+    assert narrow == wide
+
+
+@pytest.fixture
+def origin(tmp_path):
+    """Forty pages, each with a sentence of its own, two of one segment, and one that all pages share."""
+    path = tmp_path / "help.tsv"
+    lines = []
+    for language, word in (("en", "page"), ("de", "Seite")):
+        for number in range(40):
+            head = f"{language}\t{number}.html\tpar_id"
+            lines += [f"{head}1\tThe {word} {number}.", f"{head}2\tThe {word}"]
+            lines.append(f"{head}3\tOne {word} {number}. Two {word} {number}.")
+        lines.append(f"{language}\tonly.html\tpar_{language}\tThe {word} left")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def read_parts(folder):
+    return {part: [read_lines(folder / f"{part}.{side}") for side in ("source", "target")] for part in PARTS}
+
+
+def test_parts_share_no_page_and_no_source(tmp_path, origin):
+    libreoffice.prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
+    parts = read_parts(tmp_path / "ende")
+    sources = [source for part in PARTS for source in parts[part][0]]
+    assert len(sources) == len(set(sources)) == 40 * 3 + 1
+    for part, (source, target) in parts.items():
+        assert [line.replace("page", "Seite") for line in source] == target
+        assert {part_of(f"{line.split()[2][:-1]}.html", HELP.shares) for line in source if line[-1] == "."} == {part}
+
+
+def test_the_record_describes_and_counts(tmp_path, origin):
+    libreoffice.prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
+    record = json.loads((tmp_path / "ende" / "corpus.json").read_text())
+    pairs = {part: len(lines[0]) for part, lines in read_parts(tmp_path / "ende").items()}
+    removed = {
+        "segment without counterpart": 2,
+        "empty side": 0,
+        "NUL character": 0,
+        "identical sides": 0,
+        "words": 0,
+        "ratio": 0,
+        "duplicate source": 39,
+    }
+    head = {"corpus": "help", "licence": "MPL-2.0", "description": "Help", "source": "en", "target": "de"}
+    assert record == head | {"pairs": pairs, "read": sum(pairs.values()) + 41, "removed": removed}
+
+
+def test_a_corpus_is_the_same_when_made_again(tmp_path, origin):
+    for name in ("once", "again"):
+        libreoffice.prepare(HELP, origin, tmp_path / name, **LANGUAGES)
+    assert read_parts(tmp_path / "once") == read_parts(tmp_path / "again")
+
+
+def test_an_unknown_language_names_those_there_are(tmp_path, origin):
+    with pytest.raises(InputError, match="no language 'xx'; it has en, de"):
+        libreoffice.prepare(HELP, origin, tmp_path, name="help", source="en", target="xx")
+
+
+def test_a_damaged_file_of_segments_is_refused_with_its_line(tmp_path, origin):
+    origin.write_text("de\ta.html\tpar_id1\tText\nde\ta.html\tpar")
+    with pytest.raises(InputError, match=r"help\.tsv, line 2: 3 columns"):
+        libreoffice.prepare(HELP, origin, tmp_path, **LANGUAGES)
+
+
+def test_a_part_that_stays_empty_is_refused(tmp_path, origin):
+    corpus = replace(HELP, shares=Shares(dev=0.0, test=0.2))
+    with pytest.raises(InputError, match=r"corpus help: dev has no pair left.*duplicate source: 39"):
+        libreoffice.prepare(corpus, origin, tmp_path / "ende", **LANGUAGES)
+    assert not (tmp_path / "ende" / "dev.source").exists()

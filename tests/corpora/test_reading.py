@@ -1,0 +1,581 @@
+import bz2
+import gzip
+import html
+import io
+import lzma
+import random
+import re
+import stat
+import tarfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from transformer.corpora import reading
+from transformer.corpora.archives import Location, members
+from transformer.corpora.reading import open_pairs
+from transformer.support.files import InputError
+from transformer.text.subwords import Subwords, learn
+
+UNUSUAL = "\0\r\v\f\x1c\x85\u2028\u2029\xa0\u200b\ufeff \tb&<>\"'é漢😀"
+PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+MODES = {".tar": "w", ".tgz": "w:gz", ".tar.gz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
+ENGLISH, GERMAN = b"one\ntwo\n", b"eins\nzwei\n"
+PAIRS = [("one", "eins"), ("two", "zwei")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """For hypothesis, which cannot take a folder for each example."""
+    return tmp_path_factory.mktemp("reading")
+
+
+def read(sources, targets, folder, local=Path):
+    with open_pairs(str(sources), str(targets), local, folder) as pairs:
+        return list(pairs)
+
+
+def write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def write_tar(path, *entries):
+    """Entries: (name, content), or a TarInfo."""
+    suffix = next(suffix for suffix in sorted(MODES, key=len, reverse=True) if path.name.endswith(suffix))
+    with tarfile.open(path, MODES[suffix]) as tar:
+        for entry in entries:
+            if isinstance(entry, tarfile.TarInfo):
+                tar.addfile(entry)
+                continue
+            info = tarfile.TarInfo(entry[0])
+            info.size = len(entry[1])
+            tar.addfile(info, io.BytesIO(entry[1]))
+    return path
+
+
+def write_zip(path, *entries):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, content in entries:
+            zipped.writestr(name, content)
+    return path
+
+
+def sgml(*documents):
+    """A set of (docid, {seg id: text})."""
+    body = "".join(
+        f'<doc sysid="ref" docid="{name}">\n<p>\n'
+        + "".join(f'<seg id="{number}"> {html.escape(text)} </seg>\n' for number, text in segments.items())
+        + "</p>\n</doc>\n"
+        for name, segments in documents
+    )
+    return f'<refset setid="x" srclang="any" trglang="de">\n{body}</refset>\n'.encode()
+
+
+def refused(sources, targets, folder):
+    """The one line that refuses these locations; nothing stays on the disk."""
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(InputError) as error:
+        read(sources, targets, folder)
+    assert "\n" not in str(error.value)
+    assert sorted(folder.rglob("*")) == before
+    return str(error.value)
+
+
+# Locations
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("my/train.en", Location("my/train.en")),
+        ("my/C#/train.en.gz", Location("my/C#/train.en.gz")),
+        ("../pairs.tsv.gz#2", Location("../pairs.tsv.gz", column=2)),
+        ("my.zip/folder/train.de", Location("my.zip", "folder/train.de")),
+        ("a.zip.old/b.TAR.GZ/c.tsv#1", Location("a.zip.old/b.TAR.GZ", "c.tsv", 1)),
+        ("http://w.org/wmt10/giga.tar/giga.en.gz", Location("http://w.org/wmt10/giga.tar", "giga.en.gz")),
+        ("https://my.zip/train.en", Location("https://my.zip/train.en")),
+        ("https://my.zip/a.tgz/train.en", Location("https://my.zip/a.tgz", "train.en")),
+        ("file:///data/treebank.zip/treebank/combined", Location("file:///data/treebank.zip", "treebank/combined")),
+    ],
+)
+def test_a_location_is_a_file_with_a_member_and_a_column_and_prints_as_it_was_written(text, location):
+    assert Location.parse(text) == location
+    assert str(location) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "empty"),
+        (" ", "empty"),
+        ("#1", "empty"),
+        ("ftp://host/a.en", "only http://"),
+        ("http://host", "only http://"),
+        ("http:///a.en", "only http://"),
+        ("http://host/../a.en", "only http://"),
+        ("a.tgz", "add a member, as in a.tgz/MEMBER"),
+        ("a.tgz/", "add a member"),
+        ("a.tgz//etc/passwd", "no member"),
+        ("a.tgz/../a.en", "no member"),
+        ("a.tgz/b/./a.en", "no member"),
+        ("a.tgz/b/", "no member"),
+        ("a.tgz/b.zip/a.en", "no further archive"),
+        ("a.tgz/b.tar", "no further archive"),
+        ("a.tsv", "add a column, as in a.tsv#1"),
+        ("a.tsv#0", "a column, from 1"),
+        ("a.tsv#-1", "a column, from 1"),
+        ("a.tsv#", "a column, from 1"),
+        ("a.tsv#two", "a column, from 1"),
+        ("a.en#2", "a column, from 1, of a .tsv"),
+        ("a.zip/a.en.gz#2", "a column, from 1, of a .tsv"),
+    ],
+)
+def test_what_is_no_location_is_refused(text, problem):
+    with pytest.raises(InputError, match=re.escape(problem)) as error:
+        Location.parse(text)
+    assert str(error.value).startswith(f"location {text!r}: ")
+
+
+@given(st.text(alphabet="ab./#:12", max_size=12) | st.text())
+def test_any_text_is_a_location_that_prints_the_same_or_is_refused(text):
+    with suppress(InputError):
+        assert str(Location.parse(text)) == text
+
+
+def test_a_url_is_read_from_its_download_which_is_asked_for_once(tmp_path):
+    path, asked = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH), ("a.de", GERMAN)), []
+
+    def local(url):
+        asked.append(url)
+        return path
+
+    assert read("http://host/x.tgz/a.en", "http://host/x.tgz/a.de", tmp_path, local) == PAIRS
+    assert asked == ["http://host/x.tgz"]
+
+
+# Formats
+
+
+def lines(alphabet):
+    return st.lists(st.tuples(alphabet, alphabet), min_size=1, max_size=5)
+
+
+TEXT = st.text(st.sampled_from(UNUSUAL) | st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=9)
+# A CR that ends a line belongs to the line's end, a byte order mark that starts a file is none of the text.
+KEPT = TEXT.filter(lambda text: not text.endswith("\r") and not text.startswith("\ufeff"))
+
+
+def content(texts, end=b"\n"):
+    return b"".join(text.encode() + end for text in texts)
+
+
+@settings(max_examples=40)
+@given(lines(KEPT), st.sampled_from(list(PACK)), st.sampled_from([b"\n", b"\r\n"]), st.booleans())
+def test_plain_and_compressed_files_keep_every_character(folder, pairs, suffix, end, mark):
+    for side, texts in zip("st", zip(*pairs, strict=True), strict=True):
+        write(folder / f"{side}{suffix}", PACK[suffix](b"\xef\xbb\xbf" * mark + content(texts, end)))
+    assert read(folder / f"s{suffix}", folder / f"t{suffix}", folder) == pairs
+
+
+@settings(max_examples=40)
+@given(lines(KEPT), st.sampled_from([*MODES, ".zip"]), st.sampled_from(list(PACK)))
+def test_members_of_archives_keep_every_character(folder, pairs, archive, suffix):
+    sides = [PACK[suffix](content(texts)) for texts in zip(*pairs, strict=True)]
+    writer = write_zip if archive == ".zip" else write_tar
+    path = writer(folder / f"x{archive}", (f"./a/s{suffix}", sides[0]), ("b", b"no"), (f"t{suffix}", sides[1]))
+    assert read(path / f"a/s{suffix}", path / f"t{suffix}", folder) == pairs
+
+
+@settings(max_examples=40)
+@given(lines(KEPT.filter(lambda text: "\t" not in text)), st.sampled_from(list(PACK)))
+def test_columns_of_one_table_keep_every_character(folder, pairs, suffix):
+    rows = [f"{target}\t0.5\t{source}\tend" for source, target in pairs]
+    path = write(folder / f"x.tsv{suffix}", PACK[suffix](content(rows)))
+    assert read(f"{path}#3", f"{path}#1", folder) == pairs
+
+
+@given(lines(TEXT))
+@example([("AT&T &copy 1 < 2", "&amp;lt;")])
+def test_sgml_resolves_entities_and_keeps_every_character_but_ascii_white_space(folder, pairs):
+    for side, texts in zip("st", zip(*pairs, strict=True), strict=True):
+        write(folder / f"{side}.sgm", sgml(("a", dict(enumerate(texts, start=1)))))
+    expected = [tuple(re.sub("[ \t\n\f\r]+", " ", text).strip(" ") for text in pair) for pair in pairs]
+    assert read(folder / "s.sgm", folder / "t.sgm", folder) == expected
+
+
+def test_sgml_is_aligned_by_document_and_segment(tmp_path):
+    source = write(tmp_path / "s.sgm.gz", gzip.compress(sgml(("a", {1: "a 1", 2: "a\n2"}), ("b", {1: "b 1"}))))
+    target = write(tmp_path / "t.sgml", sgml(("b", {1: "B 1"}), ("a", {2: "A 2", 1: "A 1"})))
+    assert read(source, target, tmp_path) == [("a 1", "A 1"), ("a 2", "A 2"), ("b 1", "B 1")]
+    plain = write(tmp_path / "t.de", b"x\ny\nz\n")
+    assert read(source, plain, tmp_path) == [("a 1", "x"), ("a 2", "y"), ("b 1", "z")]
+
+
+@pytest.mark.parametrize("unescaped", ["AT&T", "a < b", "1<2", "a & b;"])
+def test_sgml_that_escapes_nothing_is_read_too(tmp_path, unescaped):
+    path = write(tmp_path / "a.sgm", f"<DOC docid=a><hl><seg id=1>{unescaped}</seg></hl></DOC>".encode())
+    assert read(path, path, tmp_path) == [(unescaped, unescaped)]
+
+
+def test_two_tables_and_a_plain_file_go_together(tmp_path):
+    table = write(tmp_path / "a.tsv", b"x\tone\ny\ttwo\n")
+    other = write_zip(tmp_path / "b.zip", ("b.tsv", b"eins\nzwei\n"))
+    assert read(f"{table}#2", f"{other}/b.tsv#1", tmp_path) == PAIRS
+    assert read(f"{table}#2", write(tmp_path / "a.de", GERMAN), tmp_path) == PAIRS
+
+
+def test_members_are_unpacked_into_the_folder_for_as_long_as_they_are_read(tmp_path):
+    path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH), ("a.de", GERMAN), ("other", b"no"))
+    room = tmp_path / "room"
+    room.mkdir()
+    with open_pairs(f"{path}/a.en", f"{path}/a.de", Path, room) as pairs:
+        assert next(pairs) == PAIRS[0]
+        assert sorted(file.read_bytes() for file in room.rglob("*") if file.is_file()) == [GERMAN, ENGLISH]
+    assert list(room.iterdir()) == []
+
+
+def test_an_archive_is_read_once_for_both_sides(tmp_path, monkeypatch):
+    path, read_archives = write_tar(tmp_path / "x.tgz", ("a.de", GERMAN), ("a.en", ENGLISH)), []
+    monkeypatch.setattr(reading, "members", lambda file: read_archives.append(file) or members(file))
+    assert read(f"{path}/a.en", f"{path}/a.de", tmp_path) == PAIRS
+    assert read_archives == [str(path)]
+
+
+def test_the_first_pairs_come_before_a_large_file_is_read(tmp_path):
+    noise = random.Random(1).randbytes(500_000).replace(b"\n", b"").hex().encode()
+    packed = gzip.compress(b"first\nsecond\n" + noise.replace(b"00", b"\n"))
+    path = write(tmp_path / "a.gz", packed[: len(packed) // 2])
+    with open_pairs(str(path), str(path), Path, tmp_path) as pairs:
+        assert [next(pairs), next(pairs)] == [("first", "first"), ("second", "second")]
+        with pytest.raises(InputError, match="damaged or cut short"):
+            list(pairs)
+
+
+# Lines
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "texts"),
+    [
+        (b"", []),
+        (b"\xef\xbb\xbf", []),
+        (b"\n", [""]),
+        (b"a", ["a"]),
+        (b"a\n\nb", ["a", "", "b"]),
+        (b"a\r\nb\r\r\n\rc\r", ["a", "b\r", "\rc\r"]),
+        (b"\xef\xbb\xbf\n\xef\xbb\xbfa\n", ["", "\ufeffa"]),
+        (b"\xef\xbb\xbf\xef\xbb\xbfa", ["\ufeffa"]),
+        ("a\u2028b\u2029c\x85d\ve\ff\tg\xa0h\0i".encode(), ["a\u2028b\u2029c\x85d\ve\ff\tg\xa0h\0i"]),
+    ],
+)
+def test_a_line_ends_at_a_line_feed_and_nowhere_else(tmp_path, bytes_, texts):
+    path = write(tmp_path / "a", bytes_)
+    assert [source for source, _ in read(path, path, tmp_path)] == texts
+
+
+@pytest.mark.parametrize("suffix", list(PACK))
+def test_a_bad_byte_names_its_file_and_line(tmp_path, suffix):
+    good = write(tmp_path / "good", b"a\nb\n")
+    bad = write(tmp_path / f"bad{suffix}", PACK[suffix](b"a\nb\xe9\n"))
+    assert refused(good, bad, tmp_path).startswith(f"{bad}, line 2: byte 0xe9 is not UTF-8; convert")
+
+
+def test_a_bad_byte_in_a_member_names_the_member(tmp_path):
+    path = write_tar(tmp_path / "x.tar", ("a.en.gz", gzip.compress(b"a\n\xff")), ("a.de", GERMAN))
+    assert refused(f"{path}/a.en.gz", f"{path}/a.de", tmp_path).startswith(f"{path}/a.en.gz, line 2: byte 0xff")
+
+
+def test_a_file_without_line_feeds_is_not_taken_into_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_LINE", 10)
+    good = write(tmp_path / "good", b"123456789\n123456789")
+    assert len(read(good, good, tmp_path)) == 2
+    path = write(tmp_path / "old", b"a\na\rb\rc\rd\re\rf\n")
+    assert f"{path}, line 2: 10 bytes without a line feed" in refused(path, path, tmp_path)
+
+
+@given(st.integers(0, 4), st.integers(0, 4))
+def test_sides_of_different_length_are_refused_with_both_counts(folder, one, other):
+    source, target = write(folder / "s", b"a\n" * one), write(folder / "t", b"b\n" * other)
+    if one == other:
+        assert read(source, target, folder) == [("a", "b")] * one
+    else:
+        message = refused(source, target, folder)
+        assert message == f"{source} has {one} lines and {target} has {other}; a pair of files needs as many in both"
+
+
+def test_a_row_without_the_column_is_refused(tmp_path):
+    path = write(tmp_path / "a.tsv", b"a\tb\tc\nd\te\n")
+    message = f"{path}#1, line 2: no column 3, only 2; correct it"
+    assert refused(f"{path}#1", f"{path}#3", tmp_path) == message
+    plain = write(tmp_path / "a.en", ENGLISH)
+    assert refused(plain, f"{path}#3", tmp_path) == message.replace("#1", "#3")
+
+
+def test_sgml_sides_with_different_segments_are_refused_with_the_first(tmp_path):
+    source = write(tmp_path / "s.sgm", sgml(("a", {1: "x", 2: "y"}), ("b", {1: "z"})))
+    target = write(tmp_path / "t.sgm", sgml(("a", {1: "x", 2: "y"}), ("c", {1: "z"})))
+    message = f"{source} and {target}: segment 1 of document 'b' is in one only"
+    assert refused(source, target, tmp_path).startswith(message)
+    assert "segment 1 of document 'b'" in refused(
+        write(tmp_path / "u.sgm", sgml(("a", {1: "x", 2: "y"}))), source, tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<doc docid=a>\n<seg>x</seg>", "line 2: segment None of document 'a' comes twice, has no id"),
+        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=1>y</seg>", "line 3: segment 1 of document 'a' comes twice"),
+        (
+            "<doc docid=a>\n<seg id=1>x\n<seg id=2>y</seg>",
+            "line 3: segment 2 of document 'a' comes twice, has no id or",
+        ),
+        ("<doc docid=a>\n<seg id=1>x\n", "line 3: segment 1 of document 'a' has no end"),
+    ],
+)
+def test_sgml_that_is_cut_or_ambiguous_is_refused(tmp_path, text, problem):
+    path = write(tmp_path / "a.sgm", text.encode())
+    assert refused(path, path, tmp_path).startswith(f"{path}, {problem}")
+
+
+# Archives and compressed files
+
+
+def special(name, kind, **changes):
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    for key, value in changes.items():
+        setattr(info, key, value)
+    return info
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        special("a.en", tarfile.SYMTYPE, linkname="/etc/passwd"),
+        special("a.en", tarfile.LNKTYPE, linkname="a.de"),
+        special("a.en", tarfile.DIRTYPE),
+        special("a.en", tarfile.FIFOTYPE),
+        special("a.en", tarfile.CHRTYPE),
+        special("a.en", tarfile.BLKTYPE),
+    ],
+    ids=["link", "hard link", "folder", "fifo", "character device", "block device"],
+)
+@pytest.mark.parametrize("suffix", [".tar", ".tgz"])
+def test_a_member_that_is_no_plain_file_is_refused(tmp_path, entry, suffix):
+    path = write_tar(tmp_path / f"x{suffix}", ("a.de", GERMAN), entry)
+    assert f"{path}/a.en: the member is no plain file" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
+
+
+def zip_entry(name, mode=0, flags=0):
+    info = zipfile.ZipInfo(name)
+    info.external_attr, info.flag_bits = mode << 16, flags
+    return info
+
+
+def test_a_link_or_a_folder_in_a_zip_is_refused(tmp_path):
+    path = write_zip(tmp_path / "x.zip", (zip_entry("a.en", stat.S_IFLNK | 0o777), b"/etc/passwd"), ("a.de/", b""))
+    assert "is no plain file" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    assert "is no plain file" in refused(f"{path}/a.de", f"{path}/a.de", tmp_path)
+
+
+def test_an_encrypted_member_is_refused(tmp_path):
+    path = write_zip(tmp_path / "x.zip", ("a.en", ENGLISH))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\1\2") + 8] |= 1
+    write(path, content)
+    assert "encrypted" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["/a.en", "b/../a.en"])
+@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".zip", write_zip)])
+def test_a_member_outside_the_archive_is_refused(tmp_path, name, suffix, writer):
+    path = writer(tmp_path / f"x{suffix}", (name, ENGLISH))
+    assert f"lies outside the archive, at {name};" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".zip", write_zip)])
+def test_a_member_that_comes_twice_is_refused(tmp_path, suffix, writer):
+    path = writer(tmp_path / f"x{suffix}", ("a.en", ENGLISH), ("./a.en", GERMAN))
+    assert "two members have this name" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+def test_unsafe_members_that_nobody_asked_for_are_ignored(tmp_path):
+    unsafe = [
+        special("../x", tarfile.REGTYPE),
+        special("/y", tarfile.SYMTYPE, linkname="/"),
+        ("a.de", b""),
+        ("a.de", b""),
+    ]
+    path = write_tar(tmp_path / "x.tgz", *unsafe, ("a.en", ENGLISH))
+    assert read(f"{path}/a.en", f"{path}/a.en", tmp_path) == [("one", "one"), ("two", "two")]
+
+
+@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".tar.xz", write_tar), (".zip", write_zip)])
+def test_a_bomb_in_an_archive_is_refused(tmp_path, monkeypatch, suffix, writer):
+    path = writer(tmp_path / f"x{suffix}", ("a.en", b"\n" * 30_000), ("a.de", GERMAN))
+    monkeypatch.setattr(reading, "LEAST_LIMIT", 20_000)
+    monkeypatch.setattr(reading, "EXPANSION", 20)
+    monkeypatch.setattr(reading, "BUFFER", 4096)
+    assert "unpacks to 30000 bytes, and the limit" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
+    monkeypatch.setattr(reading, "LEAST_LIMIT", 60_000)
+    assert len(read(f"{path}/a.en", f"{path}/a.en", tmp_path)) == 30_000
+
+
+def test_a_sparse_member_counts_by_what_it_declares(tmp_path):
+    head = special("a.en", tarfile.GNUTYPE_SPARSE, size=0).tobuf()
+    fields = bytearray(head)
+    fields[483:495] = b"%011o\0" % 2**33  # the real size; no part of it is stored
+    fields[148:156] = b" " * 8
+    fields[148:156] = b"%06o\0 " % sum(fields[:512])
+    path = write(tmp_path / "x.tar", bytes(fields) + bytes(1024))
+    assert f"unpacks to {2**33} bytes" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_a_compressed_file_that_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, suffix):
+    path = write(tmp_path / f"a{suffix}", PACK[suffix](b"\n" * 30_000))
+    monkeypatch.setattr(reading, "LEAST_LIMIT", 20_000)
+    monkeypatch.setattr(reading, "EXPANSION", 20)
+    assert f"{path}: unpacks to more than 20000 bytes;" in refused(path, path, tmp_path)
+    inner = write_tar(tmp_path / "x.tar", (f"a{suffix}", path.read_bytes()))
+    assert f"{inner}/a{suffix}: unpacks to more than 20000 bytes;" in refused(f"{inner}/a{suffix}", path, tmp_path)
+
+
+def test_the_limit_is_two_hundred_times_the_file_and_at_least_64_mib():
+    assert (reading.EXPANSION, reading.LEAST_LIMIT) == (200, 64 * 1024**2)
+
+
+NOISE = random.Random(2).randbytes(60_000).hex().encode()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("harm", ["cut", "other", "flip"])
+def test_a_damaged_compressed_file_is_named_with_the_remedy(tmp_path, suffix, harm):
+    packed = PACK[suffix](NOISE)
+    middle = len(packed) // 2
+    flipped = packed[:middle] + bytes([packed[middle] ^ 255]) + packed[middle + 1 :]
+    path = write(
+        tmp_path / f"a{suffix}", {"cut": packed[:-20], "other": b"<html>not found</html>", "flip": flipped}[harm]
+    )
+    message = refused(path, path, tmp_path)
+    assert message.startswith(f"{path}: damaged or cut short (")
+    assert message.endswith(f"; remove {path} and download it again")
+
+
+@pytest.mark.parametrize("suffix", [*MODES, ".zip"])
+@pytest.mark.parametrize("harm", ["cut", "other", "empty"])
+def test_a_damaged_archive_is_named_with_the_remedy(tmp_path, suffix, harm):
+    writer = write_zip if suffix == ".zip" else write_tar
+    path = writer(tmp_path / f"x{suffix}", ("b", NOISE), ("a.en", NOISE))
+    content = path.read_bytes()
+    write(path, {"cut": content[: len(content) * 3 // 4], "other": b"<html>" * 200, "empty": b""}[harm])
+    message = refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    assert re.match(rf"{path}(/a.en)?: damaged or cut short \(", message)
+    assert message.endswith(f"; remove {path} and download it again")
+
+
+def test_a_damaged_member_names_the_archive_to_remove(tmp_path):
+    path = write_tar(tmp_path / "x.tar", ("a.gz", gzip.compress(NOISE)[:-100]))
+    message = refused(f"{path}/a.gz", f"{path}/a.gz", tmp_path)
+    assert message.startswith(f"{path}/a.gz: damaged")
+    assert message.endswith(f"; remove {path} and download it again")
+    path = write_zip(tmp_path / "x.zip", ("a", NOISE))
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 255
+    write(path, content)
+    assert f"{path}/a: damaged" in refused(f"{path}/a", f"{path}/a", tmp_path)
+
+
+def test_a_missing_member_lists_those_with_a_similar_name(tmp_path):
+    path = write_tar(tmp_path / "x.tgz", ("./training/europarl.de-en.en", ENGLISH), ("README", b""))
+    message = refused(f"{path}/europarl.de-en.en", f"{path}/training/europarl.de-en.en", tmp_path)
+    assert f"{path}/europarl.de-en.en: no such member (closest: training/europarl.de-en.en);" in message
+    assert "(closest: none has a similar name)" in refused(f"{path}/q", f"{path}/q", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["no", "no.gz", "no.tgz/a", "no.zip/a", "room.d", "room.zip/a", "room.tar/a"])
+def test_a_file_that_is_not_there_is_named(tmp_path, name):
+    for room in ("room.d", "room.zip", "room.tar"):
+        (tmp_path / room).mkdir()
+    message = refused(tmp_path / name, tmp_path / name, tmp_path)
+    assert re.search(
+        r"(no|room)\S*: cannot be read \((No such file or|Is a) directory\); correct the location", message
+    )
+
+
+def test_a_full_disk_is_told_while_a_member_is_unpacked(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH))
+    monkeypatch.setattr(reading.shutil, "copyfileobj", full)
+    assert "cannot be written (No space left on device)" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+def test_members_are_listed_in_their_order_and_opened_one_by_one(tmp_path):
+    for path in (
+        write_tar(tmp_path / "x.tgz", ("b/2", b"two"), special("b", tarfile.DIRTYPE), ("./b/1", b"one")),
+        write_zip(tmp_path / "x.zip", ("b/2", b"two"), ("b/", b""), ("b/1", b"one")),
+    ):
+        read_members = [(name, open_member().read()) for name, open_member in members(str(path)) if name != "b"]
+        assert read_members == [("b/2", b"two"), ("b/1", b"one")]
+
+
+# What docs/reading.md says of characters
+
+
+@pytest.mark.parametrize(
+    ("character", "as_subwords", "is_blank_in_word_counts"),
+    [
+        ("\t", "blank", True),
+        ("\r", "blank", True),
+        ("\f", "blank", True),
+        ("\xa0", "blank", True),
+        ("\u2028", "blank", True),
+        ("\u2029", "blank", True),
+        ("\u3000", "blank", True),
+        ("\u200b", "blank", False),
+        ("\ufeff", "blank", False),
+        ("\v", "dropped", True),
+        ("\x1c", "dropped", True),
+        ("\x85", "kept", True),
+        ("\0", "kept", False),
+    ],
+)
+def test_unusual_characters_mean_to_subwords_and_word_counts_what_the_docs_say(
+    subwords, character, as_subwords, is_blank_in_word_counts
+):
+    def normalized(text):
+        return sentencepiece.SentencePieceProcessor(model_file=str(subwords)).normalize(text)
+
+    same_as = {"blank": "big cat", "dropped": "bigcat", "kept": f"▁big{character}cat"}[as_subwords]
+    assert normalized(f"big{character}cat") == (same_as if as_subwords == "kept" else normalized(same_as))
+    assert f"big{character}cat".split() == (["big", "cat"] if is_blank_in_word_counts else [f"big{character}cat"])
+
+
+def test_nul_is_never_in_a_vocabulary_and_always_unknown(tmp_path, text):
+    """So pairs with it are dropped from train, and refused in dev and test."""
+    learn([line.replace(" ", "\0", 1) for line in text(0, 300)], 60, tmp_path / "x.model")
+    model = Subwords(tmp_path / "x.model")
+    assert "\0" not in "".join(model.processor.id_to_piece(list(range(len(model)))))
+    assert model.decode([ids[:-1] for ids in model.encode(["big\0cat"])]) == ["big ⁇ cat"]
+
+
+def test_a_damaged_compressed_file_is_no_wrong_encoding(tmp_path):
+    content = bytearray(gzip.compress("".join(f"Straße {i * i}\n" for i in range(5000)).encode()))
+    content[len(content) // 2] ^= 255
+    (tmp_path / "a.gz").write_bytes(content)
+    (tmp_path / "b").write_text("x\n" * 5000)
+    with (
+        pytest.raises(InputError, match=r"a\.gz: damaged or cut short"),
+        open_pairs(str(tmp_path / "a.gz"), str(tmp_path / "b"), Path, tmp_path) as pairs,
+    ):
+        list(pairs)

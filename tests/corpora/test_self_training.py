@@ -1,0 +1,135 @@
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from transformer.corpora.self_training import ParsedText, SelfTraining, best_parses, parsed_text, write_corpus
+from transformer.support.files import InputError, read_lines, write_json
+
+TREE = "(S (NP (PRP we)) (VP (VBP go)))"
+FORM = "(S (NP XX )NP (VP XX )VP )S"
+ENDED = "(S (NP XX )NP (VP XX )VP"
+TEXT = {"description": "generated English, parsed", "licence": "Apache-2.0", "gold": "wsj"}
+
+
+@pytest.fixture
+def gold(tmp_path: Path):
+    folder = tmp_path / "wsj"
+    folder.mkdir()
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.source").write_text("we go\n")
+        (folder / f"{part}.target").write_text(f"{FORM}\n")
+    for part in ("dev", "test"):
+        (folder / f"{part}.trees").write_text(f"{TREE}\n")
+    write_json(folder / "corpus.json", {"leaves": "XX"})
+    return folder
+
+
+def chosen(gold, sentences, parses, sure=None, keep=1.0):
+    """What `best_parses` gives for some lines; all as sure as each other, unless said."""
+    columns = (sentences, parses, sure or [-0.1] * len(parses))
+    paths = [gold / name for name in ("plain.source", "plain.translation", "plain.logp")]
+    for path, lines in zip(paths, columns, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    return best_parses(gold, *paths[1:], keep)
+
+
+def write(gold, corpus, parses, removed):
+    folder = gold.parent / "semi"
+    write_corpus(corpus, gold, parses, removed, folder, name="semi", source="words", target="trees")
+    return folder
+
+
+def self_training(copies=3, keep=1.0):
+    return SelfTraining("self-training", **TEXT, parser="parser", copies=copies, keep=keep)
+
+
+def test_gold_trees_stand_as_often_as_asked_before_the_parses(gold):
+    folder = write(gold, self_training(), *chosen(gold, ["they sleep", "he"], [FORM, "(S XX )S"]))
+    assert read_lines(folder / "train.source") == ["we go"] * 3 + ["they sleep", "he"]
+    assert read_lines(folder / "train.target") == [FORM] * 4 + ["(S XX )S"]
+
+
+def test_dev_and_test_are_those_of_the_gold_corpus(gold):
+    folder = write(gold, self_training(), *chosen(gold, ["they sleep"], [FORM]))
+    for name in ("dev.source", "dev.target", "dev.trees", "test.source", "test.target", "test.trees"):
+        assert (folder / name).read_bytes() == (gold / name).read_bytes()
+
+
+def test_malformed_parses_are_left_out_and_counted(gold):
+    sentences = ["they sleep", "they sleep", "they sleep", "they sleep", ""]
+    folder = write(gold, self_training(), *chosen(gold, sentences, [FORM, ENDED, "(S XX )S", "", FORM]))
+    record = json.loads((folder / "corpus.json").read_text())
+    assert record["pairs"] == {"train": 4, "dev": 1, "test": 1}
+    assert record["removed"] == {"malformed": 4, "less sure": 0}
+
+
+def test_the_share_of_the_parses_that_the_model_is_surest_of_stays_in_its_order(gold):
+    sentences = [f"they sleep{number}" for number in range(6)]
+    sure = ["-0.5", "-0.1", "-0.7", "-0.2", "-0.01", "-0.3"]
+    parses = [FORM] * 4 + [ENDED, FORM]
+    pairs, removed = chosen(gold, sentences, parses, sure, keep=0.5)
+    assert pairs == [("they sleep1", FORM), ("they sleep3", FORM)]
+    assert removed == {"malformed": 1, "less sure": 3}
+
+
+def test_parses_with_other_words_as_leaves_are_malformed_where_words_are_leaves(gold):
+    parses = ["(S we sleep )S", "(S we slept )S", "(S (NP we )NP (VP go )VP"]
+    sentences = ["we sleep", "we sleep", "we go"]
+    assert len(chosen(gold, sentences, parses)[0]) == 2
+    write_json(gold / "corpus.json", {"leaves": "words"})
+    assert chosen(gold, sentences, parses) == ([("we sleep", "(S we sleep )S")], {"malformed": 2, "less sure": 0})
+
+
+def test_gold_trees_of_an_earlier_version_are_refused(gold):
+    write_json(gold / "corpus.json", {})
+    with pytest.raises(
+        InputError, match=rf"^{gold}/corpus\.json: `leaves` is None, none of XX, .*; make the corpus again$"
+    ):
+        chosen(gold, ["they sleep"], [FORM])
+
+
+def test_a_parse_and_a_number_for_each_sentence_are_needed(gold):
+    with pytest.raises(InputError, match="2 lines"):
+        chosen(gold, ["they sleep", "he"], [FORM])
+    with pytest.raises(InputError, match="2 lines"):
+        chosen(gold, ["they sleep", "he"], [FORM, FORM], ["-0.1"])
+    with pytest.raises(InputError, match=r"plain\.logp: could not convert .*'cat'; parse the sentences again"):
+        chosen(gold, ["they sleep"], [FORM], ["cat"])
+
+
+@pytest.mark.parametrize("name", ["parsed.mrg", "parsed.mrg.gz"])
+def test_parsed_text_of_ones_own_is_read_as_the_treebank_is(gold, name):
+    text = "( (S (NP-SBJ (PRP they)) (VP (VBP sleep) (-NONE- *))) )\n\n(ROOT (FRAG (RB naïvely)))\n"
+    packed = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    (gold / name).write_bytes(packed)
+    corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/{name}",), copies=2)
+    folder = write(gold, corpus, parsed_text(corpus, gold, gold, gold), {})
+    assert read_lines(folder / "train.source") == ["we go"] * 2 + ["they sleep", "naïvely"]
+    assert read_lines(folder / "train.target") == [FORM] * 3 + ["(FRAG XX )FRAG"]
+    assert json.loads((folder / "corpus.json").read_text())["pairs"] == {"train": 4, "dev": 1, "test": 1}
+
+
+def test_a_fault_in_parsed_text_names_file_and_line(gold):
+    (gold / "parsed.mrg").write_text(f"{TREE}\n(())\n")
+    corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
+    with pytest.raises(InputError, match=rf"^{gold}/parsed\.mrg, line 2: \(\) holds nothing"):
+        list(parsed_text(corpus, gold, gold, gold))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("( (S\n(NP we)))\n", r"line 1: .* is not closed; .*parsed text has a tree a line"), ("\n", "holds no tree")],
+)
+def test_parsed_text_that_is_none_is_refused(gold, text, fault):
+    (gold / "parsed.mrg").write_text(text)
+    corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
+    with pytest.raises(InputError, match=fault):
+        list(parsed_text(corpus, gold, gold, gold))
+
+
+def test_impossible_values_are_faults():
+    assert self_training(copies=0).faults() == ["copies: 0 is not positive"]
+    assert self_training(keep=0.0).faults() == ["keep: 0.0 is no share; give one above 0, at most 1"]
+    assert ParsedText("parsed-text", **TEXT, trees=(), copies=1).faults() == ["trees: is empty; give at least one file"]

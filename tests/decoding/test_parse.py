@@ -1,0 +1,36 @@
+from types import SimpleNamespace
+
+from transformer.decoding.beam import Hypothesis
+from transformer.decoding.parse import trees_first
+from transformer.decoding.translate import Translation
+
+TEXTS = [
+    "(S XX XX XX )S",
+    "(S XX XX",
+    "(NP XX XX )NP",
+    "",
+    "(S DT NN )S",
+    "(S a dog )S",
+    "(NP a god )NP",
+    "(NP a dog )NP",
+]
+PACKAGE = SimpleNamespace(subwords=SimpleNamespace(decode=lambda sentences: [TEXTS[ids[0]] for ids in sentences]))
+
+
+def order(line, texts):
+    hypotheses = [Hypothesis([text], -float(place)) for place, text in enumerate(texts)]
+    return [each.ids[0] for each in trees_first(PACKAGE, Translation(line, [1], hypotheses)).hypotheses]
+
+
+def test_hypotheses_that_are_trees_over_the_words_come_first_best_first():
+    assert order("a dog", range(5)) == [2, 4, 0, 1, 3]
+    assert order("a big dog", range(5)) == [0, 1, 2, 3, 4]
+
+
+def test_trees_with_more_of_the_words_as_leaves_come_before_those_with_less():
+    assert order("a dog", [6, 0, 5, 1, 7, 4]) == [5, 7, 6, 4, 0, 1]
+
+
+def test_without_a_tree_and_without_words_the_order_stays():
+    assert order("a dog", [0, 1, 3]) == [0, 1, 3]
+    assert order(" ", [1, 0]) == [1, 0]

@@ -1,0 +1,330 @@
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.corpora.grammar import Grammar
+from transformer.corpora.kinds import Corpus, TaskCorpus
+from transformer.corpora.self_training import ParsedText, SelfTraining
+from transformer.corpora.texts import Files
+from transformer.experiment.config import Experiment, read_experiment
+from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, write_config
+from transformer.training.config import RunConfig, TrainingConfig
+
+ROOT = Path(__file__).parents[2]
+MODELS = read_yaml(ROOT / "config" / "models.yaml")["models"]
+TEXT = {"description": "text", "licence": "CC0-1.0"}
+GRAMMAR = {
+    "origin": "grammar",
+    **TEXT,
+    "sentences": {"train": 9, "dev": 3, "test": 3, "plain": 9},
+    "words": [3, 9],
+    "seed": 1,
+}
+SELF = {"origin": "self-training", **TEXT, "gold": "wsj", "parser": "parser", "copies": 2, "keep": 1}
+PARSED = {"origin": "parsed-text", **TEXT, "gold": "wsj", "copies": 2, "trees": ["own.mrg"]}
+TASK = {
+    "kind": "parsing",
+    "corpus": "grammar",
+    "source": "words",
+    "target": "trees",
+    "vocabulary": 100,
+    "decoding": {"beam": 4, "alpha": 0.6, "extra": 50},
+    "models": ["parser"],
+}
+VALUES = {
+    "experiment": "quick",
+    "results": "results/quick",
+    "mirror": None,
+    "packages": None,
+    "notes": [],
+    "seeds": [1],
+    "scale": {"width": 1, "depth": 1},
+    "subwords": {"pairs": 9, "seed": 1},
+    "table3_average": 1,
+    "figures": {"task": "wsj", "model": "parser"},
+    "tasks": {"wsj": TASK, "semi": TASK | {"corpus": "self"}},
+    "models": MODELS,
+    "corpora": {"grammar": GRAMMAR, "self": SELF},
+    "downloads": {},
+}
+
+
+def experiment(**changes):
+    return load(Experiment, VALUES | changes, "config")
+
+
+def faults(**changes):
+    with pytest.raises(ConfigError) as error:
+        experiment(**changes)
+    return error.value.faults
+
+
+def with_models(**rows):
+    """A task that trains these rows, too."""
+    return {"models": MODELS | rows, "tasks": VALUES["tasks"] | {"more": TASK | {"models": list(rows)}}}
+
+
+def with_base(**changes):
+    return {"models": MODELS | {"base": MODELS["base"] | changes}}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_row_resolves_and_is_read_back(tmp_path, model):
+    run = experiment().run("wsj", model, 3)
+    assert (run.task, run.model, run.seed) == ("wsj", model, 3)
+    write_config(tmp_path / "config.yaml", run)
+    assert read_config(RunConfig, tmp_path / "config.yaml") == run
+
+
+def test_a_row_overrides_base_and_nothing_else():
+    base, row = (experiment().run("wsj", model, 1) for model in ("base", "A-h4"))
+    assert (row.architecture.h, row.architecture.d_k, row.architecture.d_v) == (4, 128, 128)
+    assert row.architecture.d_model == base.architecture.d_model
+    assert row.training == base.training
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_scale_shrinks_every_row_alike(model):
+    full = experiment().run("", model, 1).architecture
+    small = experiment(scale={"width": "1/8", "depth": "1/2"}).run("", model, 1).architecture
+    for name in ("d_model", "d_ff", "d_k", "d_v"):
+        assert 8 * getattr(small, name) == getattr(full, name)
+    assert 2 * small.N == full.N
+    assert (small.h, small.P_drop, small.max_length) == (full.h, full.P_drop, full.max_length)
+    if full.attention_over_parameters is not None:
+        sizes = full.attention_over_parameters
+        expected = AttentionOverParametersConfig(sizes.h_p, sizes.d_pk // 8, sizes.d_pv // 8, sizes.n_p // 8)
+        assert small.attention_over_parameters == expected
+
+
+def test_no_row_loses_its_last_layer():
+    small = experiment(scale={"width": 1, "depth": "1/6"})
+    assert [small.run("", model, 1).architecture.N for model in ("C-N2", "base")] == [1, 1]
+
+
+def test_a_scale_that_leaves_no_whole_number_names_each_size():
+    found = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
+    assert "models.base.d_model: 512 x width 1/24 is 64/3, no whole number; change scale.width" in found
+    assert [fault.split(":")[0] for fault in found if "whole number" in fault] == [
+        f"models.base.{name}" for name in ("d_model", "d_ff", "d_k", "d_v")
+    ]
+
+
+def test_a_sub_layer_that_cannot_be_scaled_is_named():
+    row = {"attention_over_parameters": {"h_p": 8, "d_pk": 63, "d_pv": 64, "n_p": 512}}
+    found = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
+    assert found == [
+        "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, no whole number; change scale.width"
+    ]
+
+
+def test_an_odd_width_is_refused():
+    assert faults(**with_models(odd={"d_model": 511})) == [
+        "models.odd.d_model: 511 is odd; sines and cosines come in pairs, choose an even number"
+    ]
+
+
+def test_unknown_and_ill_typed_keys_are_told_together_wherever_they_are():
+    rows = {"base": MODELS["base"] | {"warmpu": 1, "d_ff": True}, "wide": {"d_modell": 8, "N": "6"}, "none": 3}
+    rows["over"] = {"attention_over_parameters": {"h_p": 8, "d_pk": 64.5, "d_pv": 64}}
+    assert faults(models=MODELS | rows, scale={"width": 1, "dept": 1}, seeds=["a"]) == [
+        "seeds[0]: 'a' is not a whole number",
+        "scale.dept: unknown key dept; did you mean depth?",
+        "scale.depth: missing",
+        "models.base.warmpu: unknown key warmpu; did you mean warmup?",
+        "models.base.d_ff: True is not a whole number",
+        "models.wide.d_modell: unknown key d_modell; did you mean d_model?",
+        "models.wide.N: '6' is not a whole number",
+        "models.none: 3 is not a mapping",
+        "models.over.attention_over_parameters.d_pk: 64.5 is not a whole number",
+        "models.over.attention_over_parameters.n_p: missing",
+    ]
+
+
+def test_a_row_that_no_task_trains_may_be_at_fault():
+    experiment(models=MODELS | {"odd": {"d_model": 511}})
+
+
+def test_a_fault_of_base_is_told_once():
+    base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {"h": -1}
+    assert faults(**with_models(base=base, high={"P_drop": 2})) == [
+        "models.base.h: -1 is not positive",
+        "models.base.warmup: missing",
+        "models.high.P_drop: 2.0 is not in [0, 1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("N", 0, "0 is not positive"),
+        ("N", -6, "-6 is not positive"),
+        ("h", 0, "0 is not positive"),
+        ("d_k", -64, "-64 is not positive"),
+        ("P_drop", 1, "1.0 is not in [0, 1)"),
+        ("eps_ls", -0.1, "-0.1 is not in [0, 1)"),
+        ("beta2", 1.0, "1.0 is not in [0, 1)"),
+        ("learning_rate", float("nan"), "nan is not positive"),
+        ("epsilon", "1e-9", "'1e-9' is not a number (write 1.0e-9, not 1e-9)"),
+        ("batch_tokens", 2.5, "2.5 is not a whole number"),
+        ("positions", "rotary", "'rotary' is not one of sinusoidal, learned"),
+        ("steps", 6000, "5 checkpoints"),
+    ],
+)
+def test_an_impossible_value_is_refused(key, value, said):
+    found = faults(**with_base(**{key: value}))
+    assert any(fault.startswith("models.base.") and said in fault for fault in found)
+
+
+def test_the_checkpoints_kept_are_the_last_ones():
+    assert experiment().run("", "base", 1).training.checkpoint_steps() == [100000, 98500, 97000, 95500, 94000]
+
+
+def test_names_that_lead_nowhere_are_told_all_at_once():
+    tasks = {
+        "wsj": TASK | {"models": ["parser", "bas"]},
+        "semi": TASK | {"corpus": "slef"},
+        "two": TASK | {"corpus": "self"},
+    }
+    found = faults(
+        seeds=[-1],
+        results="my results",
+        tasks=tasks,
+        figures={"task": "ende", "model": "base"},
+        corpora={"grammar": GRAMMAR, "self": SELF | {"gold": "wjs"}},
+        table3_average=6,
+        models={name: MODELS[name] for name in ("base", "parser", "big")},
+    )
+    assert found == [
+        "seeds: -1 is negative",
+        "results: 'my results' has a blank; name a folder without",
+        "tasks.wsj.models: unknown model bas; did you mean base?",
+        "tasks.semi.corpus: unknown corpus slef; did you mean self?",
+        "corpora.self.gold: unknown task wjs; did you mean wsj?",
+        "figures.task: unknown task ende; known: wsj, semi, two",
+        "table3_average: 6 is not in 1 to 5, the average of base",
+        "table3_average: 6 is not in 1 to 5, the average of parser",
+    ]
+
+
+def test_parsed_text_needs_a_task_with_trees_and_no_parser():
+    corpora = {"grammar": GRAMMAR, "self": PARSED}
+    assert faults(corpora=corpora | {"self": PARSED | {"gold": "wjs"}}) == [
+        "corpora.self.gold: unknown task wjs; did you mean wsj?"
+    ]
+    assert experiment(corpora=corpora, tasks={"wsj": TASK, "semi": TASK | {"corpus": "self"}})
+
+
+def test_models_that_a_task_does_not_train_cannot_be_used():
+    found = faults(
+        figures={"task": "wsj", "model": "base"}, corpora={"grammar": GRAMMAR, "self": SELF | {"parser": "base"}}
+    )
+    assert found == [
+        "corpora.self.parser: base is not among tasks.wsj.models",
+        "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
+    ]
+
+
+def test_without_base_or_seeds_there_is_no_experiment():
+    assert faults(models={}, seeds=[]) == [
+        "seeds: is empty; give at least one",
+        "models: base is missing; every row is an override of it",
+    ]
+
+
+def test_an_unknown_model_is_named():
+    with pytest.raises(ConfigError, match="unknown model bigg; did you mean big"):
+        experiment().run("wsj", "bigg", 1)
+
+
+def test_the_origin_tells_corpora_apart():
+    own = {"origin": "files", **TEXT, "cleaning": {"words": [1, 60], "ratio": 2.5}}
+    own |= {part: [{"en": f"{part}.en", "de": f"{part}.de"}] for part in ("train", "dev", "test")}
+    kinds = [
+        type(load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": c}, "").corpus)
+        for c in (GRAMMAR, SELF, own, PARSED)
+    ]
+    assert kinds == [Grammar, SelfTraining, Files, ParsedText]
+
+
+@pytest.mark.parametrize("corpus", read_yaml(ROOT / "config" / "corpora.yaml")["corpora"].values())
+def test_every_corpus_of_ours_is_read(tmp_path, corpus):
+    loaded = load(TaskCorpus, {"name": "x", "source": "en", "target": "de", "corpus": corpus}, "")
+    assert isinstance(loaded.corpus, Corpus)
+    write_config(tmp_path / "config.yaml", loaded)
+    assert read_config(TaskCorpus, tmp_path / "config.yaml") == loaded
+
+
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        (GRAMMAR | {"words": [9, 3]}, r"corpus.words: \[9, 3\] is no range"),
+        (GRAMMAR | {"sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1}}, "corpus.sentences.train: 0"),
+        (SELF | {"copies": 0}, "corpus.copies: 0 is not positive"),
+        (
+            GRAMMAR | {"origin": "wikipedia"},
+            "corpus.origin: 'wikipedia' is not one of libreoffice-help, files, treebank, grammar",
+        ),
+    ],
+)
+def test_an_impossible_corpus_is_refused(corpus, said):
+    with pytest.raises(ConfigError, match=said):
+        load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": corpus}, "")
+
+
+sizes = st.integers(1, 10**6)
+shares = st.floats(0, 1, exclude_max=True)
+positive = st.floats(0, exclude_min=True, allow_infinity=False)
+architectures = st.builds(
+    ModelConfig,
+    **dict.fromkeys(("N", "d_ff", "h", "d_k", "d_v", "max_length"), sizes),
+    d_model=sizes.map(lambda half: 2 * half),
+    P_drop=shares,
+    positions=st.sampled_from(["sinusoidal", "learned"]),
+    attention_over_parameters=st.none() | st.builds(AttentionOverParametersConfig, sizes, sizes, sizes, sizes),
+)
+trainings = st.builds(
+    TrainingConfig,
+    **dict.fromkeys(("warmup", "batch_tokens", "micro_batch_tokens"), sizes),
+    **dict.fromkeys(("beta1", "beta2", "eps_ls"), shares),
+    **dict.fromkeys(("learning_rate", "epsilon"), positive),
+    steps=st.integers(100, 10**6),
+    longest_pair=st.just(1),
+    checkpoint_every=st.integers(1, 10),
+    average=st.integers(1, 10),
+    precision=st.sampled_from(["auto", "float32", "bfloat16"]),
+)
+
+
+@given(st.builds(RunConfig, st.text("abc-"), st.text("abc-"), st.integers(0), architectures, trainings))
+def test_a_run_written_is_the_run_read(tmp_path_factory, run):
+    path = tmp_path_factory.getbasetemp() / "run.yaml"
+    write_config(path, run)
+    assert read_config(RunConfig, path) == run
+
+
+def test_a_fraction_scales_exactly():
+    assert experiment(scale={"width": "3/8", "depth": 0.5}).scale.width == Fraction(3, 8)
+    assert experiment(scale={"width": "3/8", "depth": 0.5}).run("", "base", 1).architecture.d_model == 192
+
+
+def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
+    paper = read_experiment([ROOT / "config/paper.yaml"])
+    published = read_yaml(ROOT / "config/published.yaml")
+    rows = {row["model"] for row in published["table3"] + published["appendix"]}
+    assert set(paper.tasks["ende"].models) == rows
+    for model in rows | {"big-enfr"}:
+        run = paper.run("ende", model, 1)
+        values = plain(run.architecture) | plain(run.training)
+        expected = MODELS["base"] | MODELS[model]
+        assert {key: values[key] for key in expected} == expected
+
+
+def test_an_overlay_that_is_no_mapping_is_refused(tmp_path):
+    (tmp_path / "odd.yaml").write_text("- models")
+    with pytest.raises(ConfigError, match=r"odd.yaml.*\n.*\['models'\] is not a mapping"):
+        read_experiment([tmp_path / "odd.yaml"])

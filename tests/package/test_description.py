@@ -1,0 +1,45 @@
+import dataclasses
+
+from transformer.model.config import AttentionOverParametersConfig
+from transformer.package.description import describe
+
+
+def test_a_package_is_described_in_aligned_lines(package):
+    lines = describe(package()).splitlines()
+    rows = dict(line.split(maxsplit=1) for line in lines)
+    assert all(line[13] == " " != line[14] for line in lines)
+    assert rows["task"] == "ende (translation), en to de"
+    assert rows["architecture"].startswith(
+        "N 1, d_model 16, d_ff 32, h 2, d_k 8, d_v 8, P_drop 0.1, positions sinusoidal"
+    )
+    assert rows["vocabulary"] == "60 subwords of source and target"
+    assert rows["corpus"] == "toy (random words; CC0)"
+    assert rows["averaged"] == "checkpoints of steps 6, 9, 12"
+    assert rows["decoding"] == "beam 3, alpha 0.6, at most source + 10 subwords"
+
+
+def test_parameters_are_those_of_the_model_and_its_sizes_are_named(package):
+    parameters = AttentionOverParametersConfig(h_p=2, d_pk=8, d_pv=8, n_p=24)
+    loaded = package(attention_over_parameters=parameters)
+    text = describe(loaded)
+    assert "attention_over_parameters (h_p 2, d_pk 8, d_pv 8, n_p 24)" in text
+    assert f"{sum(p.numel() for p in loaded.model.parameters()):,}" in text
+
+
+def test_what_is_recorded_is_told_and_what_is_not_is_said(package):
+    loaded = package()
+
+    def rows(**records):
+        config = dataclasses.replace(loaded.config, **records)
+        text = describe(dataclasses.replace(loaded, config=config))
+        return dict(line.split(maxsplit=1) for line in text.splitlines())
+
+    bare = rows(training={}, corpus={}, averaged=())
+    unknown = {name for name, text in bare.items() if text == "not recorded"}
+    assert unknown == {"corpus", "pairs", "training", "cost", "averaged"}
+    training = {"steps": 12, "seconds": 3.0, "device": "abacus", "precision": "float32"}
+    training |= {"target_tokens": 8682087, "devices": 2, "flops": 1.123e14}
+    full = rows(training=training, corpus={**loaded.config.corpus, "pairs": {"train": 29000, "dev": 1014}})
+    assert full["pairs"] == "train 29000, dev 1014"
+    assert full["training"] == "12 steps, 8,682,087 target subwords, float32"
+    assert full["cost"] == "3 s on 2 x abacus, 1.12e+14 FLOPs"

@@ -1,0 +1,150 @@
+import errno
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.support import files
+from transformer.support.files import (
+    InputError,
+    atomic,
+    decode_lines,
+    read_lines,
+    read_parallel,
+    sha256,
+    write_json,
+    write_lines,
+)
+
+lines_of_text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=5))
+
+
+@given(lines_of_text)
+def test_lines_written_are_the_lines_read(tmp_path_factory, lines):
+    path = tmp_path_factory.getbasetemp() / "lines"
+    write_lines(path, lines)
+    assert read_lines(path) == lines
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path):
+    (tmp_path / "text").write_bytes("a\rb\u2028c\x85d\x0ce\n\nlast".encode())
+    assert read_lines(tmp_path / "text") == ["a\rb\u2028c\x85d\x0ce", "", "last"]
+
+
+def test_a_bad_byte_names_its_file_and_line(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"good\n\nb\xe4d\n")
+    with pytest.raises(InputError, match="line 3: byte 0xe4 is not UTF-8") as error:
+        read_lines(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_stream_is_decoded_as_it_comes():
+    def stream():
+        yield b"one\n"
+        yield b"\xff\n"
+
+    lines = decode_lines("standard input", stream())
+    assert next(lines) == "one"
+    with pytest.raises(InputError, match="standard input, line 2: byte 0xff"):
+        next(lines)
+
+
+def test_files_of_different_length_are_refused_with_both_counts(tmp_path):
+    write_lines(tmp_path / "a", ["1", "2", "3"])
+    write_lines(tmp_path / "b", ["1", "2"])
+    with pytest.raises(InputError, match=r"a has 3 lines and .*b has 2"):
+        read_parallel(tmp_path / "a", tmp_path / "b")
+
+
+def test_empty_files_are_refused(tmp_path):
+    for name in "ab":
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match=r"a and .*b are empty"):
+        read_parallel(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none: cannot be read \(No such file"):
+        sha256(tmp_path / "none")
+
+
+def test_a_file_appears_whole_at_its_end_and_makes_its_folder(tmp_path):
+    path = tmp_path / "new" / "file"
+    with atomic(path) as stream:
+        stream.write(b"all")
+        assert not path.exists()
+    assert path.read_bytes() == b"all"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, InputError])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, failure):
+    path = tmp_path / "file"
+    write_lines(path, ["old"])
+
+    def lines():
+        yield "new"
+        raise failure
+
+    with pytest.raises(failure):
+        write_lines(path, lines())
+    assert read_lines(path) == ["old"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_lines(path, ["old"])
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(InputError, match=r"file: cannot be written \(No space left on device\); free space"):
+        write_lines(path, ["new"])
+    assert read_lines(path) == ["old"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, monkeypatch):
+    really_open = Path.open
+    monkeypatch.setattr(Path, "open", lambda *_: really_open(Path("/dev/full"), "wb"))
+    with pytest.raises(InputError, match="No space left"):
+        write_lines(tmp_path / "file", ["new"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path):
+    with pytest.raises(InputError, match="12 requested and 5 written"), atomic(tmp_path / "file"):
+        raise OSError("12 requested and 5 written")
+
+
+def test_a_file_in_place_of_a_folder_is_reported(tmp_path):
+    write_lines(tmp_path / "file", [])
+    with pytest.raises(InputError, match="cannot be written"):
+        write_lines(tmp_path / "file" / "below", [])
+
+
+def test_json_is_readable_and_kept(tmp_path):
+    value = {"größe": [1, 2.5, None], "text": "\u2581"}
+    write_json(tmp_path / "x.json", value)
+    text = (tmp_path / "x.json").read_text(encoding="utf-8")
+    assert json.loads(text) == value
+    assert "größe" in text
+    assert text.endswith("}\n")
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_to_write(tmp_path):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    ours, others = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
+    ours.write_text("half")
+    others.write_text("half")
+    write_lines(tmp_path / "x", ["whole"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [others.name, "x"]

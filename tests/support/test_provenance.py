@@ -1,0 +1,60 @@
+import platform
+import subprocess
+from importlib.metadata import version
+
+import pytest
+import torch
+
+from transformer.support import provenance
+from transformer.support.provenance import commit, software
+
+
+@pytest.fixture
+def work_tree(tmp_path):
+    """A repository with one commit, and how to call git in it."""
+
+    def git(*arguments):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        return subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+
+    git("init")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "--message", "one")
+    git("tag", "v1")
+    return tmp_path, git("rev-parse", "HEAD").stdout.strip()
+
+
+def test_a_clean_work_tree_is_its_commit(work_tree):
+    folder, head = work_tree
+    assert len(head) == 40
+    assert commit(folder) == head
+
+
+def test_changed_files_make_it_dirty_and_results_beside_them_do_not(work_tree):
+    folder, head = work_tree
+    (folder / "results").write_text("untracked")
+    assert commit(folder) == head
+    (folder / "file").write_text("two")
+    assert commit(folder) == f"{head}-dirty"
+
+
+def test_an_unpacked_archive_is_unknown_even_inside_another_repository(work_tree):
+    folder, _ = work_tree
+    (folder / "archive").mkdir()
+    assert commit(folder / "archive") == "unknown"
+
+
+def test_without_git_it_is_unknown(work_tree, monkeypatch):
+    folder, _ = work_tree
+    monkeypatch.setenv("PATH", str(folder))
+    assert commit(folder) == "unknown"
+
+
+def test_versions_are_those_in_use_and_what_is_not_installed_is_left_out(monkeypatch):
+    monkeypatch.setattr(provenance, "PACKAGES", ("sacrebleu", "no-such-package"))
+    found = software()
+    assert list(found) == ["commit", "python", "torch", "sacrebleu"]
+    assert found["python"] == platform.python_version()
+    assert found["torch"] == torch.__version__
+    assert found["sacrebleu"] == version("sacrebleu")

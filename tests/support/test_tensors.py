@@ -1,0 +1,105 @@
+import resource
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from transformer.support.files import InputError
+from transformer.support.tensors import DamagedFileError, read_metadata, read_tensors, write_tensors
+from transformer.training.average import average
+
+TENSORS = {
+    "float": torch.randn(3, 4),
+    "double": torch.randn((), dtype=torch.float64),
+    "half": torch.randn(5).bfloat16(),
+    "bytes": torch.arange(7, dtype=torch.uint8),
+    "steps": torch.tensor(12),
+    "flags": torch.tensor([True, False]),
+    "turned": torch.arange(6.0).view(2, 3).t(),
+    "nothing": torch.zeros(0, 3),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_tensors(tmp_path / "step-1.safetensors", TENSORS, {"step": "1", "config": "{}"})
+    return tmp_path / "step-1.safetensors"
+
+
+def test_what_is_written_is_read(path):
+    tensors, metadata = read_tensors(path)
+    assert tensors.keys() == TENSORS.keys()
+    for name, tensor in TENSORS.items():
+        assert tensors[name].dtype == tensor.dtype
+        assert torch.equal(tensors[name], tensor)
+    assert metadata["step"] == "1"
+    assert read_metadata(path) == metadata
+
+
+@given(share=st.floats(0, 1))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_file_cut_short_is_refused(path, share):
+    whole = path.read_bytes()
+    damaged = path.with_name("cut")
+    damaged.write_bytes(whole[: int(share * (len(whole) - 1))])
+    with pytest.raises(DamagedFileError, match="cut: damaged"):
+        read_tensors(damaged)
+
+
+@given(share=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_changed_bit_is_noticed(path, share, bit):
+    content = bytearray(path.read_bytes())
+    content[int(share * len(content))] ^= 1 << bit
+    damaged = path.with_name("flipped")
+    damaged.write_bytes(content)
+    with pytest.raises(DamagedFileError, match="flipped: damaged"):
+        read_tensors(damaged)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"step-9\.safetensors: no such file"):
+        read_tensors(tmp_path / "step-9.safetensors")
+
+
+def test_the_average_is_the_mean(tmp_path):
+    values = [torch.randn(4, 5) for _ in range(5)]
+    paths = [tmp_path / f"step-{i}" for i in range(5)]
+    for path, value in zip(paths, values, strict=True):
+        write_tensors(path, {"weight": value}, {})
+    mean = average(paths)["weight"]
+    assert mean.dtype == torch.float32
+    torch.testing.assert_close(mean, torch.stack(values).mean(0))
+
+
+def test_the_average_of_one_is_itself(tmp_path):
+    write_tensors(tmp_path / "one", {"weight": TENSORS["float"]}, {})
+    assert torch.equal(average([tmp_path / "one"])["weight"], TENSORS["float"])
+
+
+@pytest.mark.parametrize("other", [{"weight": torch.zeros(3)}, {"bias": torch.zeros(2)}, {}])
+def test_checkpoints_of_other_shapes_are_not_averaged(tmp_path, other):
+    write_tensors(tmp_path / "a", {"weight": torch.zeros(2)}, {})
+    write_tensors(tmp_path / "b", other, {})
+    with pytest.raises(InputError, match=f"{tmp_path}/b: other tensors than in {tmp_path}/a"):
+        average([tmp_path / "a", tmp_path / "b"])
+
+
+def test_without_room_on_the_disk_nothing_is_left_and_the_old_file_stays(path):
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"step-1\.safetensors: cannot be written"):
+            write_tensors(path, {"large": torch.zeros(10_000)}, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_same_tensors_are_the_same_file(path):
+    again = path.with_name("again")
+    write_tensors(again, dict(reversed(TENSORS.items())), {"step": "1", "config": "{}"})
+    assert again.read_bytes() == path.read_bytes()

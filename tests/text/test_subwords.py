@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.model.config import END, PADDING, UNKNOWN
+from transformer.support.files import InputError
+from transformer.text import subwords as module
+from transformer.text.subwords import Sample, Subwords, draw, encode_pairs, learn
+from transformer.text.tokens import Pairs, write_pairs
+
+WORDS = ["the", "to", "open", "opens", "file", "files", "document", "größe", "straße", "élan", "über", "naïve"]
+WORDS += list("12345.,()")
+TEXT = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 9)) for i in range(1, 200)]
+SYMBOLS = [f"\u2581{symbol}" for symbol in ("(S", ")S", "(NP", ")NP", "XX")]
+SIZE = 120
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("subwords") / "vocabulary.model"
+    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, path, SYMBOLS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def subwords(path):
+    return Subwords(path)
+
+
+def test_the_vocabulary_has_exactly_the_size_asked_for(subwords):
+    assert len(subwords) == SIZE
+    assert max(max(ids) for ids in subwords.encode(TEXT)) < SIZE
+
+
+def test_padding_end_and_unknown_have_their_ids(subwords):
+    pieces = [subwords.processor.id_to_piece(i) for i in (PADDING, END, UNKNOWN)]
+    assert pieces == ["<pad>", "</s>", "<unk>"]
+    assert subwords.encode([""]) == [[END]]
+    assert subwords.encode(["the \u4e2d"])[0][-2:] == [UNKNOWN, END]
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS) | st.text("eghiloprstß.,()1", min_size=1), min_size=1).map(" ".join)))
+def test_text_of_known_characters_comes_back(subwords, lines):
+    encoded = subwords.encode(lines)
+    assert all(ids[-1] == END and not {PADDING, END, UNKNOWN} & set(ids[:-1]) for ids in encoded)
+    assert subwords.decode([ids[:-1] for ids in encoded]) == lines
+
+
+@given(st.text(max_size=20))
+def test_any_text_can_be_encoded(subwords, text):
+    (ids,) = subwords.encode([text])
+    assert ids[-1] == END
+    assert not {PADDING, END} & set(ids[:-1])
+
+
+def test_symbols_stay_whole(subwords):
+    line = "(S (NP XX XX )NP XX )S"
+    assert subwords.pieces(line) == [f"\u2581{symbol}" for symbol in line.split()]
+    assert subwords.decode([ids[:-1] for ids in subwords.encode([line])]) == [line]
+
+
+def test_a_subword_that_begins_a_word_says_so(subwords):
+    line = "open the documents , größe ."
+    pieces = subwords.pieces(line)
+    assert "".join(pieces).replace("\u2581", " ").strip() == line
+    assert sum(piece.startswith("\u2581") for piece in pieces) == len(line.split())
+
+
+def test_the_same_text_gives_the_same_vocabulary(path, tmp_path):
+    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, tmp_path / "again.model", SYMBOLS, threads=2)
+    again = Subwords(tmp_path / "again.model")
+    assert again.encode(TEXT) == Subwords(path).encode(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "said"),
+    [
+        (["a b", "b a"], 100, "a vocabulary of 100 subwords cannot be learnt from this text (Vocabulary size too high"),
+        (TEXT, 10, "a vocabulary of 10 subwords cannot be learnt from this text (Vocabulary size is smaller than"),
+        ([], 100, "(it is empty)"),
+        (["", " "], 100, "(it is empty)"),
+    ],
+)
+def test_a_text_that_does_not_fit_the_size_is_refused(tmp_path, text, size, said):
+    with pytest.raises(InputError) as error:
+        learn(text, size, tmp_path / "x.model")
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no model", 100, -1])
+def test_a_damaged_vocabulary_is_refused(path, tmp_path, content):
+    other = tmp_path / "x.model"
+    if content is not None:
+        other.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
+    with pytest.raises(InputError, match=r"x\.model: (not a SentencePiece model|no such vocabulary)"):
+        Subwords(other)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Fifty pairs as two files."""
+    paths = tmp_path / "train.source", tmp_path / "train.target"
+    for path, lines in zip(paths, (TEXT[:50], TEXT[50:100]), strict=True):
+        path.write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def test_a_small_text_is_learnt_whole_and_of_a_large_one_pairs_are_drawn_by_seed(files):
+    for path, sign in zip(files, "-+", strict=True):
+        path.write_text("".join(f"{sign}{i}\n" for i in range(50)))
+    assert list(map(int, draw(*files, Sample(50, 1)))) == [*range(0, -50, -1), *range(50)]
+    drawn = list(map(int, draw(*files, Sample(20, 1))))
+    assert drawn[20:] == [-i for i in drawn[:20]] == sorted(set(drawn[20:]))
+    assert drawn == list(map(int, draw(*files, Sample(20, 1))))
+    assert drawn != list(map(int, draw(*files, Sample(20, 2))))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, files, tmp_path, monkeypatch, processes):
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 7)
+    write_pairs(tmp_path / "train", encode_pairs(*files, path, processes), SIZE)
+    pairs = Pairs(tmp_path / "train")
+    encoded = [[pairs.padded(np.array([i]), side)[0].tolist() for i in range(len(pairs))] for side in (0, 1)]
+    assert encoded == [subwords.encode(TEXT[:50]), subwords.encode(TEXT[50:100])]
+
+
+def test_a_text_that_cannot_be_read_is_named_while_it_is_learnt(files, tmp_path):
+    files[1].write_bytes(files[1].read_bytes()[:-1] + b"\xe9\n")
+    with pytest.raises(InputError, match=r"train\.target, line 50: byte 0xe9 is not UTF-8"):
+        learn(draw(*files, Sample(99, 1)), SIZE, tmp_path / "x.model")
+    assert not (tmp_path / "x.model").exists()
+
+
+def test_sides_of_different_length_are_refused_before_anything_is_encoded(path, files):
+    files[0].write_text("a\nb")
+    with pytest.raises(InputError, match=r"train\.source has 2 lines and .*train\.target has 50"):
+        next(encode_pairs(*files, path, 1))

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.support.files import InputError
+from transformer.text.tokens import Pairs, pack, write_pairs
+
+PAIRS = [([5, 6, 1], [7, 1]), ([1], [8, 9, 8, 1]), ([4, 1], [5, 1])]
+FILES = ("p.ids.npy", "p.offsets.npy")
+
+
+def sentences(vocabulary):
+    return st.lists(st.integers(1, vocabulary - 1), min_size=1, max_size=6)
+
+
+def written(folder, pairs=PAIRS, vocabulary=10, at_once=2):
+    parts = [pack(*zip(*pairs[i : i + at_once], strict=True), vocabulary) for i in range(0, len(pairs), at_once)]
+    write_pairs(folder / "p", parts, vocabulary)
+    return Pairs(folder / "p")
+
+
+def unpadded(pairs, i):
+    return tuple(pairs.padded(np.array([i]), side)[0].tolist() for side in (0, 1))
+
+
+@given(
+    st.sampled_from([20, 1 << 16, 1 << 17]).flatmap(
+        lambda v: st.tuples(st.just(v), st.lists(st.tuples(sentences(v), sentences(v)), min_size=1, max_size=5))
+    )
+)
+def test_pairs_written_are_the_pairs_read(tmp_path_factory, vocabulary_and_pairs):
+    vocabulary, pairs = vocabulary_and_pairs
+    read = written(tmp_path_factory.getbasetemp(), pairs, vocabulary)
+    assert [unpadded(read, i) for i in range(len(read))] == pairs
+    assert read.lengths.tolist() == [[len(source), len(target)] for source, target in pairs]
+
+
+def test_some_pairs_are_padded_to_the_longest_of_them(tmp_path):
+    pairs, which = written(tmp_path), np.array([2, 0])
+    assert pairs.padded(which, 0).tolist() == [[4, 1, 0], [5, 6, 1]]
+    assert pairs.padded(which, 1).tolist() == [[5, 1], [7, 1]]
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_files_are_the_same_however_many_pairs_are_written_at_once(tmp_path, at_once):
+    for name, count in (("some", at_once), ("two", 2)):
+        written(tmp_path / name, at_once=count)
+    for name in FILES:
+        assert (tmp_path / "some" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
+    def broken():
+        yield pack([[1]], [[1]], 10)
+        raise InputError("no text left")
+
+    with pytest.raises(InputError, match="no text left"):
+        write_pairs(tmp_path / "p", broken(), 10)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("vocabulary", "size"), [(1 << 16, 2), ((1 << 16) + 1, 4)])
+def test_an_id_takes_as_few_bytes_as_the_vocabulary_needs(tmp_path, vocabulary, size):
+    assert written(tmp_path, [([vocabulary - 1, 1], [1])], vocabulary).ids.itemsize == size
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kept", [0, 5, 60, -1])
+def test_a_file_cut_short_is_refused(tmp_path, name, kept):
+    written(tmp_path)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(InputError, match="p: its ids cannot be read"):
+        Pairs(tmp_path / "p")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_refused(tmp_path, name):
+    written(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(InputError, match="encode the corpus again"):
+        Pairs(tmp_path / "p")
+
+
+def test_files_of_two_corpora_are_refused(tmp_path):
+    written(tmp_path)
+    other = written(tmp_path / "other", PAIRS[:2])
+    np.save(tmp_path / "p.ids.npy", other.ids)
+    with pytest.raises(InputError, match="do not belong together"):
+        Pairs(tmp_path / "p")
+
+
+@pytest.mark.parametrize("offsets", [[], [14], [0, 14], [1, 3, 14], [0, 15, 14], [0, 3, 15], [0, 0, 14]])
+def test_impossible_offsets_are_refused(tmp_path, offsets):
+    assert len(written(tmp_path).ids) == 14
+    np.save(tmp_path / "p.offsets.npy", np.array(offsets, np.int64))
+    with pytest.raises(InputError, match="do not belong together"):
+        Pairs(tmp_path / "p")

@@ -1,0 +1,78 @@
+import re
+from itertools import pairwise
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.trees.drawing import ROW, draw, width_of
+from transformer.trees.penn import read_tree
+from transformer.trees.tree import Leaf, Tree, words
+
+JOHN = read_tree("(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))")
+LABELS = st.sampled_from(["S", "NP", "SBARQ", "WHADJP-TMP-CLR"])
+LEAVES = st.builds(Leaf, st.just("NN"), st.text(min_size=1, max_size=5))
+
+
+def constituents(children):
+    return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
+
+
+TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
+
+
+def texts(svg, kind):
+    """Each text of a kind, left to right and top to bottom: its middle, baseline and what it says."""
+    root = ElementTree.fromstring(svg)
+    found = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.get("class") == kind]
+    return [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in found]
+
+
+def test_words_stand_in_one_row_and_labels_above_what_they_hold():
+    svg = draw({1: [JOHN]})
+    places = {text: (x, y) for x, y, text in texts(svg, None)}
+    assert list(places) == ["John", "has", "a", "dog", "."]
+    assert {y for _, y in places.values()} == {3 * ROW}
+    labels = texts(svg, "label")
+    assert [(text, y // ROW) for _, y, text in labels] == [("S", 0), ("NP", 1), ("VP", 1), ("NP", 2)]
+    assert labels[1][0] == places["John"][0]
+    assert places["has"][0] < labels[2][0] < places["dog"][0]
+    assert places["a"][0] < labels[3][0] < places["dog"][0]
+    assert "NNP" not in svg
+
+
+@given(TREES)
+def test_whatever_it_says_a_tree_is_drawn_in_order_and_nothing_overlaps(tree):
+    svg = draw({1: [tree]})
+    assert len(texts(svg, None)) == len(words(tree))
+    width = float(ElementTree.fromstring(svg).attrib["width"])
+    rows = {}
+    for x, y, text in texts(svg, None) + texts(svg, "label"):
+        rows.setdefault(y, []).append((x, text or ""))
+    for row in rows.values():
+        for (x, text), (following, after) in pairwise(row):
+            assert x + width_of(text) / 2 < following - width_of(after) / 2
+        assert row[0][0] - width_of(row[0][1]) / 2 > 0
+        assert row[-1][0] + width_of(row[-1][1]) / 2 < width
+
+
+def test_sentences_stand_one_under_the_other_and_trees_of_one_beside_each_other():
+    svg = draw({2: [JOHN, JOHN], 7: [JOHN, JOHN]}, ["gold", "ours"])
+    notes = texts(svg, "note")
+    assert [text for _, _, text in notes] == ["gold", "ours", "2", "7"]
+    places = re.findall(r"translate\((\S+) (\S+)\)", svg)
+    assert places[0] == places[2][:1] + places[0][1:]
+    (left, top), (right, beside), (_, below), _ = [tuple(map(float, place)) for place in places]
+    assert beside == top < below - 3 * ROW
+    assert notes[0][0] == left < notes[1][0] == right
+
+
+def test_no_trees_are_drawn_as_an_empty_page():
+    assert not texts(draw({}), None)
+
+
+def test_a_tree_of_any_depth_is_drawn():
+    tree = Tree("S", (Leaf("NN", "dog"),))
+    for _ in range(3000):
+        tree = Tree("S", (tree,))
+    assert draw({1: [tree]}).count(">S<") == 3001

@@ -1,0 +1,225 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.support.files import InputError
+from transformer.trees.linear import leaves, linearise, misread, repair, symbols, tags_of
+from transformer.trees.penn import read_tree, read_trees
+from transformer.trees.tree import Leaf, Tree, build, constituents, tags, walk, words
+
+JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
+FORM = "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
+
+LABELS = st.sampled_from(["S", "NP", "VP", "PP", "SBAR", "NP-SBJ", "PRP$", "XX"])
+LEAVES = st.builds(
+    Leaf,
+    st.sampled_from(["DT", "NN", ".", ",", "``", "-LRB-"]),
+    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="()"), min_size=1, max_size=5),
+)
+
+
+def tree_of(children):
+    return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
+
+
+TREES = tree_of(st.recursive(LEAVES, tree_of, max_leaves=12))
+TOKENS = st.lists(
+    st.one_of(
+        st.sampled_from(["XX", "(S", ")S", "(NP", ")NP", "(VP", ")VP", "(", ")", "", "))", "NP"]),
+        st.text(max_size=4),
+    ),
+    max_size=40,
+)
+WORDS = st.lists(st.sampled_from(["a", "dog", ".", "(", "naïve"]), min_size=1, max_size=12)
+
+
+def repaired(text, count):
+    tree, changed = repair(text.split(), ["w"] * count, ["T"] * count)
+    return linearise(tree), changed
+
+
+def subtrees(tree):
+    yield tree
+    for child in tree.children:
+        if isinstance(child, Tree):
+            yield from subtrees(child)
+
+
+@given(st.lists(TREES, max_size=3), st.integers(1, 4), st.integers(0, 8))
+def test_constituents_are_all_subtrees_of_so_many_words_each_once(trees, least, more):
+    found = [each for tree in trees for each in subtrees(tree) if least <= len(words(each)) <= least + more]
+    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(found))
+
+
+def test_the_example_has_the_published_form():
+    tree = read_tree(JOHN)
+    assert linearise(tree) == FORM
+    assert linearise(tree, "tags") == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
+    assert linearise(tree, "words") == "(S (NP John )NP (VP has (NP a dog )NP )VP . )S"
+    assert words(tree) == ["John", "has", "a", "dog", "."]
+    assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
+
+
+@given(TREES)
+def test_a_printed_tree_is_read_back_and_a_walked_one_built_again(tree):
+    assert read_tree(str(tree)) == tree
+    assert build(walk(tree)) == tree
+
+
+def test_blanks_between_brackets_do_not_matter():
+    assert read_tree("  ( S(NP ( NNP John ))(VP(VBZ has)(NP (DT a)\t(NN dog)) )(. .))\r") == read_tree(JOHN)
+
+
+def test_parentheses_in_words_are_printed_as_penn_does():
+    tree = Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))
+    assert str(tree) == "(NP (-LRB- -LRB-) (NN f-LRB-x-RRB-))"
+    assert linearise(tree, "words") == "(NP -LRB- f-LRB-x-RRB- )NP"
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("", 1),
+        ("(S (NN dog)", 1),
+        ("(S (NN dog)))", 13),
+        ("(S (NP ) (NN dog))", 4),
+        ("(S ((NN dog)))", 4),
+        ("(S (NN dog) cat)", 13),
+        ("(S (NN big dog))", 8),
+        ("(S (NN dog)) (S (NN cat))", 14),
+        ("(NN dog)", 1),
+        (")", 1),
+        ("dog", 1),
+    ],
+)
+def test_a_line_that_is_no_tree_is_refused_with_its_column(line, column):
+    with pytest.raises(InputError, match=f"^column {column}: "):
+        read_tree(line)
+
+
+def test_a_file_that_has_no_tree_on_a_line_is_refused_with_its_line(tmp_path: Path):
+    (tmp_path / "dev.trees").write_text(f"{JOHN}\n\n")
+    with pytest.raises(InputError, match=r"dev\.trees, line 2, column 1: "):
+        read_trees(tmp_path / "dev.trees")
+
+
+def test_symbols_are_all_that_targets_hold_but_for_words():
+    brackets = ["(NP", "(S", "(VP", ")NP", ")S", ")VP"]
+    assert symbols(["John has a dog .", "go"], [FORM, "(S XX )S"]) == [*brackets, "XX"]
+    assert symbols(["go .", "."], ["(S VB . )S", "(S . )S"]) == ["(S", ")S", ".", "VB"]
+    of_words = [linearise(read_tree(JOHN), "words")] * 2
+    assert symbols(["John has a dog ."] * 2, of_words) == brackets
+    assert symbols([*["John has a dog ."] * 2, "John runs ."], [*of_words, "(S (NP John )NP ran )S"]) == brackets
+
+
+@given(TREES, st.sampled_from(["XX", "tags", "words"]))
+def test_well_formed_output_is_left_as_it_is(tree, form):
+    tokens = linearise(tree, form).split(" ")
+    assert repair(tokens, words(tree), tags(tree)) == (tree, False)
+    assert leaves(tokens) == {"XX": ["XX"] * len(words(tree)), "tags": tags(tree), "words": words(tree)}[form]
+
+
+@given(TOKENS, WORDS)
+def test_any_output_becomes_a_tree_over_exactly_the_words(tokens, given_words):
+    given_tags = [word.upper() for word in given_words]
+    tree, changed = repair(tokens, given_words, given_tags)
+    assert (words(tree), tags(tree)) == (given_words, given_tags)
+    plain = ["XX" if token in leaves(tokens) else token for token in tokens]
+    assert changed == (linearise(tree).split(" ") != plain)
+    assert repair(linearise(tree).split(" "), given_words, given_tags) == (tree, False)
+
+
+@pytest.mark.parametrize(
+    ("output", "form"),
+    [
+        ("(S (NP XX )NP (VP XX", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(S (NP XX )NP (VP XX )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(S (NP XX )NP )NP (VP XX )VP )S )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("XX )NP (VP XX )VP )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(NP XX )NP (VP XX )VP )SINV", "(SINV (NP XX )NP (VP XX )VP )SINV"),
+        (")S )NP XX (VP XX )VP )S )S", "(S XX (VP XX )VP )S"),
+        ("(S (NP XX )NP XX XX XX )S", "(S (NP XX )NP XX )S"),
+        ("(S (NP XX )NP (VP XX )VP (NP XX )NP )S", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(VP (NP XX )NP )VP", "(VP (NP XX )NP XX )VP"),
+        ("(NP XX )NP (VP XX )VP", "(S (NP XX )NP (VP XX )VP )S"),
+        ("(S DT NN NN )S", "(S XX XX )S"),
+        ("(S XX () XX )S", "(S XX XX )S"),
+        ("", "(S XX XX )S"),
+    ],
+)
+def test_each_kind_of_malformed_output_is_repaired(output, form):
+    assert repaired(output, 2) == (form, True)
+
+
+@pytest.mark.parametrize(
+    ("output", "tree"),
+    [
+        ("(S (NP a dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP an dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP old dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP a old old dog )NP (VP at it )VP . )S", "(S (NP a old dog )NP (VP at it )VP . )S"),
+        ("(S (NP a old dog )NP (VP at )VP )S", "(S (NP a old dog )NP (VP at )VP it . )S"),
+        ("(S (NP a old dog", "(S (NP a old dog )NP at it . )S"),
+    ],
+)
+def test_words_as_leaves_are_aligned_with_the_words(output, tree):
+    sentence = ["a", "old", "dog", "at", "it", "."]
+    found, changed = repair(output.split(), sentence, ["T"] * 6)
+    assert (linearise(found, "words"), changed) == (tree, True)
+
+
+@given(TREES, st.data())
+def test_what_output_without_some_words_says_of_the_others_is_kept(tree, data):
+    sentence = [f"w{number}" for number, _ in enumerate(words(tree))]
+    places = iter(sentence)
+    tree = build(Leaf("T", next(places)) if isinstance(item, Leaf) else item for item in walk(tree))
+    kept = data.draw(st.sets(st.sampled_from(sentence), min_size=1))
+    items = [item for item in linearise(tree, "words").split() if item not in sentence or item in kept]
+    found, changed = repair(items, sentence, ["T"] * len(sentence))
+    assert words(found) == sentence
+    assert changed == (len(kept) < len(sentence))
+    pruned = [item for item in linearise(found, "words").split() if item not in sentence or item in kept]
+    assert pruned == linearise(repair(items, [w for w in sentence if w in kept], ["T"] * len(kept))[0], "words").split()
+
+
+def test_a_line_of_one_word_again_and_again_is_aligned_at_once():
+    found, changed = repair(["(S", *["-", "x"] * 2000], ["-"] * 4000 + ["."], ["T"] * 4001)
+    assert (len(words(found)), changed) == (4001, True)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("(S (NP DT NN )NP , (VP VBZ )VP . )S", ["DT", "NN", ",", "VBZ", "."]),
+        ("(S (NP DT )NP , (VP VBZ )VP . )S", ["DT", "XX", ",", "VBZ", "."]),
+        ("(S (NP DT JJ NN )NP , (VP VBZ )VP . )S", ["DT", "JJ", ",", "VBZ", "."]),
+        ("(S (NP DT NN )NP", ["DT", "NN", "XX", "XX", "XX"]),
+        ("", ["XX"] * 5),
+    ],
+)
+def test_tags_go_to_the_words_that_their_leaves_stand_for(output, expected):
+    sentence = ["the", "dog", ",", "runs", "."]
+    assert tags_of(output.split(), sentence) == expected
+    tree, _ = repair(output.split(), sentence, expected)
+    assert tags(tree) == expected
+
+
+def test_misread_counts_the_leaves_that_are_other_words():
+    assert [misread(text, ["a", "dog"]) for text in ("(S a dog )S", "(S a god )S", "(S XX XX )S")] == [0, 1, 2]
+    assert {misread(text, ["a", "dog"]) for text in ("(S a )S", "(S a dog", "(S a a dog )S", "")} == {float("inf")}
+
+
+def test_output_of_any_depth_is_repaired():
+    form, changed = repaired("(S " * 5000, 1)
+    assert (form, changed) == ("(S XX )S", True)
+    deep = "(S " * 5000 + "XX" + " )S" * 5000
+    assert repaired(deep, 1) == (deep, False)
+
+
+def test_a_tree_needs_words_and_a_tag_for_each():
+    with pytest.raises(ValueError, match="at least one word"):
+        repair(["(S", ")S"], [], [])
+    with pytest.raises(ValueError, match="zip"):
+        repair(["XX"], ["a", "b"], ["DT"])

@@ -1,0 +1,152 @@
+"""Commands that translate and parse."""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transformer.cli.command import batch_tokens, command, one_of, option, path, positive, seed
+from transformer.support.files import InputError, atomic, decode_lines, read_lines
+
+if TYPE_CHECKING:
+    from transformer.decoding.search import Search
+    from transformer.decoding.translate import Translation
+    from transformer.package.package import Package
+    from transformer.trees.tree import Tree
+
+BATCH_TOKENS = 8192
+
+
+@contextlib.contextmanager
+def _translations(
+    loaded: "Package", folder: Path, search: "Search", precision: str, workers: int, tokens: int
+) -> Iterator[Iterator["Translation"]]:
+    """The lines of standard input as a package translates them; of a parser's hypotheses trees come first."""
+    from transformer.decoding.parse import trees_first
+    from transformer.decoding.search import decoding
+    from transformer.decoding.translate import translate
+    from transformer.support.device import keep_freed_memory, within_memory
+    from transformer.support.progress import Progress
+    from transformer.trees.tree import escaped
+
+    lines: Iterable[str] = decode_lines("standard input", sys.stdin.buffer)
+    parsing = loaded.config.kind == "parsing"
+    if parsing:
+        lines = map(escaped, lines)
+    keep_freed_memory()
+    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
+    decoder = decoding(loaded, folder, search, precision, workers)
+    remedy = f"lower --batch-tokens, {tokens} now"
+    remedy += f", or the beam, {search.width} now" if search.width > 1 else ""
+    with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
+        found = translate(loaded, lines, decode, max(1, tokens // search.width), progress.update)
+        yield (trees_first(loaded, each) for each in found) if parsing else found
+
+
+def _print(lines: Iterable[str]) -> None:
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+    sys.stdout.buffer.flush()
+
+
+@command(
+    path("package", "folder of a trained model"),
+    one_of(
+        option("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)"),
+        option("--sample", type=seed, metavar="SEED", help="draw from the model, by seed and line number"),
+    ),
+    option(
+        "--nbest", action="store_true", help="all found, best first, of a parser trees first: LINE ||| TEXT ||| SCORE"
+    ),
+    path("attention", "write an HTML page of the attention, for a few lines", required=False),
+    path("log-probabilities", "write log P a subword of each line", required=False),
+    batch_tokens(BATCH_TOKENS),
+    option("--workers", type=positive, default=1, help="processes, each with so many threads"),
+    option(
+        "--precision",
+        choices=("float32", "bfloat16", "int8"),
+        default="float32",
+        help="of the projections and the softmax; bfloat16 and int8 are faster for large models",
+    ),
+    torch=True,
+)
+def translate(arguments: argparse.Namespace) -> None:
+    """Translate standard input to standard output, a sentence a line."""
+    from transformer.decoding.search import Search
+    from transformer.evaluation.attention_page import attention_page
+    from transformer.package.package import load_package
+    from transformer.support.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    config = loaded.config.decoding
+    width = 1 if arguments.sample is not None else arguments.beam or config.beam
+    nbest = arguments.nbest or loaded.config.kind == "parsing"
+    search = Search(width, config.alpha, config.extra, arguments.sample, nbest)
+    page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
+    sure = atomic(arguments.log_probabilities) if arguments.log_probabilities else contextlib.nullcontext()
+    how = (arguments.precision, arguments.workers, arguments.batch_tokens)
+    with page as show, sure as stream, _translations(loaded, arguments.package, search, *how) as found:
+        for number, translation in enumerate(found, 1):
+            hypotheses = translation.hypotheses[: None if arguments.nbest else 1]
+            texts = loaded.subwords.decode([hypothesis.ids for hypothesis in hypotheses])
+            if arguments.nbest:
+                scored = zip(texts, hypotheses, strict=True)
+                texts = [f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored]
+            _print(texts)
+            if stream:
+                stream.write(f"{search.log_probability(hypotheses[0]):.6f}\n".encode())
+            if show:
+                show(number, translation)
+
+
+@command(
+    path("package", "folder of a trained parser"),
+    path("svg", "draw the trees, too", required=False),
+    batch_tokens(BATCH_TOKENS),
+    torch=True,
+)
+def parse(arguments: argparse.Namespace) -> None:
+    """Parse standard input to standard output, a bracketed tree a line; words apart as in the treebank: I do n't ."""
+    from transformer.decoding.parse import tree_of
+    from transformer.decoding.search import Search
+    from transformer.package.package import load_package
+    from transformer.support.device import choose_device
+    from transformer.trees.drawing import draw
+
+    loaded = load_package(arguments.package, choose_device())
+    config = loaded.config
+    if config.kind != "parsing":
+        raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
+    search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra, nbest=True)
+    trees: dict[int, list[Tree]] = {}
+    parsed = repaired = 0
+    drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
+    how = ("float32", 1, arguments.batch_tokens)
+    with drawing as stream, _translations(loaded, arguments.package, search, *how) as found:
+        for number, translation in enumerate(found, 1):
+            text = ""
+            if made := tree_of(loaded, translation):
+                tree, changed = made
+                parsed, repaired, text = parsed + 1, repaired + changed, str(tree)
+                if stream:
+                    trees[number] = [tree]
+            _print([text])
+        if stream:
+            stream.write(draw(trees).encode())
+    if repaired:
+        print(f"{repaired} of {parsed} outputs were no tree over their sentence and were repaired", file=sys.stderr)
+
+
+@command(
+    path("reference", "gold trees"),
+    path("translations", "what `translate` wrote"),
+    path("output", "the drawing, as svg"),
+)
+def draw(arguments: argparse.Namespace) -> None:
+    """Draw the first three sentences of 5 to 15 words of a part as trees, gold beside parsed."""
+    from transformer.trees.drawing import draw_examples
+
+    drawing = draw_examples(read_lines(arguments.translations), arguments.reference)
+    with atomic(arguments.output) as stream:
+        stream.write(drawing.encode())

@@ -1,0 +1,28 @@
+"""Commands that take models to other software, and from it."""
+
+import argparse
+
+from transformer.cli.command import command, option, path
+
+
+@command(
+    path("package", "folder of a trained model"),
+    path("output", "new folder"),
+    option("--to", choices=("ctranslate2", "marian"), required=True),
+    torch=True,
+)
+def export(arguments: argparse.Namespace) -> None:
+    """Write a package as a model of CTranslate2 or as Marian of Hugging Face Transformers."""
+    from transformer.export.ctranslate2 import to_ctranslate2
+    from transformer.export.marian import to_marian
+
+    write = to_marian if arguments.to == "marian" else to_ctranslate2
+    write(arguments.package, arguments.output)
+
+
+@command(path("marian", "folder of a Marian model"), path("output", "folder for the package"), torch=True)
+def import_(arguments: argparse.Namespace) -> None:
+    """Write a package from a Marian model of Hugging Face Transformers."""
+    from transformer.export.import_marian import from_marian
+
+    from_marian(arguments.marian, arguments.output)

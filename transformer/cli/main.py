@@ -1,0 +1,32 @@
+"""`python -m transformer COMMAND`: a command for each stage, so that all works without Snakemake too."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+
+from transformer.cli import data, decoding, exchange, scores, training
+from transformer.cli.command import parser
+from transformer.support.files import InputError
+
+STAGES = (data, training, decoding, scores, exchange)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command. Wrong input, or a file that cannot be used, ends as a message on standard error and status 1."""
+    try:
+        arguments = parser(__doc__, STAGES).parse_args(argv)
+        if arguments.chosen.torch:
+            import torch
+
+            torch.set_num_threads(arguments.threads)
+        arguments.chosen.handler(arguments)
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
+        return 1
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

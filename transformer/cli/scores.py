@@ -1,0 +1,107 @@
+"""Commands that score, compare and look into packages."""
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from transformer.cli.command import batch_tokens, command, option, path, positive
+from transformer.support.files import InputError, read_parallel, write_json
+
+if TYPE_CHECKING:
+    from transformer.text.tokens import Pairs
+
+BATCH_TOKENS = 4096
+
+
+def _pairs(arguments: argparse.Namespace) -> "Pairs":
+    """Source and target as ids of the package's subwords."""
+    from transformer.text.subwords import pairs_of
+
+    return pairs_of(arguments.source, arguments.target, arguments.package / "subwords.model")
+
+
+@command(
+    path("package", "folder of a trained model"),
+    path("source", "text of the part"),
+    path("target", "translations, or parses, for the perplexity"),
+    path("reference", "translations, or gold trees, to compare with"),
+    path("translations", "what the model wrote"),
+    path("output", "scores.json"),
+    option("--part", required=True, help="the part's name: dev or test"),
+    batch_tokens(BATCH_TOKENS),
+    torch=True,
+)
+def score(arguments: argparse.Namespace) -> None:
+    """Score the translations of a part: BLEU twice or brackets, and perplexity."""
+    from transformer.evaluation.score import score as score_part
+    from transformer.package.package import load_package
+    from transformer.support.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    texts = (arguments.source, _pairs(arguments), arguments.reference, arguments.translations)
+    write_json(arguments.output, score_part(loaded, arguments.part, *texts, arguments.batch_tokens))
+
+
+@command(
+    path("baseline", "translations by one system"),
+    path("system", "those by another"),
+    path("reference", "what both are compared with"),
+    path("output", "comparison.json"),
+    option("--resamples", type=positive, default=1000, help="of each test"),
+)
+def compare(arguments: argparse.Namespace) -> None:
+    """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
+    from transformer.evaluation.significance import compare as comparison_of
+
+    baseline, _ = read_parallel(arguments.baseline, arguments.reference)
+    system, references = read_parallel(arguments.system, arguments.reference)
+    write_json(arguments.output, asdict(comparison_of(baseline, system, references, arguments.resamples)))
+
+
+@command(
+    path("package", "folder of a trained model"),
+    path("source", "text"),
+    path("target", "its translation"),
+    batch_tokens(BATCH_TOKENS),
+    torch=True,
+)
+def perplexity(arguments: argparse.Namespace) -> None:
+    """Print the perplexity of a subword of parallel text."""
+    from transformer.evaluation.perplexity import perplexity as perplexity_of
+    from transformer.package.package import load_package
+    from transformer.support.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    pairs = _pairs(arguments)
+    try:
+        print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
+    except InputError as error:
+        raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
+
+
+@command(path("package", "folder of a trained model"), torch=True)
+def describe(arguments: argparse.Namespace) -> None:
+    """Print what a package is: its model, what that was made of, how it decodes."""
+    import torch
+
+    from transformer.package.description import describe as description
+    from transformer.package.package import load_package
+
+    print(description(load_package(arguments.package, torch.device("cpu"))))
+
+
+@command(
+    path("package", "folder of a trained model"),
+    path("output", "attention.json"),
+    option("--layer", type=int, help="counted from 1 (default: the last but one)"),
+    option("sentences", nargs="+", help="words apart by blanks"),
+    torch=True,
+)
+def attention(arguments: argparse.Namespace) -> None:
+    """Write the encoder's self-attention between the words of some sentences."""
+    from transformer.evaluation.attention import attention_record
+    from transformer.package.package import load_package
+    from transformer.support.device import choose_device
+
+    loaded = load_package(arguments.package, choose_device())
+    write_json(arguments.output, attention_record(loaded, arguments.sentences, arguments.layer))

@@ -1,0 +1,95 @@
+"""Commands that train a run and make a package of it."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import get_args
+
+from transformer.cli.command import command, option, path
+from transformer.package.config import SECTION_6_1, Decoding, TaskKind
+from transformer.support.strict import load, read_config
+
+
+@command(
+    path("config", "the run's config"),
+    path("subwords", "the vocabulary"),
+    path("tokens", "folder of ids"),
+    path("output-dir", "the run's folder"),
+    path(
+        "tensorboard",
+        "folder for the history as TensorBoard shows it (default: $TRANSFORMER_TENSORBOARD)",
+        required=False,
+        default=os.environ.get("TRANSFORMER_TENSORBOARD") or None,
+    ),
+    torch=True,
+)
+def train(arguments: argparse.Namespace) -> None:
+    """Train a run, or go on with it; started by torchrun, as one of its processes."""
+    from transformer.support.device import choose_device, keep_freed_memory
+    from transformer.text.subwords import Subwords
+    from transformer.text.tokens import read_pairs
+    from transformer.training.config import RunConfig
+    from transformer.training.distributed import joined
+    from transformer.training.run import train_run
+    from transformer.training.signals import Interrupted
+
+    keep_freed_memory()
+    with joined() as world:
+        config = read_config(RunConfig, arguments.config)
+        vocabulary = len(Subwords(arguments.subwords))
+        train, dev = (read_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
+        device = choose_device(world.local_rank)
+        try:
+            train_run(config, vocabulary, train, dev, arguments.output_dir, device, world, arguments.tensorboard)
+        except Interrupted as interruption:
+            if world.first:
+                print(interruption, file=sys.stderr)
+            world.leave(128 + interruption.number)
+            sys.exit(128 + interruption.number)
+        world.leave(0)
+
+
+@command(
+    path("config", "the run's config"),
+    path("subwords", "the vocabulary"),
+    path("corpus", "corpus.json"),
+    path("training", "training.json"),
+    path("history", "history.csv"),
+    path("output-dir", "folder for the package"),
+    option("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH"),
+    option("--kind", choices=get_args(TaskKind), default="translation"),
+    option("--beam", type=int, default=SECTION_6_1.beam),
+    option("--alpha", type=float, default=SECTION_6_1.alpha, help="length penalty"),
+    option("--extra", type=int, default=SECTION_6_1.extra, help="longest output: input + this many subwords"),
+    torch=True,
+)
+def package(arguments: argparse.Namespace) -> None:
+    """Average checkpoints into a package."""
+    from transformer.package.package import make_package
+
+    values = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}
+    make_package(
+        arguments.output_dir,
+        arguments.config,
+        arguments.kind,
+        load(Decoding, values, "--beam, --alpha, --extra"),
+        arguments.checkpoints,
+        arguments.corpus,
+        arguments.training,
+        arguments.subwords,
+        arguments.history,
+    )
+
+
+@command(
+    path("package", "folder of a trained model"),
+    option("--scores", type=Path, nargs="*", default=[], metavar="PATH", help="files of `score`"),
+    torch=True,
+)
+def readme(arguments: argparse.Namespace) -> None:
+    """Write a package's README.md again, with its scores."""
+    from transformer.evaluation.score import scores_in_words
+    from transformer.package.package import write_readme
+
+    write_readme(arguments.package, list(scores_in_words(arguments.package, arguments.scores)))

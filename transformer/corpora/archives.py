@@ -1,0 +1,165 @@
+"""The members of archives, in bounded memory, guarded against damage and bombs."""
+
+import bz2
+import functools
+import gzip
+import io
+import lzma
+import posixpath
+import re
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from transformer.support.files import InputError
+
+EXPANSION = 200  # what is packed may be so many times the size of its file, ...
+LEAST_LIMIT = 2**26  # ... or 64 MiB where that is more; beyond that it is a bomb
+BUFFER = 2**17  # bytes
+URL = re.compile(r"(?:https?://[^/]+|file://[^/]*)/.+")
+
+# The host (taken whole, hence ?+) may end like an archive too.
+ARCHIVE = re.compile(r"((?:\w+://[^/]*/)?+.*?\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip))(?:/(.*))?", re.IGNORECASE)
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+# RuntimeError: what zipfile raises for a compression it does not know.
+DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a text lies: a path or URL, the member where that is an archive, the column (from 1) of a .tsv."""
+
+    file: str
+    member: str | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return self.file + (f"/{self.member}" if self.member else "") + (f"#{self.column}" if self.column else "")
+
+    @classmethod
+    def parse(cls, text: str) -> "Location":
+        """`FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError when it is none."""
+        marked = re.fullmatch(r"(.*)#([^/#]*)", text)
+        path, column = marked.groups() if marked else (text, "")
+        archive = ARCHIVE.fullmatch(path)
+        file, member = archive.groups() if archive else (path, None)
+        location = cls(file, member, int(column) if re.fullmatch("[1-9][0-9]{0,5}", column) else None)
+        table = location.kind == ".tsv"
+        if not path.strip():
+            problem = "it is empty; give a path or a URL"
+        elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
+            problem = "only http://HOST/PATH, https://HOST/PATH and file:///PATH, without .., are URLs"
+        elif archive and not member:
+            problem = f"it is an archive; add a member, as in {file}/MEMBER"
+        elif member and (ARCHIVE.fullmatch(member) or {"", ".", ".."} & set(member.split("/"))):
+            problem = f"{member!r} is no member; give a path without . and .. that leads into no further archive"
+        elif marked and (not table or not location.column):
+            problem = "after # stands a column, from 1, of a .tsv; correct it or rename the file"
+        elif table and not marked:
+            problem = f"add a column, as in {path}#1"
+        else:
+            return location
+        raise InputError(f"location {text!r}: {problem}")
+
+    @property
+    def kind(self) -> str:
+        """The suffix that tells the format, without that of its compression: `.sgm` of `dev/test.en.sgm.gz`."""
+        return PurePosixPath(re.sub(r"\.(gz|bz2|xz)$", "", (self.member or self.file).lower())).suffix
+
+
+def members(file: str) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+    """The members of an archive in their order: each one's path and a function that opens it.
+
+    A member must be read before the next is asked for. Raises InputError when the archive is damaged; the
+    function, when the member is no plain file, lies outside the archive or unpacks to too much.
+    """
+    archive = Location(file)
+    if file.lower().endswith(".zip"):
+        with undamaged(archive), zipfile.ZipFile(file) as zipped:
+            for info in zipped.infolist():
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                plain = kind in (0, stat.S_IFREG) and not info.is_dir() and not info.flag_bits & 1  # 1: encrypted
+                yield _member(file, info.filename, info.file_size, plain, functools.partial(zipped.open, info))
+    else:
+        with open_guarded(Path(file), archive) as content, undamaged(archive), tarfile.open(None, "r|", content) as tar:
+            for head in tar:
+                yield _member(file, head.name, head.size, head.isreg(), functools.partial(tar.extractfile, head))
+
+
+def _member(
+    file: str, name: str, size: int, plain: bool, opener: Callable[[], Any]
+) -> tuple[str, Callable[[], IO[bytes]]]:
+    path = posixpath.normpath(name).lstrip("/")
+    location = Location(file, path)
+
+    def open_member() -> IO[bytes]:
+        limit = limit_of(Path(file))
+        if not plain:
+            problem = "is no plain file but a link, a folder, a device or encrypted"
+        elif name.startswith("/") or ".." in name.split("/"):
+            problem = f"lies outside the archive, at {name}"
+        elif size > limit:
+            problem = f"unpacks to {size} bytes, and the limit for this archive is {limit}"
+        else:
+            with undamaged(location):
+                return io.BufferedReader(_Guarded(opener(), location, limit), BUFFER)
+        raise InputError(f"{location}: the member {problem}; unpack it yourself if you trust it")
+
+    return path, open_member
+
+
+def limit_of(path: Path) -> int:
+    """How many bytes a file may unpack to."""
+    return max(LEAST_LIMIT, EXPANSION * path.stat().st_size)
+
+
+def open_guarded(path: Path, location: Location) -> io.BufferedReader:
+    """The bytes of a file, decompressed as its suffix says, guarded."""
+    with undamaged(location):
+        stream = OPENERS.get(path.suffix.lower(), open)(path, "rb")
+        return io.BufferedReader(_Guarded(stream, location, limit_of(path)), BUFFER)
+
+
+@contextmanager
+def undamaged(location: Location) -> Iterator[None]:
+    """Raises InputError naming a location that cannot be read or is damaged."""
+    try:
+        yield
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        raise InputError(f"{location}: cannot be read ({error.strerror}); correct the location") from error
+    except DAMAGE as error:
+        raise InputError(
+            f"{location}: damaged or cut short ({error}); remove {location.file} and download it again"
+        ) from error
+
+
+class _Guarded(io.RawIOBase):
+    """A stream that ends in InputError where it is damaged or longer than `limit` bytes."""
+
+    def __init__(self, stream: IO[bytes], location: Location, limit: int) -> None:
+        self.stream, self.location, self.limit, self.count = stream, location, limit, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with undamaged(self.location):
+            content = self.stream.read(len(buffer))
+        buffer[: len(content)] = content
+        self.count += len(content)
+        if self.count > self.limit:
+            raise InputError(
+                f"{self.location}: unpacks to more than {self.limit} bytes; unpack it yourself if you trust it"
+            )
+        return len(content)
+
+    def close(self) -> None:
+        self.stream.close()
+        super().close()

@@ -1,0 +1,84 @@
+"""What config/*.yaml say, as frozen dataclasses.
+
+`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
+ / What stays of a corpus, pair by pair."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+from transformer.support.strict import not_a_range
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What a pair needs to stay.
+
+    Words a side (least, most), at most `ratio` times as many on one side as on the other. Pairs whose sides are
+    `identical` (untranslated), and `duplicates` of a pair or a source that came before, are removed or kept.
+    """
+
+    words: tuple[int, int] = (1, 250)
+    ratio: float = 9.0
+    identical: Literal["keep", "remove"] = "keep"
+    duplicates: Literal["keep", "pair", "source"] = "keep"
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_a_range("words", self.words)
+        return found if self.ratio >= 1 else [*found, f"ratio: {self.ratio} is below 1, which no pair is"]
+
+
+def unusable(source: str, target: str) -> str:
+    """Why a pair can be of no use, or nothing."""
+    if not source.strip() or not target.strip():
+        return "empty side"
+    return "NUL character" if "\0" in source or "\0" in target else ""
+
+
+class Cleaner:
+    """Decides on one pair after the other, and counts in `removed` what each step takes out, in the order of the steps.
+
+    Removed are pairs with an empty side, with a NUL character (no vocabulary has it), with equal
+    sides, with too few or too many words on a side, with one side too long for the other, and repetitions of a
+    pair, or of a source, that stays. Memory grows with duplicates only: about 100 bytes a pair where they go.
+    """
+
+    def __init__(self, cleaning: Cleaning):
+        self.cleaning = cleaning
+        self.removed = {"empty side": 0, "NUL character": 0}
+        if cleaning.identical == "remove":
+            self.removed["identical sides"] = 0
+        self.removed |= {"words": 0, "ratio": 0}
+        self.duplicate = f"duplicate {cleaning.duplicates}"
+        if cleaning.duplicates != "keep":
+            self.removed[self.duplicate] = 0
+        self.seen: set[bytes] = set()
+
+    def keeps(self, source: str, target: str) -> bool:
+        """Whether a pair stays."""
+        fault = self.fault(source, target)
+        if fault:
+            self.removed[fault] += 1
+        return not fault
+
+    def fault(self, source: str, target: str) -> str:
+        """The step that takes a pair out, or nothing."""
+        if reason := unusable(source, target):
+            return reason
+        least, most = self.cleaning.words
+        shorter, longer = sorted((len(source.split()), len(target.split())))
+        if source == target and self.cleaning.identical == "remove":
+            return "identical sides"
+        if shorter < least or longer > most:
+            return "words"
+        if longer > self.cleaning.ratio * shorter:
+            return "ratio"
+        if self.cleaning.duplicates == "keep":
+            return ""
+        text = source if self.cleaning.duplicates == "source" else f"{source}\n{target}"
+        digest = hashlib.blake2b(text.encode(), digest_size=12).digest()
+        if digest in self.seen:
+            return self.duplicate
+        self.seen.add(digest)
+        return ""

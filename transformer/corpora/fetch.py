@@ -1,0 +1,195 @@
+"""What config/*.yaml say, as frozen dataclasses.
+
+`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
+ / Downloading files: resumed after a break, tried again, and held to their size and SHA-256."""
+
+import fcntl
+import hashlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
+
+import requests
+import urllib3
+
+from transformer.support.files import InputError
+from transformer.support.progress import Progress
+from transformer.support.strict import not_positive
+
+
+@dataclass(frozen=True)
+class Download:
+    """The size and the SHA-256 of what a URL gives."""
+
+    bytes: int
+    sha256: str
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "bytes")
+        if not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            found.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
+        return found
+
+
+ATTEMPTS = 5  # in a row that bring nothing new
+BLOCK = 2**16  # bytes
+URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
+RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+def local_path(url: str) -> Path:
+    """Where a URL's file lies in a folder of downloads: host[:port]/path, that of file:///path at localhost/path.
+
+    Raises InputError for other schemes, a query, a fragment, and a path with a component that is empty, . or ..
+    """
+    match = URL.fullmatch(url)
+    place = (match[1] or "localhost").lower() + match[2] if match else ""
+    plain = unquote(place)
+    if not plain.isprintable() or not {"", ".", ".."}.isdisjoint(plain.split("/")):
+        raise InputError(f"{url!r}: not the URL of a file; give http(s)://host/path or file:///path without .. ? #")
+    return Path(place)
+
+
+def download(
+    url: str, path: Path, size: int, sha256: str, mirror: Path | None = None, pause: float = 1.0, stall: float = 30.0
+) -> None:
+    """Download a file of `size` bytes from `url` to `path`, or copy it from `mirror` if it has `local_path(url)`.
+
+    The content grows in `path`.part, where a later call goes on after a break; `path` appears when size and SHA-256
+    are right. A connection is given up after `stall` seconds of silence; a new one is tried after `pause` seconds, and
+    after twice the last pause each time that nothing new came. Of two processes that download to one path the second
+    waits. Raises InputError when the file cannot be had or stored, and when it is another: then it is `path`.bad.
+    """
+    if mirror and not mirror.is_dir():
+        raise InputError(f"{mirror}: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR")
+    path = Path(path)
+    part, bad = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.bad")
+    mirrored = Path(mirror or "") / local_path(url)
+    source = Path(unquote(url[len("file://") :])) if url.lower().startswith("file:") else None
+    try:
+        if mirror and mirrored.exists():
+            source = mirrored
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(part) as stream:
+            if path.exists():  # the process that was waited for has downloaded it
+                part.unlink()
+                part = path
+            elif source:
+                if fault := _fault(source, size, sha256):
+                    raise InputError(f"{source}: {fault}; replace it by the file of {url}")
+                stream.truncate(stream.seek(0))
+                with source.open("rb") as given:
+                    _append(iter(partial(given.read, BLOCK), b""), stream, size, url)
+            else:
+                _fetch(url, stream, size, pause, stall)
+            os.fsync(stream.fileno())
+            if fault := _fault(part, size, sha256):
+                part.replace(bad)
+                raise _error(url, f"{fault}, kept as {bad}")
+            part.replace(path)
+    except OSError as error:
+        reason = f"{error.filename or part}: {error.strerror or error}"
+        raise InputError(f"{url}: {reason}; check that path, its permissions and the free space") from error
+
+
+def _lock(part: Path) -> BinaryIO:
+    """Open a partial file to go on at its end, once no other process has it."""
+    while True:
+        stream = part.open("ab")
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.seek(0, os.SEEK_END)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), part.stat()):
+                return stream
+        stream.close()  # the process that was waited for has renamed the file
+
+
+def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) -> None:
+    """Fill `stream` to `size` bytes, in as many attempts as bring something new."""
+    if stream.tell() > size:
+        stream.truncate(stream.seek(0))
+    most, failures = stream.tell(), 0
+    while stream.tell() != size:
+        try:
+            _attempt(url, stream, size, stall)
+        except ValueError as error:  # of requests: an invalid URL, host, proxy or redirection
+            raise _error(url, _reason(error)) from error
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            # Not every byte is progress: a server that always starts over, and breaks, would be asked for ever.
+            failures = 0 if stream.tell() > most else failures + 1
+            most = max(most, stream.tell())
+            if failures == ATTEMPTS:
+                raise _error(url, f"{_reason(error)} ({ATTEMPTS} attempts in a row)") from error
+            wait = pause * 2**failures
+            print(f"{url}: {_reason(error)}; trying again in {wait:g} s", file=sys.stderr, flush=True)
+            time.sleep(wait)
+
+
+def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
+    """Request what `stream` lacks and append it. Raises InputError when another attempt would not help."""
+    have = stream.tell()
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
+        status = response.status_code
+        found = RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        start, total = found.groups() if found else ("", "")
+        if status == 416 or (status == 206 and start != str(have)):
+            stream.truncate(stream.seek(0))
+            raise requests.HTTPError(f"the server does not go on at byte {have}")
+        if status in (408, 429) or status >= 500:
+            raise requests.HTTPError(f"{status} {response.reason}")
+        if status not in (200, 206):
+            raise _error(url, f"HTTP status {status} {response.reason}")
+        total = response.headers.get("Content-Length", "") if status == 200 else total
+        if total.isdecimal() and int(total) != size:
+            raise _error(url, f"{total} bytes offered, expected {size}: an error page, or the file has changed")
+        if status == 200:
+            stream.truncate(stream.seek(0))
+        # Not iter_content, which unpacks a .gz file that the server declares as an encoding.
+        _append(response.raw.stream(BLOCK, decode_content=False), stream, size, url)
+    if stream.tell() < size:
+        raise requests.ConnectionError(f"closed after {stream.tell()} of {size} bytes")
+
+
+def _append(blocks: Iterable[bytes], stream: BinaryIO, size: int, url: str) -> None:
+    """Append `blocks` and show progress. Raises InputError when they exceed `size`; then nothing is left."""
+    done, total = (-(-count // 10**6) for count in (stream.tell(), size))
+    with closing(Progress(url, total, "MB", done)) as progress:
+        for block in blocks:
+            if stream.tell() + len(block) > size:
+                stream.truncate(stream.seek(0))
+                raise _error(url, f"more than {size} bytes arrive: an error page, or the file has changed")
+            stream.write(block)
+            if more := -(-stream.tell() // 10**6) - progress.done:
+                progress.update(more)
+    stream.flush()
+
+
+def _fault(path: Path, size: int, sha256: str) -> str:
+    """What is wrong with a file; nothing when size and SHA-256 are right."""
+    if (length := path.stat().st_size) != size:
+        return f"{length} bytes, expected {size}"
+    with path.open("rb") as stream:
+        got = hashlib.file_digest(stream, "sha256").hexdigest()
+    return "" if got == sha256.lower() else f"SHA-256 {got}, expected {sha256}"
+
+
+def _reason(error: BaseException) -> str:
+    """The name of an exception, and what the innermost that led to it says."""
+    inner = error
+    while deeper := inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__):
+        inner = deeper
+    return f"{type(error).__name__}: {' '.join(str(inner).split())}"
+
+
+def _error(url: str, fault: str) -> InputError:
+    return InputError(f"{url}: {fault}; try again later, or put the file into a mirror folder as {local_path(url)}")

@@ -1,0 +1,67 @@
+"""Plain English tokenised as the Penn Treebank is: sentences to be parsed."""
+
+import hashlib
+import heapq
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer.support.files import InputError, stream_lines
+from transformer.support.strict import not_a_range, not_positive
+
+_PENN = str.maketrans(
+    {"“": "``", "„": "``", "«": "``", "”": "''", "»": "''", "‘": "`", "’": "'"}
+    | {"–": "--", "—": "--", "…": "...", "/": r"\/", "*": r"\*"}
+)
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """Sentences without trees, to be parsed by the first parser.
+
+    So many, of so many words (least, most), drawn by seed from the train sources of a task.
+    """
+
+    task: str
+    sentences: int
+    words: tuple[int, int]
+    seed: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return [*not_positive(self, "sentences"), *not_a_range("words", self.words)]
+
+
+def tokenise(line: str) -> list[str]:
+    """The words of English text as the Penn Treebank writes them: do n't, `` '' for quotes, -LRB-, --, 1\\/2."""
+    from nltk.tokenize import TreebankWordTokenizer
+
+    return TreebankWordTokenizer().tokenize(line.translate(_PENN), convert_parentheses=True)
+
+
+def plain_sentences(path: Path, count: int, words: tuple[int, int], seed: int) -> list[str]:
+    """So many sentences, all different, of words[0] to words[1] words (`tokenise`), from a text of a sentence a line.
+
+    Drawn by `seed`; every different line is as likely as any other, however often it comes. One pass, which
+    holds the sentences drawn and no more of the text. Raises InputError when there are fewer, and as
+    `stream_lines` does.
+    """
+    drawn: list[tuple[int, str]] = []  # a heap, the highest lot, negated, first
+    sentences: set[str] = set()
+    key = str(seed).encode()
+    for line in stream_lines(path):
+        lot = -int.from_bytes(hashlib.blake2b(line.encode(), digest_size=8, key=key).digest())
+        if (len(drawn) == count and lot <= drawn[0][0]) or len(line.split()) > words[1]:
+            continue
+        tokens = tokenise(line)
+        sentence = " ".join(tokens)
+        if words[0] <= len(tokens) <= words[1] and sentence not in sentences:
+            heapq.heappush(drawn, (lot, sentence))
+            sentences.add(sentence)
+            if len(drawn) > count:
+                sentences.remove(heapq.heappop(drawn)[1])
+    if len(drawn) < count:
+        raise InputError(
+            f"{path}: {len(drawn)} different sentences of {words[0]} to {words[1]} words, not {count}; "
+            "ask for fewer or allow other lengths"
+        )
+    return [sentence for _, sentence in sorted(drawn, reverse=True)]

@@ -1,0 +1,178 @@
+"""Pairs from parallel text, wherever it lies and however it is packed (docs/reading.md), in bounded memory."""
+
+import codecs
+import difflib
+import functools
+import itertools
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import IO, NoReturn
+
+from transformer.corpora.archives import BUFFER, Location, members, open_guarded
+from transformer.support.files import InputError, atomic, decode_lines
+
+LONGEST_LINE = 2**24  # bytes
+SGML = (".sgm", ".sgml")
+Paths = dict[tuple[str, str | None], Path]  # (file, member) -> where it lies on the disk
+
+
+@contextmanager
+def open_pairs(
+    sources: str, targets: str, local: Callable[[str], Path], folder: Path
+) -> Iterator[Iterator[tuple[str, str]]]:
+    """The pairs (source, target) of two locations, line by line in a stream.
+
+    `local` gives the path of a URL's download. Members of archives are unpacked below `folder`, as long as the
+    context lasts. Raises InputError, on entering or while reading: a location that is none, a file or member
+    that is missing, unsafe or damaged, a line that is not UTF-8, sides that do not belong together.
+    """
+    local = functools.cache(local)
+    sides = [Location.parse(text) for text in (sources, targets)]
+    source, target = (replace(side, file=str(local(side.file))) if "://" in side.file else side for side in sides)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        yield _pairs(source, target, _unpack((source, target), Path(temporary)))
+
+
+@contextmanager
+def open_text(text: str, local: Callable[[str], Path], folder: Path) -> Iterator[Iterator[str]]:
+    """The lines of one location, as `open_pairs` reads them."""
+    location = Location.parse(text)
+    if "://" in location.file:
+        location = replace(location, file=str(local(location.file)))
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        yield _texts(location, _unpack((location,), Path(temporary)))
+
+
+def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
+    """Copy the members that are asked for into `folder`, in one pass over each archive."""
+    paths: Paths = {(side.file, None): Path(side.file) for side in sides if side.member is None}
+    for file in dict.fromkeys(side.file for side in sides if side.member):
+        wanted = {str(side.member) for side in sides if side.file == file}
+        names = []
+        for name, open_member in members(file):
+            names.append(name)
+            if name in wanted:
+                if (file, name) in paths:
+                    raise InputError(f"{Location(file, name)}: two members have this name; unpack the right one")
+                paths[file, name] = path = folder / f"{len(paths)}{PurePosixPath(name).suffix}"
+                with open_member() as stream, atomic(path) as copy:
+                    shutil.copyfileobj(stream, copy, BUFFER)
+        if missing := wanted.difference(names):
+            name = min(missing)
+            same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
+            close = ", ".join(same[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
+            raise InputError(
+                f"{Location(file, name)}: no such member (closest: {close}); correct the location, or, if the archive "
+                f"is cut short, remove {file} and download it again"
+            )
+    return paths
+
+
+def _lines(location: Location, paths: Paths) -> Iterator[str]:
+    with open_guarded(paths[location.file, location.member], location) as stream:
+        try:
+            yield from decode_lines(str(location), _split(location, stream))
+        except InputError:
+            while stream.read(BUFFER):  # were the file damaged, this would be the reason, and told
+                pass
+            raise
+
+
+def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines without a byte order mark, without LF or CR LF."""
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            raise InputError(
+                f"{location}, line {number}: {LONGEST_LINE} bytes without a line feed; end lines by LF or CR LF"
+            )
+        if number == 1 and not (line := line.removeprefix(codecs.BOM_UTF8)):
+            continue
+        yield line[:-2] if line.endswith(b"\r\n") else line
+
+
+def _pairs(source: Location, target: Location, paths: Paths) -> Iterator[tuple[str, str]]:
+    if source.column and target.column and replace(source, column=target.column) == target:
+        yield from _columns(source, _lines(source, paths), source.column, target.column)
+    elif source.kind in SGML and target.kind in SGML:
+        sources, targets = _segments(source, paths), _segments(target, paths)
+        for key in (*sources, *targets):
+            if key not in sources or key not in targets:
+                raise InputError(f"{source} and {target}: {key} is in one only; give two sides of one set")
+        yield from ((text, targets[key]) for key, text in sources.items())
+    else:
+        texts = _texts(source, paths), _texts(target, paths)
+        for number, pair in enumerate(itertools.zip_longest(*texts)):
+            if None in pair:
+                one, other = (
+                    number + (text is not None) + sum(1 for _ in rest) for text, rest in zip(pair, texts, strict=True)
+                )
+                raise InputError(
+                    f"{source} has {one} lines and {target} has {other}; a pair of files needs as many in both"
+                )
+            yield pair
+
+
+def _texts(location: Location, paths: Paths) -> Iterator[str]:
+    if location.kind in SGML:
+        return iter(_segments(location, paths).values())
+    lines = _lines(location, paths)
+    if location.column:
+        return (text for text, _ in _columns(location, lines, location.column, location.column))
+    return lines
+
+
+def _columns(location: Location, lines: Iterator[str], first: int, second: int) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, start=1):
+        fields = line.split("\t")
+        if len(fields) < max(first, second):
+            raise InputError(
+                f"{location}, line {number}: no column {max(first, second)}, only {len(fields)}; correct it"
+            )
+        yield fields[first - 1], fields[second - 1]
+
+
+class _SegmentParser(HTMLParser):
+    """Collects the segments of a NIST or WMT set: what names a segment -> its text."""
+
+    def __init__(self, location: Location) -> None:
+        super().__init__()
+        self.location, self.document, self.key = location, "", ""
+        self.segments: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        names = dict(attributes)
+        if tag == "doc":
+            self.document = names.get("docid") or ""
+        elif tag == "seg":
+            key = f"segment {names.get('id')} of document {self.document!r}"
+            if self.key or key in self.segments or not names.get("id"):
+                self.fail(f"{key} comes twice, has no id or lies in another")
+            self.key, self.segments[key] = key, ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "seg" and self.key:
+            self.segments[self.key] = re.sub("[ \t\n\f\r]+", " ", self.segments[self.key]).strip(" ")
+            self.key = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.key:
+            self.segments[self.key] += data
+
+    def fail(self, problem: str) -> NoReturn:
+        raise InputError(f"{self.location}, line {self.getpos()[0]}: {problem}; correct the file")
+
+
+def _segments(location: Location, paths: Paths) -> dict[str, str]:
+    parser = _SegmentParser(location)
+    for line in _lines(location, paths):
+        parser.feed(line + "\n")
+    parser.close()
+    if parser.key:
+        parser.fail(f"{parser.key} has no end")
+    return parser.segments

@@ -1,0 +1,173 @@
+"""The semi-supervised corpora of Table 4: gold trees, and trees of plain text by the first parser or by one's own."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+import numpy as np
+
+from transformer.corpora.archives import Location
+from transformer.corpora.fetch import local_path
+from transformer.corpora.parts import Given, Kind, Pair, write_part, write_record
+from transformer.corpora.reading import open_text
+from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
+from transformer.support.strict import not_positive
+from transformer.trees.linear import Leaves, linearise, misread
+from transformer.trees.penn import read_mrg
+from transformer.trees.tree import words
+
+
+class _WithGold(Kind):
+    """What both have: the trees of task `gold`, `copies` times, and more; dev and test are those of `gold`."""
+
+    gold: str
+    copies: int
+
+    def tasks(self) -> dict[str, str]:
+        """The task whose trees stand in it."""
+        return {"gold": self.gold}
+
+    def read(self, of: Callable[[str], Kind]) -> list[str]:
+        """As `Kind.read`."""
+        return [self.gold]
+
+    def _write(
+        self, folder: Path, gold: Path, parses: Iterable[Pair], removed: Mapping[str, int], **names: str
+    ) -> None:
+        """Write the corpus into `folder`: train is that of the folder `gold`, `copies` times, then the parses.
+
+        Raises InputError as `read_parallel` does, and when the record of `gold` lacks `leaves`.
+        """
+        trees = list(zip(*read_parallel(gold / "train.source", gold / "train.target"), strict=True))
+        pairs = chain(chain.from_iterable(repeat(trees, self.copies)), parses)
+        sizes = {"train": write_part(folder, "train", pairs, removed, names["name"])}
+        for part in ("dev", "test"):
+            for kind in ("source", "target", "trees"):
+                lines = read_lines(gold / f"{part}.{kind}")
+                write_lines(folder / f"{part}.{kind}", lines)
+                sizes[part] = len(lines)
+        write_record(folder, sizes, removed, self, leaves=_leaves_of(gold), **names)
+
+
+@dataclass(frozen=True)
+class SelfTraining(_WithGold):
+    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences parsed by model `parser`.
+
+    Of the parses the share `keep` with the highest log P a subword stays.
+    """
+
+    origin: Literal["self-training"]
+    description: str
+    licence: str
+    gold: str
+    parser: str
+    copies: int
+    keep: float
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "copies")
+        return found if 0 < self.keep <= 1 else [*found, f"keep: {self.keep} is no share; give one above 0, at most 1"]
+
+    def runs(self) -> dict[str, tuple[str, str]]:
+        """The run that parses the plain sentences."""
+        return {"parser": (self.gold, self.parser)}
+
+    def read(self, of: Callable[[str], Kind]) -> list[str]:
+        """The gold trees, and the text from which their plain sentences are drawn."""
+        return [self.gold, *of(self.gold).tasks().values()]
+
+    def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
+        """As `Kind.count`."""
+        trees, plain = of(self.gold).count(of)
+        return trees and self.copies * trees + round(self.keep * plain), 0
+
+    def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
+        """As `Kind.write`, from gold trees, parses and their log P. Raises InputError as `best_parses` does."""
+        gold, parses, sure = (given.need(key) for key in ("gold", "parses", "log_probabilities"))
+        trees, removed = best_parses(gold, parses, sure, self.keep)
+        self._write(folder, gold, trees, removed, name=name, source=source, target=target)
+
+
+@dataclass(frozen=True)
+class ParsedText(_WithGold):
+    """A corpus of trees: those of task `gold`, `copies` times, and text that a parser of one's own has parsed."""
+
+    origin: Literal["parsed-text"]
+    description: str
+    licence: str
+    gold: str
+    trees: tuple[str, ...]  # locations of files of bracketed trees, one a line
+    copies: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "copies") + ([] if self.trees else ["trees: is empty; give at least one file"])
+
+    def files(self, name: str, source: str, target: str) -> list[str]:
+        """The files of trees."""
+        return list(dict.fromkeys(Location.parse(trees).file for trees in self.trees))
+
+    def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
+        """As `Kind.write`, from gold trees and the files. Raises InputError as `parsed_text` does."""
+        gold = given.need("gold")
+        parsed = parsed_text(self, gold, given.downloads, folder)
+        self._write(folder, gold, parsed, {}, name=name, source=source, target=target)
+
+
+def _leaves_of(gold: Path) -> Leaves:
+    found, known = read_json(gold / "corpus.json").get("leaves"), get_args(Leaves)
+    if found not in known:
+        raise InputError(f"{gold}/corpus.json: `leaves` is {found}, none of {', '.join(known)}; make the corpus again")
+    return cast(Leaves, found)
+
+
+def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) -> tuple[list[Pair], dict[str, int]]:
+    """The share `keep` of the parses with the highest log P a subword, and how many were removed for what.
+
+    Files of linearised trees and of their log P belong to the plain sentences of the folder `gold`. Those that are no
+    tree over their sentence, or in which other words stand as leaves, are removed, too, as `malformed`.
+    Raises InputError as `read_parallel` does, for a record of `gold` without `leaves`, and where a log P is no number.
+    """
+    sentences = gold / "plain.source"
+    of_words = _leaves_of(gold) == "words"
+    lines = zip(*read_parallel(sentences, parses), strict=True)
+    _, texts = read_parallel(sentences, log_probabilities)
+    try:
+        sure = np.array(texts, float)
+    except ValueError as error:
+        raise InputError(f"{log_probabilities}: {error}; parse the sentences again") from None
+    least = np.quantile(sure, 1 - keep)
+    removed = {"malformed": 0, "less sure": 0}
+    pairs = []
+    for (line, parse), log_probability in zip(lines, sure, strict=True):
+        sentence = line.split()
+        if not sentence or misread(parse, sentence) > (0 if of_words else len(sentence)):
+            removed["malformed"] += 1
+        elif log_probability < least:
+            removed["less sure"] += 1
+        else:
+            pairs.append((line, parse))
+    return pairs, removed
+
+
+def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -> Iterator[Pair]:
+    """Words and linearised tree of each tree of a corpus's files, in a stream; `downloads` holds what URLs gave.
+
+    Raises InputError as `open_text` and `read_mrg` do, and for a record of `gold` without `leaves`.
+    """
+    form = _leaves_of(gold)
+    for location in corpus.trees:
+        found = False
+        with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    for tree in read_mrg(location, line, number):
+                        found = True
+                        yield " ".join(words(tree)), linearise(tree, form)
+                except InputError as error:
+                    raise InputError(f"{error}; parsed text has a tree a line") from None
+        if not found:
+            raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")

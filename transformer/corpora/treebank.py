@@ -1,0 +1,121 @@
+"""The Penn Treebank as a parsing corpus."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from transformer.corpora.archives import Location, members
+from transformer.corpora.fetch import local_path
+from transformer.corpora.parts import PARTS, Given, Kind, write_record, write_trees
+from transformer.corpora.plain import PlainText
+from transformer.support.files import InputError, read_lines
+from transformer.support.strict import not_a_range
+from transformer.trees.linear import Leaves
+from transformer.trees.penn import read_mrg
+from transformer.trees.tree import Tree, constituents
+
+
+@dataclass(frozen=True)
+class Treebank(Kind):
+    """A corpus of trees in the files wsj_NNNN.mrg of the Penn Treebank; each part is a range of their numbers."""
+
+    origin: Literal["treebank"]
+    description: str
+    licence: str
+    trees: str  # a location: the folder of the files, one's own or in an archive
+    train: tuple[int, int]
+    dev: tuple[int, int]
+    test: tuple[int, int]
+    plain: PlainText
+    sentences: dict[str, int]  # that each part must have
+    leaves: Leaves = "XX"
+    constituents: tuple[int, int] | None = None  # words of those that train has, too
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        ranges = {name: getattr(self, name) for name in ("train", "dev", "test", "constituents")}
+        return [fault for name, values in ranges.items() if values for fault in not_a_range(name, values)]
+
+    def files(self, name: str, source: str, target: str) -> list[str]:
+        """The archive that holds the trees; a folder of one's own is not among files."""
+        location = Location.parse(self.trees)
+        return [location.file] if location.member else []
+
+    def tasks(self) -> dict[str, str]:
+        """The task from whose text plain sentences are drawn."""
+        return {"plain.task": self.plain.task}
+
+    def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
+        """As `Kind.count`; how many constituents there are is not known beforehand."""
+        return None if self.constituents else self.sentences.get("train"), self.plain.sentences
+
+    def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
+        """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json.
+
+        Sources are words, targets linearised trees, `.trees` Penn brackets. To the trees of train their `constituents`
+        are added where the corpus says of how many words. Raises InputError as `read_treebank` does, and when a part
+        has another number of trees than the corpus says.
+        """
+        with _folder_of(self.trees, given.downloads) as trees:
+            parts = {part: read_treebank(trees, *getattr(self, part)) for part in PARTS}
+        sizes = {part: len(trees) for part, trees in parts.items()}
+        if sizes != self.sentences:
+            raise InputError(
+                f"corpora.{name}: {self.trees} has {_counts(sizes)} trees, not {_counts(self.sentences)}; "
+                "copy the treebank again, or correct `trees` and `sentences`"
+            )
+        if self.constituents:
+            parts["train"] = [*parts["train"], *constituents(parts["train"], *self.constituents)]
+        sizes = {part: len(trees) for part, trees in parts.items()}
+        for part, chosen in parts.items():
+            write_trees(folder, part, chosen, self.leaves)
+        write_record(folder, sizes, {}, self, name=name, source=source, target=target, leaves=self.leaves)
+
+
+def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
+    """The trees of the files wsj_NNNN.mrg, first <= NNNN <= last, anywhere below `folder`, by their numbers.
+
+    Raises InputError when a section (two digits of NNNN) has none, when two have one number, and as `read_mrg` does.
+    """
+    files: dict[int, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        match = re.fullmatch(r"wsj_(\d{4})\.mrg", path.name, re.IGNORECASE)
+        if match and first <= (number := int(match[1])) <= last:
+            if number in files:
+                raise InputError(
+                    f"{folder}: {files[number]} and {path} are both file {number:04}; "
+                    "set trees of the corpus to a folder that holds one treebank"
+                )
+            files[number] = path
+    if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
+        sections = f"no wsj_SSNN.mrg of section {', '.join(sorted(missing))} below it"
+        found = sections if folder.is_dir() else "no such folder"
+        raise InputError(
+            f"{folder}: {found}; set trees of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
+            "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
+        )
+    return [tree for _, path in sorted(files.items()) for tree in read_mrg(str(path), "\n".join(read_lines(path)))]
+
+
+@contextmanager
+def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
+    """The folder that a location names; where it lies in an archive, a temporary one with a copy of its files."""
+    location = Location.parse(trees)
+    if location.member is None:
+        yield Path(location.file)
+        return
+    archive = downloads / local_path(location.file) if "://" in location.file else Path(location.file)
+    with TemporaryDirectory(prefix="transformer-") as folder:
+        for name, open_member in members(str(archive)):
+            if name.startswith(f"{location.member}/") and name.endswith(".mrg"):
+                with open_member() as stream:
+                    Path(folder, PurePosixPath(name).name).write_bytes(stream.read())
+        yield Path(folder)
+
+
+def _counts(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{size} {part}" for part, size in sizes.items())

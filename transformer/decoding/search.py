@@ -1,0 +1,97 @@
+"""How batches are decoded: by beam search or by drawing, in this process or in several."""
+
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
+from transformer.decoding.precision import in_precision
+from transformer.decoding.sampling import sample
+from transformer.model.config import PADDING
+from transformer.model.transformer import Transformer
+from transformer.package.package import Package, load_package
+from transformer.support.device import keep_freed_memory
+
+
+class Sentence(NamedTuple):
+    """The number of a line, and its ids."""
+
+    number: int
+    ids: list[int]
+
+
+Decoder = Callable[[list[Sentence]], list[list[Hypothesis]]]
+Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]]  # batches, in order
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to decode: by a beam of `width`, or by drawing with a `seed` and the line's number.
+
+    Of several hypotheses only the first is sure to be the one that the whole search finds, unless `nbest`.
+    """
+
+    width: int
+    alpha: float
+    extra: int
+    seed: int | None = None
+    nbest: bool = False
+
+    def __call__(self, model: Transformer, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
+        """Hypotheses of each sentence, best first."""
+        ids = [torch.tensor(sentence.ids) for sentence in batch]
+        source = pad_sequence(ids, batch_first=True, padding_value=PADDING).to(model.embedding.device)
+        if self.seed is None:
+            return beam_search(model, source, self.width, self.alpha, self.extra, self.nbest)
+        generators = [np.random.default_rng((self.seed, sentence.number)) for sentence in batch]
+        return [[drawn] for drawn in sample(model, source, self.extra, generators)]
+
+    def log_probability(self, hypothesis: Hypothesis) -> float:
+        """Log P a subword, the end of sentence counted; less than that where the end was not reached."""
+        length = len(hypothesis.ids) + 1
+        return float(hypothesis.score * length_penalty(length, self.alpha if self.seed is None else 0) / length)
+
+
+@contextmanager
+def decoding(package: Package, folder: Path, search: Search, precision: str, workers: int) -> Iterator[Decode]:
+    """What decodes batches: this process or, where `workers` is above 1, so many, each with the package of `folder`.
+
+    Raises InputError as `in_precision` does.
+    """
+    model = in_precision(package.model, precision)
+    if workers == 1:
+        yield lambda batches: (search(model, batch) for batch in batches)
+        return
+    pool = ProcessPoolExecutor(
+        workers, get_context("spawn"), _load, (folder, search, precision, torch.get_num_threads())
+    )
+    try:
+        yield lambda batches: pool.map(_decode, batches)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_decoder: Decoder  # of a worker
+
+
+def _load(folder: Path, search: Search, precision: str, threads: int) -> None:
+    global _decoder
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches all processes; the first ends the others
+    torch.set_num_threads(threads)
+    keep_freed_memory()
+    model = in_precision(load_package(folder, torch.device("cpu")).model, precision)
+    _decoder = partial(search, model)
+
+
+def _decode(batch: list[Sentence]) -> list[list[Hypothesis]]:
+    return _decoder(batch)

@@ -1,0 +1,120 @@
+"""The metrics: one list, from which score files, tables, their signatures and a package's README.md follow."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import Any
+
+from transformer.evaluation.bleu import paper_bleu, sacrebleu
+from transformer.evaluation.brackets import bracket_scores, score_parses
+from transformer.package.config import TaskKind
+from transformer.support.files import read_lines, read_parallel
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model made of a part, and what it is compared with."""
+
+    perplexity: float
+    translations: Path  # a line a sentence
+    reference: Path  # translations, or gold trees
+    language: str  # of the translations
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number of a metric as tables show it."""
+
+    key: str  # in a score file; a dot leads into a mapping
+    heading: str
+    digits: int
+    published: str | None = None  # its key in config/published.yaml
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: `function` gives what a score file has under `key`."""
+
+    key: str
+    function: Callable[[Output], Any]
+    columns: tuple[Column, ...]
+    kind: TaskKind | None = None  # of the tasks that it is for; None for all
+    details: tuple[Column, ...] = ()  # columns of the csv only
+
+    @property
+    def signature(self) -> str:
+        """The key of its signature in a score file, if it has one."""
+        return f"{self.key}.signature"
+
+
+def _perplexity(output: Output) -> float:
+    return output.perplexity
+
+
+def _paper_bleu(output: Output) -> dict[str, Any]:
+    return asdict(paper_bleu(*read_parallel(output.translations, output.reference), output.language))
+
+
+def _sacrebleu(output: Output) -> dict[str, Any]:
+    return asdict(sacrebleu(*read_parallel(output.translations, output.reference)))
+
+
+def _brackets(output: Output) -> dict[str, Any]:
+    scored, repaired = score_parses(read_lines(output.translations), output.reference)
+    short = bracket_scores(each for each in scored if each.length <= 40)  # as EVALB
+    return {**asdict(bracket_scores(scored)), "up_to_40_words": asdict(short), "repaired": repaired}
+
+
+METRICS = (
+    Metric("perplexity", _perplexity, (Column("perplexity", "Perplexity", 2, "ppl"),)),
+    Metric("paper_bleu", _paper_bleu, (Column("paper_bleu.score", "BLEU", 1, "bleu"),), "translation"),
+    Metric("sacrebleu", _sacrebleu, (Column("sacrebleu.score", "sacreBLEU", 1),), "translation"),
+    Metric(
+        "brackets",
+        _brackets,
+        (
+            Column("brackets.f1", "F1", 1, "f1"),
+            Column("brackets.recall", "recall", 1),
+            Column("brackets.precision", "precision", 1),
+            Column("brackets.exact", "exact", 1),
+            Column("brackets.repaired", "repaired", 0),
+        ),
+        "parsing",
+        (
+            Column("brackets.up_to_40_words.f1", "F1 up to 40 words", 2),
+            Column("brackets.crossing", "average crossing", 2),
+            Column("brackets.no_crossing", "no crossing", 2),
+            Column("brackets.two_or_less_crossing", "2 or less crossing", 2),
+            Column("brackets.valid", "valid", 0),
+            Column("brackets.error", "error", 0),
+            Column("brackets.skip", "skip", 0),
+        ),
+    ),
+)
+
+
+def metrics_of(kind: TaskKind, own: bool = False) -> Iterator[Metric]:
+    """The metrics of a kind of task; its `own` are those that other kinds do not have."""
+    return (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and not own))
+
+
+def in_words(score: Mapping[str, Any], kind: TaskKind) -> str:
+    """The numbers of a score file, each metric with its signature if it has one. Raises KeyError for one it lacks."""
+
+    def value(key: str) -> Any:
+        return reduce(getitem, key.split("."), score)
+
+    texts = []
+    for metric in metrics_of(kind):
+        text = ", ".join(f"{each.heading} {value(each.key):.{each.digits}f}" for each in metric.columns)
+        signed = isinstance(score[metric.key], Mapping) and "signature" in score[metric.key]
+        texts.append(f"{text} ({value(metric.signature)})" if signed else text)
+    return ", ".join(texts)
+
+
+def keys() -> Sequence[str]:
+    """The keys in score files of all that tables show."""
+    columns = (column.key for metric in METRICS for column in (*metric.columns, *metric.details))
+    return [*columns, *(metric.signature for metric in METRICS)]

@@ -1,0 +1,53 @@
+"""The score of a part: what a package made of it, by each metric (section 6)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer.evaluation.metrics import Output, in_words, metrics_of
+from transformer.evaluation.perplexity import perplexity
+from transformer.package.package import Package, read_package_config
+from transformer.support.files import InputError, read_json, read_lines
+from transformer.text.tokens import Pairs
+
+
+def score(
+    package: Package, part: str, source: Path, pairs: Pairs, reference: Path, translations: Path, batch_tokens: int
+) -> dict[str, Any]:
+    """The record of a part's score; `pairs` are its `source` and target as ids.
+
+    Raises InputError when there are not as many translations as pairs, and as the metrics do.
+    """
+    config = package.config
+    if (lines := len(read_lines(translations))) != len(pairs):
+        raise InputError(f"{translations} has {lines} lines and {source} {len(pairs)}; translate the same part")
+    output = Output(perplexity(package, pairs, batch_tokens), translations, reference, config.target)
+    return {
+        "task": config.task,
+        "model": config.model,
+        "seed": config.seed,
+        "average": len(config.averaged),
+        "part": part,
+        "sentences": len(pairs),
+        "beam": config.decoding.beam,
+        "alpha": config.decoding.alpha,
+        **{metric.key: metric.function(output) for metric in metrics_of(config.kind)},
+    }
+
+
+def scores_in_words(folder: Path, scores: Sequence[Path]) -> Iterator[str]:
+    """Each of some files of `score` as a line of the README.md of the package in `folder`.
+
+    Raises InputError for what is no score, or one of another package.
+    """
+    config = read_package_config(folder)
+    made = {"task": config.task, "model": config.model, "seed": config.seed, "average": len(config.averaged)}
+    for path in scores:
+        record = read_json(path)
+        if (found := {key: record.get(key) for key in made}) != made:
+            raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
+        try:
+            how = "{part}, {sentences:,} sentences, beam {beam}, alpha {alpha}".format(**record)
+            yield f"{how}: {in_words(record, config.kind)}"
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: not as `score` writes it ({error!r}); score again") from error

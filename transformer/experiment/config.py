@@ -1,0 +1,191 @@
+"""What config/*.yaml say about one experiment, all of it together."""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from transformer.corpora.fetch import Download
+from transformer.corpora.kinds import Corpus
+from transformer.corpora.parts import Kind
+from transformer.model.config import ModelConfig
+from transformer.package.config import Decoding, TaskKind
+from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_yaml, unknown
+from transformer.text.subwords import Sample
+from transformer.training.config import RunConfig, TrainingConfig
+
+Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any of the keys of both
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learnt: a corpus, read from `source` to `target`, as subwords of one shared vocabulary."""
+
+    kind: TaskKind
+    corpus: str
+    source: str
+    target: str
+    vocabulary: int
+    decoding: Decoding
+    models: tuple[str, ...]
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "vocabulary")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """By how much every model is shrunk: width for d_model, d_ff, d_k, d_v (and the appendix's sizes), depth for N.
+
+    N is rounded, to 1 at least; a width has to stay a whole number.
+    """
+
+    width: Fraction
+    depth: Fraction
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "width", "depth")
+
+
+WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Which run's attention figures 3 to 5 show."""
+
+    task: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All that config/*.yaml say about one experiment."""
+
+    experiment: str
+    results: str
+    mirror: str | None
+    packages: str | None
+    notes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    scale: Scale
+    subwords: Sample
+    table3_average: int
+    figures: Figures
+    tasks: dict[str, Task]
+    models: dict[str, Overrides]
+    corpora: dict[str, Corpus]
+    downloads: dict[str, Download]
+
+    def faults(self) -> list[str]:
+        """What does not fit together, in all runs."""
+        found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0]
+        if not re.fullmatch(r"\w[\w.-]*", self.experiment):
+            found.append(f"experiment: {self.experiment!r} is no name of a folder; use letters, digits, - and _")
+        if re.search(r"\s", self.results):
+            found.append(f"results: {self.results!r} has a blank; name a folder without")
+        if not self.seeds:
+            found.append("seeds: is empty; give at least one")
+        if "base" not in self.models:
+            return [*found, "models: base is missing; every row is an override of it"]
+        for name, task in self.tasks.items():
+            if task.corpus not in self.corpora:
+                found.append(f"tasks.{name}.corpus: " + unknown(task.corpus, self.corpora, "corpus"))
+            for model in task.models:
+                if model not in self.models:
+                    found.append(f"tasks.{name}.models: " + unknown(model, self.models, "model"))
+            corpus = self.corpora.get(task.corpus)
+            if corpus is None or not task.models:
+                continue
+            for key, named in corpus.tasks().items():
+                if named not in self.tasks:
+                    found.append(f"corpora.{task.corpus}.{key}: " + unknown(named, self.tasks, "task"))
+            for key, (named, model) in corpus.runs().items():
+                if named in self.tasks and model not in self.tasks[named].models:
+                    found.append(f"corpora.{task.corpus}.{key}: {model} is not among tasks.{named}.models")
+        if self.figures.task not in self.tasks:
+            found.append("figures.task: " + unknown(self.figures.task, self.tasks, "task"))
+        elif self.figures.model not in self.tasks[self.figures.task].models:
+            found.append(
+                f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models; "
+                "name a task and a model of it in `figures`"
+            )
+        inherited: set[str] = set()  # faults of base, told once and not again for each row
+        trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
+        for model in {"base": None} | trained:
+            try:
+                run = self.run("", model, 0)
+            except ConfigError as error:
+                rows = [fault.removeprefix(f"models.{model}.") for fault in error.faults]
+                found += [f"models.{model}.{fault}" for fault in rows if fault not in inherited]
+                inherited |= set(rows) if model == "base" else set()
+            else:
+                if not 1 <= self.table3_average <= run.training.average:
+                    found.append(
+                        f"table3_average: {self.table3_average} is not in 1 to {run.training.average}, "
+                        f"the average of {model}"
+                    )
+        return list(dict.fromkeys(found))
+
+    def corpus_of(self, task: str) -> Kind:
+        """The corpus of a task."""
+        return self.corpora[self.tasks[task].corpus]
+
+    def files_of(self, task: str) -> list[str]:
+        """The files and URLs from which a task's corpus is read. Raises InputError as `Kind.files` does."""
+        settings = self.tasks[task]
+        return self.corpus_of(task).files(settings.corpus, settings.source, settings.target)
+
+    def run(self, task: str, model: str, seed: int) -> RunConfig:
+        """The resolved config of one run. Raises ConfigError for an unknown model, and for each key of it at fault."""
+        if model not in self.models:
+            raise ConfigError("config", [unknown(model, self.models, "model")])
+        values = self.models["base"] | self.models[model]
+        faults: list[str] = []
+        parts = []
+        for part in (ModelConfig, TrainingConfig):
+            mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
+            if part is ModelConfig:
+                mine = self._scaled(mine, f"models.{model}", faults)
+            parts.append(fill(part, mine, f"models.{model}", faults))
+        if faults:
+            raise ConfigError("config", faults)
+        run = RunConfig(task, model, seed, *parts)
+        if faults := run.faults():
+            raise ConfigError("config", [f"models.{model}.{fault}" for fault in faults])
+        return run
+
+    def _scaled(self, values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
+        scaled = dict(values)
+        for key, value in values.items():
+            if isinstance(value, Mapping):
+                scaled[key] = self._scaled(value, f"{where}.{key}", faults)
+            elif key == "N" and type(value) is int and value > 0:
+                scaled[key] = max(1, round(value * self.scale.depth))
+            elif key in WIDTHS and type(value) is int:
+                product = value * self.scale.width
+                if product.denominator == 1:
+                    scaled[key] = int(product)
+                else:
+                    faults.append(
+                        f"{where}.{key}: {value} x width {self.scale.width} is {product}, no whole number; "
+                        "change scale.width"
+                    )
+        return scaled
+
+
+def read_experiment(overlays: Iterable[Path]) -> Experiment:
+    """The project's config/*.yaml with `overlays` over them, as Snakemake reads them.
+
+    Raises ConfigError and InputError as `transformer.support.strict.load` and `read_yaml` do.
+    """
+    folder = Path(__file__).parents[2] / "config"
+    values: dict[str, Any] = {}
+    for path in (*(folder / f"{name}.yaml" for name in ("models", "corpora", "config")), *overlays):
+        merge(values, read_yaml(path), str(path))
+    return load(Experiment, values, "config")

@@ -1,0 +1,148 @@
+"""What a run takes: parameters, FLOPs, bytes, and hours on several devices."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+
+from transformer.model.config import ModelConfig
+from transformer.model.flops import forward_flops
+from transformer.model.transformer import Transformer
+from transformer.training.config import RunConfig
+from transformer.training.loss import ROWS
+
+LENGTH = 28  # subwords of a sentence, on average
+STATE_BYTES = 24  # of a parameter, while its run trains: its state twice
+
+
+@dataclass(frozen=True)
+class Device:
+    """So many processors, the peak FLOP/s of one, and which share of it training reaches."""
+
+    count: int
+    peak: float
+    precision: str
+    efficiency: Mapping[int, float]  # by d_model, ascending
+    source: str  # of the efficiency
+
+    def flops(self, d_model: int) -> float:
+        """FLOP/s reached at a width: the efficiency interpolated over log d_model, beyond the ends as at the ends."""
+        share = np.interp(math.log(d_model), np.log(list(self.efficiency)), list(self.efficiency.values()))
+        return float(share) * self.count * self.peak
+
+    def __str__(self) -> str:
+        return f"{self.count} x {si(self.peak, 'FLOP/s')}, {self.precision}"
+
+    def reached(self) -> str:
+        """The efficiency in words, and how it is known."""
+        shares = ", ".join(f"{100 * share:.0f} % at d_model {width}" for width, share in self.efficiency.items())
+        return f"reaches {shares} ({self.source})."
+
+
+STEP_TIMES = "the paper's step times, 0.4 s for base and 1.0 s for big (section 5.2)"
+
+PUBLISHED = (
+    "from the tokens/s published for big, fairseq's in LightSeq's documentation (22 %) and NVIDIA's in "
+    "DeepLearningExamples (33 %); the lower is assumed for base"
+)
+
+ASSUMED = "assumed, not measured: a little below the A100's, because memory has sped up less than matrix products"
+SHARED = (
+    "assumed, not measured: half of one H100's, because eight share a step's batch; NVIDIA's DeepLearningExamples "
+    "reach 84 % of one A100's on eight, but with 10,240 tokens on each, where the paper's 25,000 leave 3,125"
+)
+
+MEASURED = "measured with this code on one thread of an AMD EPYC, in bfloat16"
+PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs a step of 37,000 subwords
+DEVICES = {
+    "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
+    "A100": Device(1, 312e12, "bfloat16", {512: 0.22, 1024: 0.33}, PUBLISHED),
+    "H100": Device(1, 989e12, "bfloat16", {512: 0.20, 1024: 0.30}, ASSUMED),
+    "H200": Device(1, 989e12, "bfloat16", {512: 0.20, 1024: 0.30}, ASSUMED),
+    "8xH100": Device(8, 989e12, "bfloat16", {512: 0.10, 1024: 0.15}, SHARED),
+    "cpu": Device(1, math.nan, "auto", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED),  # `plan` measures the peak
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run takes."""
+
+    parameters: int
+    step_flops: float
+    tokens: int  # source and target, of all steps
+    disk: int  # bytes of the checkpoints that are averaged and of a package for each number of them
+    memory: int  # bytes of weights, gradients, Adam's means and what a micro-batch keeps
+    hours: tuple[float, ...]  # on each device
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the job of a training asks a cluster for."""
+
+    minutes: int
+    megabytes: int
+
+
+@cache
+def parameters(architecture: ModelConfig, vocabulary: int) -> int:
+    """How many parameters a model has."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in Transformer(architecture, vocabulary).parameters())
+
+
+def step_flops(run: RunConfig, vocabulary: int) -> float:
+    """FLOPs of the matrix products of a step, in sentences of LENGTH subwords, or longest_pair where that is less."""
+    length = min(LENGTH, run.training.longest_pair)
+    pairs = run.training.batch_tokens / length
+    return 3 * pairs * forward_flops(run.architecture, vocabulary, np.full((1, 2), length))
+
+
+def activations(run: RunConfig, vocabulary: int) -> int:
+    """Bytes of what a micro-batch of the longest pairs keeps from forward to backward pass, in float32.
+
+    Counted a subword and side, those of one layer once more for what its backward pass computes on the way.
+    """
+    sizes, training = run.architecture, run.training
+    tokens, length = min(training.micro_batch_tokens, training.batch_tokens), training.longest_pair
+    parameters = sizes.attention_over_parameters
+    inner = sizes.d_ff
+    if parameters is not None:
+        inner = parameters.h_p * (parameters.d_pk + parameters.d_pv + 2 * parameters.n_p)
+    # Three attentions keep queries, keys, values, their output, and weights before and after normalisation; five
+    # sub-layers of both sides a dropout mask and a LayerNorm's input and output.
+    attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + 2 * length)
+    layer = attention + 2 * inner + 5 * 3 * sizes.d_model
+    logits = (2 * tokens + min(tokens, max(ROWS.values()))) * vocabulary
+    return 4 * (tokens * (sizes.N + 1) * layer + logits)
+
+
+def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable[Device]) -> Cost:
+    """What a run takes on each of some devices."""
+    training, count = run.training, parameters(run.architecture, vocabulary)
+    flops = step_flops(run, vocabulary)
+    return Cost(
+        parameters=count,
+        step_flops=flops,
+        tokens=2 * training.steps * training.batch_tokens,
+        disk=(training.average + len({training.average, table3_average})) * 4 * count,
+        memory=16 * count + activations(run, vocabulary),
+        hours=tuple(training.steps * flops / device.flops(run.architecture.d_model) / 3600 for device in devices),
+    )
+
+
+def request(run: RunConfig, vocabulary: int) -> Request:
+    """Half as many hours again as an A100 takes, and half an hour; a third more memory than `cost` says, and 2 GB."""
+    planned = cost(run, vocabulary, 1, [DEVICES["A100"]])
+    return Request(30 + math.ceil(90 * planned.hours[0]), 2000 + math.ceil(planned.memory * 4 / 3 / 1e6))
+
+
+def si(value: float, unit: str = "") -> str:
+    """Three figures and a prefix of the SI, such as 1.30 GB."""
+    power = 0
+    while value >= 999.5:
+        value, power = value / 1000, power + 1
+    return f"{value:#.3g}".rstrip(".") + f" {' kMGTPEZY'[power].strip()}{unit}".rstrip()

@@ -1,0 +1,32 @@
+"""Whether a package is what an experiment would make."""
+
+from pathlib import Path
+
+from transformer.experiment.config import Experiment
+from transformer.package.package import read_package_config
+from transformer.support.files import InputError
+from transformer.support.strict import plain
+
+
+def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
+    """Raises InputError when a package is damaged, or not what `experiment` would make at `place`.
+
+    `place`: task/model/seed/average-N.
+    """
+    config = read_package_config(folder)
+    if (found := f"{config.task}/{config.model}/{config.seed}/average-{len(config.averaged)}") != place:
+        raise InputError(f"{folder}: the package of {found}, not of {place}; put that one here")
+    if missing := sorted({"config_sha256", "software"} - config.training.keys()):
+        raise InputError(f"{folder}: its training lacks {', '.join(missing)}, as of an earlier version; train it again")
+    task, run = experiment.tasks[config.task], experiment.run(config.task, config.model, config.seed)
+    expected = {
+        **{key: getattr(task, key) for key in ("kind", "corpus", "source", "target", "vocabulary")},
+        "averaged": tuple(sorted(run.training.checkpoint_steps()[: len(config.averaged)])),
+        **plain(run.architecture),
+    }
+    given = {**vars(config), "corpus": config.corpus.get("corpus"), **plain(config.architecture)}
+    for key, value in expected.items():
+        if given[key] != value:
+            raise InputError(
+                f"{folder}: its {key} is {given[key]}, the experiment's {value}; give packages of this experiment"
+            )

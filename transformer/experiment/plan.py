@@ -1,0 +1,150 @@
+"""What an experiment takes, before any of it is fetched or trained: tables of its runs, of its data, of the whole."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import torch
+
+from transformer.experiment.config import Experiment
+from transformer.experiment.cost import DEVICES, LENGTH, STATE_BYTES, Cost, Device, cost, request, si
+from transformer.experiment.downloads import tasks_read
+from transformer.support.device import faster_precision, sustained_flops
+
+TEXT_BYTES = 280  # of a pair
+ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # of a pair: two bytes a subword, its end counted, and eight a sentence
+
+
+def downloads(experiment: Experiment, task: str) -> dict[str, int]:
+    """The bytes of each URL that a task's corpus is made from."""
+    files = experiment.files_of(task)
+    return {file: experiment.downloads[file].bytes for file in files if file in experiment.downloads}
+
+
+def _all_downloads(experiment: Experiment) -> dict[str, int]:
+    """Also of text that no model learns from, but the first parser parses."""
+    return {url: size for task in tasks_read(experiment) for url, size in downloads(experiment, task).items()}
+
+
+def plan(experiment: Experiment) -> str:
+    """The tables in Markdown, with the hours on each of DEVICES; the peak of `cpu` is measured, on the threads in use.
+
+    Raises InputError as `Experiment.files_of` does.
+    """
+    cpu = torch.device("cpu")
+    precision = faster_precision(cpu)
+    peak = sustained_flops(cpu, getattr(torch, precision))
+    devices = DEVICES | {"cpu": replace(DEVICES["cpu"], peak=peak, precision=precision)}
+    runs = costs(experiment, devices.values())
+    return (
+        f"{_runs(experiment, devices, runs)}\n\n{_data(experiment)}\n\n{_whole(experiment, devices, runs.values())}\n"
+    )
+
+
+def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
+    """What each task's models take, a seed of each."""
+    return {
+        (task, model): cost(
+            experiment.run(task, model, experiment.seeds[0]), settings.vocabulary, experiment.table3_average, devices
+        )
+        for task, settings in experiment.tasks.items()
+        for model in settings.models
+    }
+
+
+def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[tuple[str, str], Cost]) -> str:
+    heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", "Memory")
+    rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices), "Job, minutes", "Job, MB")]
+    for (task, model), one in runs.items():
+        run = experiment.run(task, model, experiment.seeds[0])
+        work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
+        asked = request(run, experiment.tasks[task].vocabulary)
+        job = (f"{asked.minutes:,}", f"{asked.megabytes:,}")
+        rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours), *job))
+    seeds = len(experiment.seeds)
+    tokens, disk = (seeds * sum(getattr(one, key) for one in runs.values()) for key in ("tokens", "disk"))
+    hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in runs.values()), strict=True)]
+    most = si(max((one.memory for one in runs.values()), default=0), "B")
+    rows.append(("all", f"{seeds * len(runs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
+    notes = [
+        f"FLOPs a step: of the matrix products, forward and backward, in sentences of {LENGTH} subwords (assumed; "
+        "longest_pair where that is less). Tokens: source and target, of all steps.",
+        f"Disk: checkpoints and packages. While a run trains, {STATE_BYTES} bytes a parameter more.",
+        "Memory: 16 bytes a parameter (weight, gradient, Adam's two means) and what a micro-batch of the longest pairs "
+        "keeps in float32, within a third of what a CPU took; PyTorch itself takes some 0.4 GB more, bfloat16 and a "
+        "GPU's fused attention less. micro_batch_tokens lowers it; the last row is the most, not the sum.",
+        "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another; decoding is not counted. Models "
+        "narrower than the first width given reach less: their hours are a lower bound.",
+        "Job: what a training asks a cluster for: half as many hours again as an A100 takes and half an hour; a third "
+        "more memory than planned and 2 GB, up to three times that where a job has ended without its result. The GPUs, "
+        "and the most that any job asks for, are in profiles/slurm; a longer training goes on in its next job.",
+    ]
+    return markdown(f"Runs of the experiment {experiment.experiment}", rows, notes)
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.{2 if hours >= 1 else 3}f}"
+
+
+def _data(experiment: Experiment) -> str:
+    rows = [("Task", "Corpus", "Downloads", "Pairs", "Text", "Ids")]
+    total = 0
+    for task in (name for name, settings in experiment.tasks.items() if settings.models):
+        corpus, files = experiment.tasks[task].corpus, downloads(experiment, task)
+        pairs, _ = experiment.corpus_of(task).count(experiment.corpus_of)
+        rows.append((task, corpus, _bytes(files), *_sizes(pairs)))
+        total += pairs or 0
+    rows.append(("all", "", _bytes(_all_downloads(experiment)), *_sizes(total)))
+    notes = [
+        "Downloads: those with a size in the config; one that several tasks share counts once in the total, which has "
+        "text that is only parsed, too.",
+        f"Pairs: of train, before cleaning. Text and ids: {TEXT_BYTES} and {ID_BYTES} bytes a pair, assumed. "
+        "The total is of what is known.",
+    ]
+    return markdown("Data", rows, notes)
+
+
+def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collection[Cost]) -> str:
+    seeds = len(experiment.seeds)
+    rows = [("Device", "Processors", "Hours", "Processor hours", "Longest run, hours")]
+    for (name, device), hours in zip(devices.items(), zip(*(one.hours for one in runs), strict=True), strict=True):
+        whole = seeds * sum(hours)
+        rows.append((name, str(device), _hours(whole), _hours(device.count * whole), _hours(max(hours))))
+    trained = [experiment.corpus_of(task) for task, settings in experiment.tasks.items() if settings.models]
+    pairs = sum(corpus.count(experiment.corpus_of)[0] or 0 for corpus in trained)
+    disk = {
+        "checkpoints and packages": seeds * sum(one.disk for one in runs),
+        "downloads": sum(_all_downloads(experiment).values()),
+        "text": pairs * TEXT_BYTES,
+        "ids": pairs * ID_BYTES,
+        "the largest run's state while it trains": max(STATE_BYTES * one.parameters for one in runs),
+    }
+    parts = ", ".join(f"{si(size, 'B')} of {part}" for part, size in disk.items() if size)
+    notes = [
+        "Hours: one run after another. Runs side by side, a device each, take as many processor hours, and no less "
+        "than the longest run.",
+        f"Disk: {si(sum(disk.values()), 'B')}: {parts}.",
+        *(f"{name} {device.reached()}" for name, device in devices.items()),
+    ]
+    return markdown(f"The whole experiment {experiment.experiment}", rows, notes)
+
+
+def _bytes(files: Mapping[str, int]) -> str:
+    return si(sum(files.values()), "B") if files else ""
+
+
+def _sizes(pairs: int | None) -> tuple[str, str, str]:
+    if pairs is None:
+        return "unknown until fetched", "", ""
+    return f"{pairs:,}", si(pairs * TEXT_BYTES, "B"), si(pairs * ID_BYTES, "B")
+
+
+def markdown(title: str, rows: Sequence[Sequence[str]], notes: Iterable[str]) -> str:
+    """A table, aligned: the first row is its heading, the first two columns hold text, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = ["<", "<", *">" * (len(widths) - 2)]
+    rule = ["-" * (width - 1) + ("-" if side == "<" else ":") for side, width in zip(sides, widths, strict=True)]
+    lines = (
+        " | ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
+        for row in (rows[0], rule, *rows[1:])
+    )
+    return "\n".join([f"**{title}**", "", *(f"| {line} |" for line in lines), "", *(f"- {note}" for note in notes)])

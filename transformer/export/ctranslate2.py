@@ -1,0 +1,67 @@
+"""A package as a model of CTranslate2: a post-norm Transformer, too; it is given our table of positions."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from transformer.export.marian import LAYERS
+from transformer.export.package import load_expressible, longest, new_folder, padding_bias, pieces_of, write_common
+from transformer.model.config import END
+from transformer.support.files import InputError
+
+CTRANSLATE2_USAGE = """\
+import ctranslate2, sentencepiece
+
+    subwords = sentencepiece.SentencePieceProcessor(FOLDER + "/subwords.model")
+    translator = ctranslate2.Translator(FOLDER)
+    pieces = subwords.encode(sentences, out_type=str)
+    results = translator.translate_batch(pieces, beam_size={config.decoding.beam}, length_penalty={penalty:.2f})
+    print(subwords.decode([result.hypotheses[0] for result in results]))"""
+
+
+def to_ctranslate2(folder: Path, output: Path) -> None:
+    """Write a package as a model of CTranslate2, in float32.
+
+    Raises InputError as `to_marian` does, and when CTranslate2 is not installed.
+    """
+    try:
+        from ctranslate2.specs import TransformerSpec
+    except ImportError as error:
+        raise InputError("CTranslate2 is not installed; pip install 'ctranslate2>=4.8'") from error
+    package = load_expressible(folder, "CTranslate2", ("sinusoidal", "learned"))
+    architecture = package.config.architecture
+    weights = package.model.state_dict()
+    spec = TransformerSpec.from_config(architecture.N, architecture.h, pre_norm=False)
+
+    def fill(part: Any, name: str) -> None:
+        names = ("gamma", "beta") if name.endswith("norm") else ("weight", "bias")
+        for theirs, ours in zip(names, ("weight", "bias"), strict=True):
+            setattr(part, theirs, weights[f"{name}.{ours}"].numpy())
+
+    for stack, modules in LAYERS.items():
+        for i, layer in enumerate(getattr(spec, stack).layer):
+            attentions = [layer.self_attention, layer.attention] if stack == "decoder" else [layer.self_attention]
+            parts = [part for attention in attentions for part in (*attention.linear, attention.layer_norm)]
+            parts += [layer.ffn.linear_0, layer.ffn.linear_1, layer.ffn.layer_norm]
+            for part, name in zip(parts, modules, strict=True):
+                fill(part, f"{stack}.{i}.{name}")
+    embedding = weights["embedding"].numpy()
+    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = spec.decoder.projection.weight = embedding
+    spec.decoder.projection.bias = padding_bias(len(embedding)).numpy()
+    spec.decoder.start_from_zero_embedding = True
+    for part, positions in (
+        (spec.encoder, package.model.source_positions),
+        (spec.decoder, package.model.target_positions),
+    ):
+        part.position_encodings.encodings = positions(longest(architecture)).detach().numpy()
+    pieces = pieces_of(package.subwords)
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.eos_token = spec.config.bos_token = spec.config.decoder_start_token = pieces[END]
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = 1e-6
+    spec.validate()
+    spec.optimize()
+    with new_folder(output) as temporary:
+        spec.save(os.fspath(temporary))
+        write_common(temporary, package, folder, ("subwords.model",), CTRANSLATE2_USAGE)

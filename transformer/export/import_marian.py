@@ -1,0 +1,157 @@
+"""Marian of Hugging Face Transformers as a package."""
+
+import json
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from transformer.export.marian import MARIAN, MARIAN_DEFAULTS, SIZES, marian_order, marian_parts, marian_weights
+from transformer.export.package import new_folder, pieces_of
+from transformer.model.config import END, PADDING, UNKNOWN, ModelConfig
+from transformer.model.positions import sinusoids
+from transformer.model.transformer import Transformer
+from transformer.package.config import PackageConfig
+from transformer.package.package import save_package
+from transformer.support.files import InputError, read_bytes, read_json
+from transformer.support.strict import load, plain
+from transformer.text.subwords import Subwords
+from transformer.training.history import write_history
+
+
+def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
+    """Architecture and vocabulary size of Marian's config.json. Raises InputError naming the key that is not ours."""
+    config = read_json(path)
+
+    def demand(key: str, what: str, holds: bool) -> None:
+        if not holds:
+            raise InputError(f"{path}: {key} is {json.dumps(config.get(key))}, not {what}; it cannot be imported")
+
+    for key, value in {**MARIAN, **MARIAN_DEFAULTS}.items():
+        demand(key, json.dumps(value), config.get(key, MARIAN_DEFAULTS.get(key)) == value)
+    encoder_sizes = [f"encoder_{size}" for size in SIZES]
+    for key in (*encoder_sizes, "d_model", "vocab_size", "max_position_embeddings"):
+        demand(key, "a number above 0", type(config.get(key)) is int and config[key] > 0)
+    for key in encoder_sizes:
+        other = key.replace("encoder", "decoder")
+        demand(other, f"that of the encoder, {config[key]}", config.get(other) == config[key])
+    vocabulary = config["vocab_size"]
+    demand("decoder_vocab_size", f"vocab_size, {vocabulary}", config.get("decoder_vocab_size") in (None, vocabulary))
+    layers, d_ff, h = (config[key] for key in encoder_sizes)
+    demand("d_model", f"a multiple of the {h} heads", config["d_model"] % h == 0)
+    values = {
+        "N": layers,
+        "d_model": config["d_model"],
+        "d_ff": d_ff,
+        "h": h,
+        "d_k": config["d_model"] // h,
+        "d_v": config["d_model"] // h,
+        "P_drop": config.get("dropout", 0.1),
+        "positions": "sinusoidal",
+        "max_length": config["max_position_embeddings"],
+    }
+    return load(ModelConfig, values, str(path)), vocabulary
+
+
+def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict[str, Tensor]:
+    """The weights of Marian's model.safetensors. Raises InputError naming the tensor that ours cannot have."""
+    try:
+        tensors = {name: tensor.float() for name, tensor in safetensors.torch.load(read_bytes(path)).items()}
+    except SafetensorError as error:
+        raise InputError(f"{path}: damaged ({error}); copy it again") from error
+    order = marian_order(architecture.d_model)
+    wanted = marian_weights(Transformer(architecture, vocabulary).state_dict(), architecture)
+    tensors.setdefault("final_logits_bias", wanted["final_logits_bias"])
+    for name, tensor in wanted.items():
+        if name not in tensors or tensors[name].shape != tensor.shape:
+            got = list(tensors[name].shape) if name in tensors else "missing"
+            raise InputError(f"{path}: {name} is {got}, expected shape {list(tensor.shape)}; it cannot be imported")
+    embedding, bias = tensors["model.shared.weight"], tensors["final_logits_bias"][0].clone()
+    copies = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
+    tables = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+    table = sinusoids(architecture.max_length, architecture.d_model)[:, order]
+    for name in tensors.keys() - wanted.keys():
+        if name in copies and torch.equal(tensors[name], embedding):
+            continue
+        if name in tables and tensors[name].shape == table.shape and torch.allclose(tensors[name], table, atol=1e-4):
+            continue
+        raise InputError(
+            f"{path}: {name} is neither a part of our model nor a copy of one (the shared embedding, sinusoids); "
+            "it cannot be imported"
+        )
+    bias[PADDING] = 0
+    for name, row in (("final_logits_bias", bias), ("model.shared.weight, row of padding,", embedding[PADDING])):
+        if row.any():
+            largest = row[row.abs().argmax()].item()
+            raise InputError(f"{path}: {name} has {largest:g}, not 0 alone; it cannot be imported")
+    weights = {}
+    for ours, theirs, axis, factor in marian_parts(architecture.N):
+        tensor = torch.cat([tensors[name] for name in theirs]) / factor
+        weights[ours] = tensor if axis is None else tensor.index_select(axis, order.argsort())
+    return weights
+
+
+def from_marian(folder: Path, output: Path) -> None:
+    """Write a package from a Marian folder of Transformers, one that `to_marian` has written or another.
+
+    Raises InputError naming file, key and value of what our model cannot be, and when `output` has files.
+    """
+    architecture, vocabulary = _marian_architecture(folder / "config.json")
+    weights = _our_weights(folder / "model.safetensors", architecture, vocabulary)
+    if read_bytes(folder / "source.spm") != read_bytes(folder / "target.spm"):
+        raise InputError(f"{folder / 'target.spm'}: another model than source.spm; only one for both can be imported")
+    subwords = Subwords(folder / "source.spm")
+    special = (subwords.processor.pad_id(), subwords.processor.eos_id(), subwords.processor.unk_id())
+    if special != (PADDING, END, UNKNOWN):
+        raise InputError(
+            f"{folder / 'source.spm'}: padding, end and unknown are {special}, not {PADDING, END, UNKNOWN}; "
+            "it cannot be imported"
+        )
+    ids = {piece: i for i, piece in enumerate(pieces_of(subwords))}
+    if len(ids) != vocabulary or read_json(folder / "vocab.json") != ids:
+        raise InputError(f"{folder / 'vocab.json'}: other ids than those of source.spm; it cannot be imported")
+    origin = folder / "package.json"
+    if origin.is_file():
+        values = read_json(origin)
+    else:
+        languages = read_json(folder / "tokenizer_config.json")
+        values = {
+            "task": "marian",
+            "kind": "translation",
+            "model": "marian",
+            "seed": 0,
+            "source": str(languages.get("source_lang")),
+            "target": str(languages.get("target_lang")),
+            "decoding": {"beam": 4, "alpha": 0.6, "extra": 50},
+            "averaged": (),
+            "corpus": {
+                "corpus": "unknown text",
+                "description": "imported",
+                "licence": "unknown licence",
+                "pairs": {"train": 0},
+            },
+            "training": {
+                "parameters": sum(tensor.numel() for tensor in weights.values()),
+                "steps": 0,
+                "left_out": 0,
+                "longest_pair": 0,
+                "target_tokens": 0,
+                "seconds": 0.0,
+                "flops": 0.0,
+                "devices": 1,
+                "device": "unknown device",
+                "precision": "unknown precision",
+                "config_sha256": "unknown",
+                "software": {"commit": "unknown"},
+            },
+        }
+    values |= {"architecture": plain(architecture), "vocabulary": vocabulary, "sha256": {}}
+    config = load(PackageConfig, values, str(origin))
+    with new_folder(output) as temporary:
+        history = folder / "history.csv"
+        if not history.is_file():
+            history = temporary / history.name
+            write_history(history, [])
+        save_package(temporary, vars(config), weights, folder / "source.spm", history)

@@ -1,0 +1,162 @@
+"""A package as Marian of Hugging Face Transformers.
+
+Marian is a post-norm Transformer with biases and one scaled embedding matrix, as ours. What differs:
+
+- Marian puts all sines before all cosines, the paper alternates them: the d_model dimensions of every weight that reads
+  or writes the residual stream are put in Marian's order.
+- Our decoder starts from a zero vector, Marian's from the embedding of padding: that row is zero in the export.
+- LayerNorm's epsilon is 1e-6 here, always 1e-5 in Hugging Face's Marian: what goes into a LayerNorm is STREAM_SCALE
+  times as large there, which makes it 6e-7; sums with the embedding excepted, so the first of a stack.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from transformer.export.package import (
+    POSITIONS,
+    length_penalty,
+    load_expressible,
+    new_folder,
+    padding_bias,
+    pieces_of,
+    write_common,
+)
+from transformer.model.config import END, PADDING, ModelConfig
+from transformer.support.files import atomic, write_json
+
+STREAM_SCALE = 4.0  # a power of two, so that weights come back to the bit; the root of 10 would be exact in the epsilon
+MARIAN = {  # what our architecture is in Marian's config.json
+    "model_type": "marian",
+    "activation_function": "relu",
+    "scale_embedding": True,
+    "pad_token_id": PADDING,
+    "decoder_start_token_id": PADDING,
+    "eos_token_id": END,
+}
+
+MARIAN_DEFAULTS = {  # the same, of keys that may be missing
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
+    "static_position_embeddings": True,
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+}
+
+SIZES = ("layers", "ffn_dim", "attention_heads")  # that Marian has one of for the encoder, one for the decoder
+SELF_ATTENTION = {
+    "self_attention.query_key_value": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    "self_attention.output": ("self_attn.out_proj",),
+    "residuals.0.norm": ("self_attn_layer_norm",),
+}
+
+FEED_FORWARD = {"position_wise.inner": ("fc1",), "position_wise.outer": ("fc2",)}
+LAYERS = {  # our modules of a layer, and Marian's
+    "encoder": {**SELF_ATTENTION, **FEED_FORWARD, "residuals.1.norm": ("final_layer_norm",)},
+    "decoder": {
+        **SELF_ATTENTION,
+        "encoder_attention.query": ("encoder_attn.q_proj",),
+        "encoder_attention.key_value": ("encoder_attn.k_proj", "encoder_attn.v_proj"),
+        "encoder_attention.output": ("encoder_attn.out_proj",),
+        "residuals.1.norm": ("encoder_attn_layer_norm",),
+        **FEED_FORWARD,
+        "residuals.2.norm": ("final_layer_norm",),
+    },
+}
+
+READERS = ("query_key_value", "query", "key_value", "inner")  # linear maps whose input is the residual stream
+MARIAN_USAGE = """\
+from transformers import MarianMTModel, MarianTokenizer
+
+    model, tokenizer = MarianMTModel.from_pretrained(FOLDER), MarianTokenizer.from_pretrained(FOLDER)
+    output = model.generate(**tokenizer(sentences, return_tensors="pt", padding=True))
+    print(tokenizer.batch_decode(output, skip_special_tokens=True))"""
+
+
+def marian_order(d_model: int) -> Tensor:
+    """[D]: our dimension at each of Marian's: those of the sines, then those of the cosines."""
+    return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
+
+
+def marian_parts(layers: int) -> Iterator[tuple[str, list[str], int | None, float]]:
+    """Each of our tensors, Marian's that are its parts, which axis of it is the residual stream, and its scale."""
+    yield "embedding", ["model.shared.weight"], 1, 1.0
+    for stack, modules in LAYERS.items():
+        for i in range(layers):
+            for ours, theirs in modules.items():
+                beside_embedding = i == 0 and ours.startswith("self_attention")
+                before_logits = (stack, i, ours) == ("decoder", layers - 1, "residuals.2.norm")
+                scale = 1.0 if beside_embedding or before_logits else STREAM_SCALE
+                reads = ours.split(".")[-1] in READERS
+                how = ((1, 1 / scale), (None, 1.0)) if reads else ((0, scale), (0, scale))
+                for kind, (axis, factor) in zip(("weight", "bias"), how, strict=True):
+                    names = [f"model.{stack}.layers.{i}.{name}.{kind}" for name in theirs]
+                    yield f"{stack}.{i}.{ours}.{kind}", names, axis, factor
+
+
+def marian_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+    """Our weights under Marian's names, in Marian's order and scale; and the bias of the logits."""
+    order = marian_order(config.d_model)
+    result: dict[str, Tensor] = {}
+    for ours, theirs, axis, factor in marian_parts(config.N):
+        tensor = weights[ours] if axis is None else weights[ours].index_select(axis, order)
+        result.update(zip(theirs, (tensor * factor).chunk(len(theirs)), strict=True))
+    result["model.shared.weight"][PADDING] = 0
+    result["final_logits_bias"] = padding_bias(len(weights["embedding"]))[None]
+    return result
+
+
+def to_marian(folder: Path, output: Path) -> None:
+    """Write a package as a folder that `MarianMTModel` and `MarianTokenizer` of Transformers load.
+
+    Raises InputError for a package that Marian cannot express, as `load_package` does, and when `output` has files.
+    """
+    package = load_expressible(folder, "Marian", ("sinusoidal",))
+    architecture, decoding = package.config.architecture, package.config.decoding
+    with new_folder(output) as temporary:
+        sizes = dict(zip(SIZES, (architecture.N, architecture.d_ff, architecture.h), strict=True))
+        config = {
+            "architectures": ["MarianMTModel"],
+            **MARIAN,
+            **MARIAN_DEFAULTS,
+            **{f"{stack}_{size}": value for stack in LAYERS for size, value in sizes.items()},
+            "d_model": architecture.d_model,
+            "vocab_size": package.config.vocabulary,
+            "decoder_vocab_size": package.config.vocabulary,
+            "max_position_embeddings": POSITIONS,
+            "dropout": architecture.P_drop,
+            "attention_dropout": 0.0,
+            "activation_dropout": 0.0,
+            "bos_token_id": None,
+            "forced_eos_token_id": None,
+            "dtype": "float32",
+        }
+        write_json(temporary / "config.json", config)
+        generation = {
+            "pad_token_id": PADDING,
+            "decoder_start_token_id": PADDING,
+            "eos_token_id": END,
+            "max_length": POSITIONS,
+            "num_beams": decoding.beam,
+            "length_penalty": length_penalty(decoding.alpha),
+        }
+        write_json(temporary / "generation_config.json", generation)
+        weights = marian_weights(package.model.state_dict(), architecture)
+        with atomic(temporary / "model.safetensors") as stream:
+            stream.write(safetensors.torch.save(weights, {"format": "pt"}))
+        pieces = pieces_of(package.subwords)
+        write_json(temporary / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
+        tokenizer = {
+            "tokenizer_class": "MarianTokenizer",
+            "source_lang": package.config.source,
+            "target_lang": package.config.target,
+            "model_max_length": POSITIONS,
+            **dict(zip(("pad_token", "eos_token", "unk_token"), pieces, strict=False)),
+        }
+        write_json(temporary / "tokenizer_config.json", tokenizer)
+        names = ("source.spm", "target.spm")
+        write_common(temporary, package, folder, names, MARIAN_USAGE)

@@ -1,0 +1,45 @@
+"""What a network is (Table 3's columns), and the ids that every vocabulary has."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from transformer.support.strict import not_positive
+
+PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
+
+
+@dataclass(frozen=True)
+class AttentionOverParametersConfig:
+    """Sizes of the appendix's sub-layer: h_p heads over n_p keys of d_pk and values of d_pv."""
+
+    h_p: int
+    d_pk: int
+    d_pv: int
+    n_p: int
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A column group of Table 3: what the network is. Names as in the paper."""
+
+    N: int
+    d_model: int
+    d_ff: int
+    h: int
+    d_k: int
+    d_v: int
+    P_drop: float
+    positions: Literal["sinusoidal", "learned"]
+    max_length: int  # of a sentence in subwords, where positions are learned
+    attention_over_parameters: AttentionOverParametersConfig | None = None
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
+        if self.attention_over_parameters is not None:
+            found += not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+        if self.d_model % 2:
+            found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, choose an even number")
+        if not 0 <= self.P_drop < 1:
+            found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
+        return found

@@ -1,0 +1,49 @@
+"""What a package is, as text to read."""
+
+from transformer.package.package import Package
+from transformer.support.strict import plain
+
+ROWS = {
+    "task": "{task} ({kind}), {source} to {target}",
+    "model": "{model}, seed {seed}",
+    "architecture": "{architecture}",
+    "parameters": "{parameters:,}",
+    "vocabulary": "{vocabulary:,} subwords of source and target",
+    "corpus": "{corpus} ({description}; {licence})",
+    "pairs": "{pairs}",
+    "training": "{steps:,} steps, {target_tokens:,} target subwords, {precision}",
+    "cost": "{seconds:,.0f} s on {devices} x {device}, {flops:.2e} FLOPs",
+    "made with": "{made_with}",
+    "averaged": "{averaged}",
+    "decoding": "beam {beam}, alpha {alpha}, at most source + {extra} subwords",
+}
+
+
+def describe(package: Package) -> str:
+    """Aligned lines on the model, what it was made of and how it decodes."""
+    config = package.config
+    known = {
+        **vars(config),
+        **config.training,
+        **config.corpus,
+        **vars(config.decoding),
+        "architecture": _listed(plain(config.architecture)),
+        "parameters": sum(parameter.numel() for parameter in package.model.parameters()),
+        "pairs": _listed(config.corpus.get("pairs", {})),
+        "made_with": _listed(config.training.get("software", {})),
+        "averaged": f"checkpoints of steps {', '.join(map(str, config.averaged))}" if config.averaged else "",
+    }
+    return "\n".join(f"{name:14}{_filled(text, known)}" for name, text in ROWS.items())
+
+
+def _listed(values: dict[str, object]) -> str:
+    """Names and values, those of a mapping in it in parentheses."""
+    shown = {name: f"({_listed(value)})" if isinstance(value, dict) else value for name, value in values.items()}
+    return ", ".join(f"{name} {value}" for name, value in shown.items() if value is not None)
+
+
+def _filled(text: str, known: dict[str, object]) -> str:
+    try:
+        return text.format_map(known) or "not recorded"
+    except (KeyError, TypeError, ValueError):
+        return "not recorded"

@@ -1,0 +1,127 @@
+"""A trained model as a folder that stands alone: its config, weights, subwords, training history and README.md."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.model.transformer import Transformer
+from transformer.package.config import Decoding, PackageConfig, TaskKind
+from transformer.package.readme import readme
+from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_lines
+from transformer.support.strict import ConfigError, load, plain, read_config
+from transformer.support.tensors import read_metadata, read_tensors, write_tensors
+from transformer.text.subwords import Subwords
+from transformer.training.average import average
+from transformer.training.config import RunConfig
+
+HASHED = ("model.safetensors", "subwords.model", "history.csv")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A model ready to use."""
+
+    config: PackageConfig
+    model: Transformer
+    subwords: Subwords
+
+
+def save_package(
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path, history: Path
+) -> None:
+    """Write a package; `config` gives the keys of PackageConfig but sha256.
+
+    Raises InputError as `atomic` does, and when the corpus or the training lack a key that README.md names.
+    """
+    text = readme(str(folder), config, history)
+    write_tensors(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
+    for name, source in (("subwords.model", subwords), ("history.csv", history)):
+        with atomic(folder / name) as stream:
+            stream.write(read_bytes(source))
+    hashes = {name: sha256(folder / name) for name in HASHED}
+    write_lines(folder / "README.md", text.splitlines())
+    write_json(folder / "config.json", {**plain(config), "sha256": hashes})
+
+
+def make_package(
+    folder: Path,
+    config: Path,
+    kind: TaskKind,
+    decoding: Decoding,
+    checkpoints: Sequence[Path],
+    corpus: Path,
+    training: Path,
+    subwords: Path,
+    history: Path,
+) -> None:
+    """Average checkpoints of the run that `config` describes into a package.
+
+    `corpus` and `training` are corpus.json and training.json. Raises InputError for a file that cannot be read, a
+    checkpoint of another config, and as `average` and `save_package` do.
+    """
+    run, text = read_config(RunConfig, config), read_json(corpus)
+    steps = []
+    for path in checkpoints:
+        metadata = read_metadata(path)
+        if json.loads(metadata.get("config", "null")) != run.identity():
+            raise InputError(f"{path}: a checkpoint of another config than {config}; train that one")
+        steps.append(json.loads(metadata["step"]))
+    record = {
+        "task": run.task,
+        "kind": kind,
+        "model": run.model,
+        "seed": run.seed,
+        "source": text.get("source"),
+        "target": text.get("target"),
+        "architecture": plain(run.architecture),
+        "vocabulary": len(Subwords(subwords)),
+        "decoding": plain(decoding),
+        "averaged": sorted(steps),
+        "corpus": text,
+        "training": read_json(training),
+    }
+    save_package(folder, record, average(checkpoints), subwords, history)
+
+
+def write_readme(folder: Path, scores: Sequence[str]) -> None:
+    """Write a package's README.md again, with scores in words. Raises InputError as `read_package_config` does."""
+    config = read_package_config(folder)
+    text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
+    write_lines(folder / "README.md", text.splitlines())
+
+
+def read_package_config(folder: Path) -> PackageConfig:
+    """A package's config. Raises InputError naming the file that is missing, damaged or not of this package."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: no package (it has no config.json); name a folder that `train` or `package` made")
+    try:
+        config = load(PackageConfig, json.loads(read_bytes(path)), str(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); make the package again") from error
+    except ConfigError as error:
+        raise InputError(f"{error}\n  (a package of another version, or none of ours)") from error
+    for name in HASHED:
+        if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
+            raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")
+    return config
+
+
+def load_package(folder: Path, device: torch.device) -> Package:
+    """Read a package. Raises InputError as `read_package_config` does, and when the weights do not fit the config."""
+    folder = Path(folder)
+    config = read_package_config(folder)
+    weights, _ = read_tensors(folder / "model.safetensors")
+    model = Transformer(config.architecture, config.vocabulary)
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    if shapes != {name: tensor.shape for name, tensor in weights.items()}:
+        raise InputError(
+            f"{folder}: model.safetensors is not of the architecture in config.json; make the package again"
+        )
+    model.load_state_dict(weights)
+    return Package(config, model.to(device).eval(), Subwords(folder / "subwords.model"))

@@ -1,0 +1,70 @@
+"""A package's README.md."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer.support.files import InputError, read_lines
+from transformer.support.strict import plain
+
+README = """\
+# {model}, {source} to {target}
+
+A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {corpus} ({description}; {licence}).
+
+| | |
+|---|---|
+| model | N {architecture[N]}, d_model {architecture[d_model]}, d_ff {architecture[d_ff]}, h {architecture[h]} |
+| vocabulary | {vocabulary:,} subwords |
+| parameters | {parameters:,} |
+| training data | {pairs[train]:,} pairs, but for {left_out:,} of more than {longest_pair} subwords on a side |
+| steps | {steps:,} ({target_tokens:,} target subwords), the average of {averaged} checkpoint(s) |
+| seed | {seed} |
+| dev perplexity | {perplexity} |
+{scores}
+| cost | {flops:.2g} FLOPs; {hours:.2f} hours on {devices} x {device}, {precision} |
+| made with | {made_with} |
+| config | SHA-256 {config_sha256} |
+
+{usage}, a sentence a line:
+
+    python -m transformer {command} --package FOLDER < sentences > {output}
+"""
+
+USAGE = {
+    "translation": {"usage": "Translate", "command": "translate", "output": "translations"},
+    "parsing": {"usage": "Parse", "command": "parse", "output": "trees"},
+}
+
+
+def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequence[str] = ()) -> str:
+    """The text of README.md, with a row for each of `scores`, which are texts.
+
+    Raises InputError naming `place` when the records of corpus or training in `config` lack a key.
+    """
+    summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
+    summary |= {"averaged": len(config["averaged"]), "architecture": plain(config["architecture"])}
+    try:
+        return README.format(
+            **summary,
+            hours=summary["seconds"] / 3600,
+            perplexity=_dev_perplexity(history),
+            scores="\n".join("| scores | {} |".format(text.replace("|", r"\|")) for text in scores or ["none yet"]),
+            made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
+        )
+    except KeyError as error:
+        raise InputError(
+            f"{place}: neither the record of the corpus nor that of the training has the key {error}; make them again"
+        ) from error
+
+
+def _dev_perplexity(history: Path) -> str:
+    """The last that a history.csv has, in words."""
+    measured = [row for row in csv.DictReader(read_lines(history)) if row.get("dev_perplexity")]
+    if not measured:
+        return "not measured"
+    last = measured[-1]
+    return (
+        f"{float(last['dev_perplexity']):.2f} a subword, of the start of dev at step {last['step']}, before averaging"
+    )

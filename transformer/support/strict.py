@@ -1,0 +1,209 @@
+"""Frozen dataclasses from YAML without tolerance: one error names every key at fault."""
+
+import dataclasses
+import difflib
+import types
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from transformer.support.files import InputError, atomic, read_bytes
+
+T = TypeVar("T")
+_BROKEN = object()  # in place of a value that cannot be made
+
+
+class ConfigError(InputError):
+    """Every fault found in a config, one a line."""
+
+    def __init__(self, where: str, faults: list[str]):
+        super().__init__("\n  ".join([f"{where}: the config has {len(faults)} fault(s):", *faults]))
+        self.faults = faults
+
+
+def load(cls: type[T], values: Any, where: str) -> T:
+    """Fill a dataclass, and those in it, from a mapping.
+
+    Raises ConfigError that lists every unknown, missing, ill-typed or impossible key.
+    """
+    faults: list[str] = []
+    result = fill(cls, values, "", faults)
+    if faults:
+        raise ConfigError(where, faults)
+    return result
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a mapping that has a key twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key in (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"):
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} comes twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file. Raises InputError naming the line that is no YAML, or has a key for a second time."""
+    try:
+        return yaml.load(read_bytes(path), _Loader)
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2001-99-99
+        message = " ".join(str(error).replace('in "<byte string>", ', "").split())
+        raise InputError(f"{path}: not YAML: {message}") from error
+
+
+def read_config(cls: type[T], path: Path) -> T:
+    """Fill a dataclass from a YAML file. Raises ConfigError and InputError as `load` and `read_yaml` do."""
+    return load(cls, read_yaml(path), str(path))
+
+
+def merge(values: dict[str, Any], overlay: Any, where: str) -> None:
+    """Lay one mapping over another, in place: mappings in it over those there are, anything else in their stead.
+
+    Raises ConfigError when the overlay is no mapping.
+    """
+    if not isinstance(overlay, Mapping):
+        raise ConfigError(where, [f"{overlay!r} is not a mapping"])
+    for key, value in overlay.items():
+        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
+            merge(values[key], value, where)
+        else:
+            values[key] = value
+
+
+def write_config(path: Path, config: Any) -> None:
+    """Write a dataclass as YAML that `read_config` reads."""
+    with atomic(path) as stream:
+        stream.write(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True).encode())
+
+
+def plain(value: Any) -> Any:
+    """A dataclass, and all in it, as dicts, lists, numbers and strings."""
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def unknown(name: str, known: Iterable[str], noun: str) -> str:
+    """A fault: `name` is not among `known`."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
+    return f"unknown {noun} {name}; {hint}"
+
+
+def not_positive(config: Any, *names: str) -> list[str]:
+    """A fault for each of the named values that is not above 0."""
+    return [f"{n}: {getattr(config, n)} is not positive" for n in names if not getattr(config, n) > 0]
+
+
+def not_a_range(name: str, values: tuple[int, int]) -> list[str]:
+    """A fault when `values` is not (least, most), from 1 upwards."""
+    least, most = values
+    return [] if 1 <= least <= most else [f"{name}: {list(values)} is no range from 1 upwards, the least first"]
+
+
+def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
+    """An instance of dataclass `cls`; what is wrong is added to `faults`, and the result is not to be used then."""
+    prefix = f"{where}." if where else ""
+    if not isinstance(values, Mapping):
+        faults.append(f"{where or 'config'}: {values!r} is not a mapping")
+        return _BROKEN
+    hints = get_type_hints(cls, include_extras=True)
+    keys = {key.name: key for key in dataclasses.fields(cls)}
+    faults += [f"{prefix}{name}: " + unknown(name, keys, "key") for name in values if name not in keys]
+    arguments = {}
+    for name, key in keys.items():
+        if name in values:
+            arguments[name] = _convert(hints[name], values[name], prefix + name, faults)
+        elif key.default is dataclasses.MISSING and key.default_factory is dataclasses.MISSING:
+            faults.append(f"{prefix}{name}: missing")
+            arguments[name] = _BROKEN
+    if _BROKEN in arguments.values():
+        return _BROKEN
+    instance = cls(**arguments)
+    if hasattr(instance, "faults"):
+        faults.extend(prefix + fault for fault in instance.faults())
+    return instance
+
+
+def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
+    """One of several dataclasses, told apart by the literal of their first field."""
+    if not isinstance(value, Mapping):
+        faults.append(f"{where}: {value!r} is not a mapping")
+        return _BROKEN
+    tag = dataclasses.fields(kinds[0])[0].name
+    by_tag = {get_args(get_type_hints(kind)[tag])[0]: kind for kind in kinds}
+    found = value.get(tag)
+    if not isinstance(found, str) or found not in by_tag:
+        faults.append(f"{where}.{tag}: {found!r} is not one of {', '.join(by_tag)}")
+        return _BROKEN
+    return fill(by_tag[found], value, where, faults)
+
+
+def _overrides(kinds: Iterable[Any], value: Any, where: str, faults: list[str]) -> Any:
+    """A mapping of any of the keys of some dataclasses: checked, and left as it is."""
+    if not isinstance(value, Mapping):
+        faults.append(f"{where}: {value!r} is not a mapping")
+        return _BROKEN
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+    faults += [f"{where}.{name}: " + unknown(name, hints, "key") for name in value if name not in hints]
+    checked = [_convert(hints[name], value[name], f"{where}.{name}", faults) for name in value if name in hints]
+    return _BROKEN if _BROKEN in checked else dict(value)
+
+
+def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if origin is Annotated:
+        return _overrides(inner[1:], value, where, faults)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in inner:
+            return None
+        kinds = [arg for arg in inner if arg is not type(None)]
+        return _convert(kinds[0], value, where, faults) if len(kinds) == 1 else _tagged(kinds, value, where, faults)
+    if origin is Literal:
+        if value in inner:
+            return value
+        expected = "one of " + ", ".join(map(str, inner))
+    elif dataclasses.is_dataclass(hint):
+        return fill(hint, value, where, faults)
+    elif origin is dict:
+        if isinstance(value, Mapping):
+            mapping = {str(k): _convert(inner[1], v, f"{where}.{k}", faults) for k, v in value.items()}
+            return _BROKEN if _BROKEN in mapping.values() else mapping
+        expected = "a mapping"
+    elif origin is tuple:
+        endless = inner[-1] is Ellipsis
+        if isinstance(value, list | tuple) and (endless or len(value) == len(inner)):
+            hints = inner[:1] * len(value) if endless else inner
+            items = [_convert(h, v, f"{where}[{i}]", faults) for i, (h, v) in enumerate(zip(hints, value, strict=True))]
+            return _BROKEN if _BROKEN in items else tuple(items)
+        expected = "a list" if endless else f"a list of {len(inner)}"
+    elif hint is Fraction:
+        try:
+            if not isinstance(value, bool):
+                return Fraction(str(value))
+        except (ValueError, ZeroDivisionError):
+            pass
+        expected = "a number or a fraction such as 1/4"
+    elif hint is float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        expected = "a number (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "a number"
+    else:
+        if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
+            return value
+        expected = {int: "a whole number", str: "a text", bool: "true or false"}.get(hint, str(hint))
+    faults.append(f"{where}: {value!r} is not {expected}")
+    return _BROKEN

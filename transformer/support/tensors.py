@@ -1,0 +1,71 @@
+"""Tensors on disk: checkpoints to average and the state to resume from, as safetensors that carry their own SHA-256."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from transformer.support.files import InputError, atomic
+
+
+class DamagedFileError(InputError):
+    """A file of tensors that is not what was written."""
+
+
+def _digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    for key in sorted(metadata.keys() - {"sha256"}):
+        digest.update(f"{key}={metadata[key]}\n".encode())
+    return digest.hexdigest()
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Write tensors and texts. Raises InputError when the disk has no room; then nothing is left behind."""
+    cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    texts = {**metadata, "sha256": _digest(cpu, metadata)}
+    with atomic(path) as stream:
+        # In one text, because safetensors writes several in random order, and the same tensors shall be the same file.
+        stream.write(safetensors.torch.save(cpu, {"texts": json.dumps(texts)}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read what `write_tensors` wrote. Raises InputError when there is no such file, DamagedFileError when it is cut
+    short or a bit of it has changed."""
+    with _opened(path) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        metadata = _texts(file)
+    if metadata.get("sha256") != _digest(tensors, metadata):
+        raise DamagedFileError(f"{path}: damaged (its content does not have the SHA-256 it states); make it again")
+    return tensors, metadata
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """Only the texts, unchecked. Raises InputError and DamagedFileError as `read_tensors` does."""
+    with _opened(path) as file:
+        return _texts(file)
+
+
+def _texts(file: Any) -> dict[str, str]:
+    return json.loads((file.metadata() or {}).get("texts", "{}"))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except (SafetensorError, OSError, ValueError) as error:
+        raise DamagedFileError(f"{path}: damaged ({error}); make it again") from error

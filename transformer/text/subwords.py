@@ -1,0 +1,167 @@
+"""What config/*.yaml say, as frozen dataclasses.
+
+`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
+ / Subwords (section 5.1): one byte-pair encoding for source and target, learnt by SentencePiece."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import compress, islice
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import sentencepiece
+
+from transformer.model.config import END, PADDING, UNKNOWN
+from transformer.support.files import InputError, atomic, count_parallel, stream_lines
+from transformer.support.strict import not_positive
+from transformer.text.tokens import Packed, Pairs, pack, write_pairs
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At most so many pairs of a text, drawn by seed."""
+
+    pairs: int
+    seed: int
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        return not_positive(self, "pairs")
+
+
+PAIRS_AT_ONCE = 4096  # that a process encodes
+
+
+def sampled(source: Path, target: Path, sample: Sample) -> Iterator[str]:
+    """All sources, then all targets, of two files whose lines belong together, or of pairs drawn by seed.
+
+    Raises InputError as `transformer.support.files.count_parallel` and `stream_lines` do.
+    """
+    pairs = count_parallel(source, target)
+    drawn = np.ones(pairs, bool)
+    if pairs > sample.pairs:
+        drawn[:] = False
+        drawn[np.random.default_rng(sample.seed).choice(pairs, sample.pairs, replace=False, shuffle=False)] = True
+    for path in (source, target):
+        yield from compress(stream_lines(path), drawn)
+
+
+def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[str] = (), threads: int = 1) -> None:
+    """Learn a vocabulary of exactly `vocabulary` subwords, `symbols` being whole ones, and write it to `path`.
+
+    Ids: 0 padding, 1 end of sentence, 2 unknown. Raises InputError when the text is too small or varied for the size.
+    """
+    unreadable: list[InputError] = []  # SentencePiece makes another error of those that reading the text raises
+
+    def read() -> Iterator[str]:
+        try:
+            yield from texts
+        except InputError as error:
+            unreadable.append(error)
+            raise
+
+    with atomic(path) as stream:
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=read(),
+                model_writer=stream,
+                model_type="bpe",
+                vocab_size=vocabulary,
+                character_coverage=1.0,
+                user_defined_symbols=list(symbols),
+                num_threads=threads,
+                pad_id=PADDING,
+                eos_id=END,
+                unk_id=UNKNOWN,
+                bos_id=-1,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            if unreadable:
+                raise unreadable[0] from None
+            reason = str(error).rsplit("] ", 1)[-1] or "it is empty"
+            raise InputError(
+                f"{path}: a vocabulary of {vocabulary} subwords cannot be learnt from this text ({reason})"
+            ) from error
+
+
+class Subwords:
+    """A learnt vocabulary."""
+
+    def __init__(self, path: Path):
+        """Raises InputError when `path` is no SentencePiece model."""
+        self.processor = sentencepiece.SentencePieceProcessor()
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such vocabulary; learn it, or correct the path")
+        try:
+            self.processor.load(os.fspath(path))
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"{path}: not a SentencePiece model; learn it again") from error
+
+    def __len__(self) -> int:
+        return self.processor.vocab_size()
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Each line's ids, closed by the end of sentence."""
+        return self.processor.encode(list(lines), add_eos=True, num_threads=1)
+
+    def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each sentence's ids, given without the end of sentence."""
+        return [self.processor.decode(list(ids)) for ids in sentences]
+
+    def pieces(self, line: str) -> list[str]:
+        """A line's subwords as text; one that begins a word begins with U+2581."""
+        return self.processor.encode(line, out_type=str)
+
+
+def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iterator[Packed]:
+    """Encode two files whose lines belong together with the vocabulary of `path`; memory holds a few thousand lines.
+
+    Raises InputError as `Subwords`, `transformer.support.files.count_parallel` and `stream_lines` do.
+    """
+    pairs = count_parallel(source, target)
+    lines = (stream_lines(source), stream_lines(target))
+    parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
+    if processes == 1:
+        subwords = Subwords(path)
+        yield from (_pack(subwords, *part) for part in parts)
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (path,)) as pool:
+        pending: deque[Future[Packed]] = deque()
+        for part in parts:
+            pending.append(pool.submit(_encode, *part))
+            if len(pending) > 2 * processes:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def _pack(subwords: Subwords, sources: list[str], targets: list[str]) -> Packed:
+    return pack(subwords.encode(sources), subwords.encode(targets), len(subwords))
+
+
+_subwords: Subwords  # of a process that encodes
+
+
+def _load(path: Path) -> None:
+    global _subwords
+    _subwords = Subwords(path)
+
+
+def _encode(sources: list[str], targets: list[str]) -> Packed:
+    return _pack(_subwords, sources, targets)
+
+
+def pairs_of(source: Path, target: Path, path: Path) -> Pairs:
+    """Two files whose lines belong together as ids of the vocabulary of `path`; on disk, but in no file that stays.
+
+    Raises InputError as `encode_pairs` does.
+    """
+    with TemporaryDirectory() as folder:
+        write_pairs(Path(folder, "part"), encode_pairs(source, target, path, 1), len(Subwords(path)))
+        return Pairs(Path(folder, "part"))

@@ -1,0 +1,98 @@
+"""Pairs of sentences as ids on disk: one array of ids, one of offsets, both read as memory maps."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from transformer.support.files import InputError, atomic
+
+
+class Packed(NamedTuple):
+    """Some pairs: source and target ids in turn, and the length of each sentence."""
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+
+def pack(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], vocabulary: int) -> Packed:
+    """Pairs of sentences as arrays; two bytes an id where the vocabulary allows."""
+    sentences = [sentence for pair in zip(sources, targets, strict=True) for sentence in pair]
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    ids = np.fromiter(chain.from_iterable(sentences), _kind(vocabulary), int(lengths.sum()))
+    return Packed(ids, lengths)
+
+
+def _kind(vocabulary: int) -> type[np.unsignedinteger]:
+    return np.uint16 if vocabulary <= 1 << 16 else np.uint32
+
+
+def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int) -> None:
+    """Write `prefix`.ids.npy (source and target ids in turn) and `prefix`.offsets.npy (where each sentence begins).
+
+    The parts are written one after the other; memory holds one at a time.
+    """
+    with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:
+        for stream, kind in ((ids, _kind(vocabulary)), (offsets, np.int64)):
+            _write_header(stream, kind, 0)
+        offsets.write(np.int64(0).tobytes())
+        end, sentences = 0, 0
+        for part in parts:
+            ids.write(part.ids.data)
+            offsets.write((end + np.cumsum(part.lengths)).data)
+            end += len(part.ids)
+            sentences += len(part.lengths)
+        for stream, kind, count in ((ids, _kind(vocabulary), end), (offsets, np.int64, sentences + 1)):
+            stream.seek(0)
+            _write_header(stream, kind, count)
+
+
+def _write_header(stream: BinaryIO, kind: type[np.generic], count: int) -> None:
+    """The header of an .npy file; NumPy pads it, so that it is as long whatever the count."""
+    description = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": (count,)}
+    np.lib.format.write_array_header_1_0(stream, description)
+
+
+def _path(prefix: Path, suffix: str) -> Path:
+    return Path(f"{prefix}.{suffix}.npy")
+
+
+class Pairs:
+    """The pairs that `write_pairs` wrote. Sentence 2i is the source of pair i, sentence 2i + 1 its target."""
+
+    def __init__(self, prefix: Path):
+        """Raises InputError when the files are missing, damaged or do not belong together."""
+        try:
+            self.ids = np.load(_path(prefix, "ids"), mmap_mode="r")
+            self.offsets = np.load(_path(prefix, "offsets"), mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"{prefix}: its ids cannot be read ({error}); encode the corpus again") from error
+        lengths = np.diff(self.offsets)
+        fits = len(lengths) > 0 and self.offsets[0] == 0 and self.offsets[-1] == len(self.ids)
+        if not fits or len(lengths) % 2 or lengths.min() < 1:
+            raise InputError(f"{prefix}: ids and offsets do not belong together; encode the corpus again")
+        self.lengths = lengths.astype(np.int32).reshape(-1, 2)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def padded(self, pairs: np.ndarray, side: int) -> np.ndarray:
+        """The sources (side 0) or targets (side 1) of some pairs, [len(pairs), longest], padded with 0."""
+        lengths = self.lengths[pairs, side]
+        column = np.arange(lengths.max())
+        filled = column < lengths[:, None]
+        padded = np.zeros(filled.shape, np.int64)
+        padded[filled] = self.ids[(self.offsets[2 * pairs + side][:, None] + column)[filled]]
+        return padded
+
+
+def read_pairs(prefix: Path, vocabulary: int) -> Pairs:
+    """The pairs that `write_pairs` wrote. Raises InputError as `Pairs` does, and for ids beyond the vocabulary."""
+    pairs = Pairs(prefix)
+    if (largest := int(pairs.ids.max(initial=0))) >= vocabulary:
+        raise InputError(
+            f"{prefix}: has id {largest}, but the vocabulary has {vocabulary} subwords; encode with this one"
+        )
+    return pairs

@@ -1,0 +1,72 @@
+"""How a network is trained (section 5), and one run, resolved: everything that decides its numbers."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from transformer.model.config import ModelConfig
+from transformer.support.strict import not_positive, plain
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the network is trained (section 5)."""
+
+    steps: int
+    warmup: int
+    learning_rate: float  # multiplies the schedule of section 5.3; the paper's is 1
+    beta1: float
+    beta2: float
+    epsilon: float
+    eps_ls: float
+    batch_tokens: int  # source tokens, and target tokens, of one step
+    longest_pair: int  # in subwords; longer ones are left out
+    micro_batch_tokens: int  # of one forward pass; the gradients of a step's micro-batches are summed
+    checkpoint_every: int  # steps between the checkpoints that are averaged
+    average: int  # how many of the last checkpoints are kept, and averaged for Tables 2 and 4
+    precision: Literal["auto", "float32", "bfloat16"]
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon", "batch_tokens")
+        found += not_positive(self, "micro_batch_tokens", "longest_pair", "checkpoint_every", "average")
+        for name in ("beta1", "beta2", "eps_ls"):
+            if not 0 <= getattr(self, name) < 1:
+                found.append(f"{name}: {getattr(self, name)} is not in [0, 1)")
+        if self.steps - (self.average - 1) * self.checkpoint_every < 1:
+            found.append(
+                f"average: {self.average} checkpoints, {self.checkpoint_every} steps apart, "
+                f"do not fit into {self.steps} steps"
+            )
+        return found
+
+    def checkpoint_steps(self) -> list[int]:
+        """The step numbers of the checkpoints kept, the last one first."""
+        return [self.steps - i * self.checkpoint_every for i in range(self.average)]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One run: task x model x seed, resolved."""
+
+    task: str
+    model: str
+    seed: int
+    architecture: ModelConfig
+    training: TrainingConfig
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = [f"seed: {self.seed} is negative"] if self.seed < 0 else []
+        longest, most = self.training.longest_pair, self.architecture.max_length
+        if longest > most:
+            from transformer.model.positions import last_position  # PyTorch, which all else here does without
+
+            if last_position(self.architecture):
+                found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
+        return found
+
+    def identity(self) -> dict[str, Any]:
+        """What its state and checkpoints belong to: all but micro_batch_tokens, which may be lowered half-way."""
+        values = plain(self)
+        del values["training"]["micro_batch_tokens"]
+        return values

@@ -1,0 +1,68 @@
+"""Where a run is, as it is saved and restored."""
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch import Tensor
+
+from transformer.support.tensors import DamagedFileError, read_tensors, write_tensors
+from transformer.text.tokens import Pairs
+
+VERSION = 2  # of what a state holds
+
+
+@dataclass
+class State:
+    """Where a run is, besides weights, optimiser and random numbers."""
+
+    step: int = 0
+    epoch: int = 0
+    index: int = 0
+    precision: str = ""
+    seconds: float = 0.0
+    target_tokens: int = 0
+    flops: float = 0.0
+    row_tokens: int = 0  # since the last row of the history
+    row_seconds: float = 0.0
+    history: list[list[float | None]] = field(default_factory=list)
+
+
+def digest(*parts: Pairs) -> str:
+    """The SHA-256 of encoded pairs."""
+    content = hashlib.sha256()
+    for pairs in parts:
+        content.update(pairs.offsets)
+        content.update(pairs.ids)
+    return content.hexdigest()
+
+
+def write_state(folder: Path, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
+    """Write a state into `folder`; the one before it stays as `previous`. Raises InputError as `write_tensors` does."""
+    current = folder / "state.safetensors"
+    if current.exists():
+        current.replace(folder / "previous.safetensors")
+    write_tensors(current, tensors, texts)
+
+
+def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]] | None:
+    """The newest undamaged state in `folder`: where it is, its tensors and its texts; a damaged one is removed."""
+    for name in ("state", "previous"):
+        path = folder / f"{name}.safetensors"
+        if not path.exists():
+            continue
+        try:
+            return path, *read_tensors(path)
+        except DamagedFileError:
+            before = "the state before it" if name == "state" else "the start"
+            print(f"warning: {path}: damaged, removed; going on from {before}", file=sys.stderr)
+            path.unlink()
+    return None
+
+
+def remove_states(folder: Path) -> None:
+    """Remove the states in `folder`: before the checkpoints, without which no state is whole."""
+    for name in ("previous", "state"):
+        (folder / f"{name}.safetensors").unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""Drawings of constituency trees, as SVG that needs nothing else."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import islice
+from pathlib import Path
+
+from transformer.trees.linear import read_parses
+from transformer.trees.tree import Leaf, Tree, walk, words
+
+SIZE = 14  # of the letters; all lengths are pixels
+ROW = 44  # from a label to the one below
+GAP = 16  # between two words
+MARGIN = 40
+HEAD = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"
+  viewBox="0 0 {width:.0f} {height:.0f}">
+<style>
+text {{ font: {size}px system-ui, "DejaVu Sans", sans-serif; text-anchor: middle; fill: #222 }}
+.label {{ fill: #0072b2 }}
+.note {{ text-anchor: start; fill: #888 }}
+path {{ fill: none; stroke: #aaa }}
+</style>
+<rect width="100%" height="100%" fill="#fff"/>
+"""
+
+
+def draw(sentences: Mapping[int, Sequence[Tree]], columns: Sequence[str] = ("",)) -> str:
+    """An SVG of trees: a row for each sentence, under its number, and a column, with its head, for each of its trees.
+
+    A tree has its words in one row at the bottom and each label in the middle above its words. Tags are left out.
+    """
+    drawn = {number: [_draw_tree(tree) for tree in trees] for number, trees in sentences.items()}
+    widths = [
+        max([width_of(head), *(trees[column][1] for trees in drawn.values())]) for column, head in enumerate(columns)
+    ]
+    lefts = [MARGIN + sum(widths[:column]) + 2 * MARGIN * column for column in range(len(columns))]
+    parts = [_text(left, SIZE * 2, head, "note") for left, head in zip(lefts, columns, strict=True) if head]
+    top = SIZE * 3.0 if parts else SIZE
+    for number, trees in drawn.items():
+        parts.append(_text(SIZE / 2, top + SIZE, str(number), "note"))
+        for left, (shapes, _, _) in zip(lefts, trees, strict=True):
+            parts.append(f'<g transform="translate({left:.1f} {top + SIZE:.1f})">\n{shapes}</g>\n')
+        top += max(height for _, _, height in trees) + MARGIN
+    head = HEAD.format(width=lefts[-1] + widths[-1] + MARGIN, height=top, size=SIZE)
+    return "".join([head, *parts, "</svg>\n"])
+
+
+def width_of(text: str) -> float:
+    """About how wide a text is drawn: fonts differ, so rather too wide."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    narrow = sum(bool(unicodedata.combining(letter)) for letter in text)
+    capital = sum(letter.isupper() for letter in text)
+    return SIZE * (0.6 * len(text) + 0.4 * wide - 0.6 * narrow + 0.15 * capital)
+
+
+def _draw_tree(tree: Tree) -> tuple[str, float, float]:
+    """The shapes of a tree, the baseline of its root's label at 0, and its width and height.
+
+    A subtree stands in a box as wide as its label or as its children's boxes, side by side.
+    """
+    items = list(walk(tree))
+    boxes: list[float] = []  # the width of each item that is no closing bracket, in order
+    children: list[float] = []  # that of the children of each, together
+    opened: list[int] = []
+    depth = 0
+    for item in items:
+        if isinstance(item, Leaf) or item[0] == "(":
+            boxes.append(width_of(item.word if isinstance(item, Leaf) else item[1:]) + GAP)
+            children.append(0)
+            opened.append(len(boxes) - 1)
+            depth = max(depth, len(opened) - 1)
+        if isinstance(item, Leaf) or item[0] == ")":
+            place = opened.pop()
+            boxes[place] = max(boxes[place], children[place])
+            if opened:
+                children[opened[-1]] += boxes[place]
+
+    shapes = []
+    above: list[tuple[float, float]] = []  # of each open constituent: its middle, and where its next child begins
+    remaining = iter(zip(boxes, children, strict=True))
+    for item in items:
+        if isinstance(item, str) and item[0] == ")":
+            above.pop()
+            continue
+        box, inside = next(remaining)
+        row = len(above)
+        middle = box / 2
+        if above:
+            parent, left = above[-1]
+            middle += left
+            above[-1] = (parent, left + box)
+            start = f"M{parent:.1f} {(row - 1) * ROW + 5} L{middle:.1f} {row * ROW - SIZE}"
+            end = f" V{depth * ROW - SIZE}" if isinstance(item, Leaf) and row < depth else ""
+            shapes.append(f'<path d="{start}{end}"/>\n')
+        if isinstance(item, Leaf):
+            shapes.append(_text(middle, depth * ROW, item.word))
+        else:
+            shapes.append(_text(middle, row * ROW, item[1:], "label"))
+            above.append((middle, middle - inside / 2))
+    return "".join(shapes), boxes[0], depth * ROW + SIZE
+
+
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
+    """A text whose baseline is at y; what XML cannot hold is drawn as U+FFFD."""
+    held = re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{attribute}>{escape(held)}</text>\n'
+
+
+def draw_examples(outputs: Sequence[str], gold: Path) -> str:
+    """An SVG of the first three sentences of 5 to 15 words: each gold tree beside what a decoder's output means.
+
+    Raises InputError as `read_parses` does.
+    """
+    numbered = ((number, [tree, parse]) for number, (tree, parse, _) in enumerate(read_parses(outputs, gold), 1))
+    shown = islice((row for row in numbered if 5 <= len(words(row[1][0])) <= 15), 3)
+    return draw(dict(shown), ["gold", "ours"])

@@ -1,0 +1,147 @@
+"""Trees in Penn brackets, `(S (NP (NNP John)) (VP (VBZ runs)) (. .))`: ours, a tree a line, and the treebank's."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from transformer.support.files import InputError, read_lines
+from transformer.trees.tree import Leaf, Tree
+
+TRACE = "-NONE-"  # the tag of what is not there
+ROOTS = ("TOP", "ROOT")
+DEEPEST = 500  # brackets within brackets
+# Blanks are ASCII's only: a word may hold a no-break space.
+_TOKEN = re.compile(r"\((?:[\t-\r ]*(?P<label>[^()\t-\r ]+))?|\)|[^()\t-\r ]+")
+_FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
+
+
+class _Word(NamedTuple):
+    place: int  # in the text
+    text: str
+
+
+class _Bracket(NamedTuple):
+    place: int
+    label: str
+    children: list["_Bracket | _Word"]
+
+
+class _FaultError(ValueError):
+    """What makes a text no tree, and where in the text."""
+
+    def __init__(self, place: int, message: str):
+        super().__init__(message)
+        self.place = place
+
+
+def _brackets(text: str) -> Iterator[_Bracket]:
+    """The outermost brackets of a text. Raises _FaultError for text outside, and what is not balanced or too deep."""
+    opened: list[_Bracket] = []
+    for token in _TOKEN.finditer(text):
+        place, found = token.start(), token[0]
+        if found[0] == "(":
+            if len(opened) == DEEPEST:
+                raise _FaultError(opened[0].place, f"the tree that begins here is nested more than {DEEPEST} deep")
+            bracket = _Bracket(place, token["label"] or "", [])
+            if opened:
+                opened[-1].children.append(bracket)
+            opened.append(bracket)
+        elif not opened:
+            raise _FaultError(place, f"{found!r} stands outside of a tree; remove it, or a bracket before it")
+        elif found == ")":
+            bracket = opened.pop()
+            if not opened:
+                yield bracket
+        else:
+            opened[-1].children.append(_Word(place, found))
+    if opened:
+        start = opened[0].place
+        begin = " ".join(text[start : start + 20].split())
+        raise _FaultError(start, f"the tree that begins here, {begin!r}, is not closed; add a )")
+
+
+def _tree(outermost: _Bracket, treebank: bool) -> Tree:
+    """The tree of a bracket; of one of the treebank, what `read_mrg` says goes. Raises _FaultError with the remedy."""
+    levels: list[list[Tree | Leaf]] = [[]]
+    pending: list[_Bracket | str] = [outermost]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):  # the label of a constituent whose children are read
+            children = tuple(levels.pop())
+            if children:
+                levels[-1].append(Tree(item, children))
+            continue
+        place, label, inside = item
+        words = [child for child in inside if isinstance(child, _Word)]
+        if not inside:
+            raise _FaultError(place, f"({label}) holds nothing; remove it")
+        if not label and (words or not treebank or item is not outermost):
+            texts = [word.text for word in words]
+            raise _FaultError(place, f"({' '.join([*texts, '...'])}) has no label; write (LABEL ...) or (TAG word)")
+        if words and len(inside) > 1:
+            [first, *_] = words
+            raise _FaultError(first.place, f"{first.text!r} in ({label} ...) has no tag; write (TAG {first.text})")
+        if not words:
+            kept = (_FUNCTIONS.sub(r"\1", label) or ROOTS[0]) if treebank else label
+            pending += [kept, *(child for child in reversed(inside) if isinstance(child, _Bracket))]
+            levels.append([])
+        elif label != TRACE or not treebank:
+            levels[-1].append(Leaf(label, words[0].text))
+    if not levels[0]:
+        raise _FaultError(outermost.place, "the tree that begins here has no words; remove it")
+    [tree] = levels[0]
+    if isinstance(tree, Leaf):
+        raise _FaultError(
+            outermost.place, f"({tree.tag} {tree.word}) is a tag without a constituent; write (S (TAG word))"
+        )
+    while treebank and tree.label in ROOTS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
+        tree = tree.children[0]
+    return tree
+
+
+def read_tree(line: str) -> Tree:
+    """The one tree of a line.
+
+    Raises InputError naming the column, counted from 1, of what makes it no tree: a bracket that is not closed, closes
+    nothing, holds nothing or has no label, a word without a tag, text after the tree.
+    """
+    try:
+        trees = list(_brackets(line))
+        if not trees:
+            raise _FaultError(0, "there is no tree on this line; write (S (TAG word) ...)")
+        if trees[1:]:
+            raise _FaultError(trees[1].place, "there is text after the tree; write one tree a line")
+        return _tree(trees[0], treebank=False)
+    except _FaultError as fault:
+        raise InputError(f"column {fault.place + 1}: {fault}") from None
+
+
+def read_trees(path: Path) -> list[Tree]:
+    """The trees of a file, one a line. Raises InputError naming file, line and column; see `read_tree`."""
+    trees = []
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            trees.append(read_tree(line))
+        except InputError as error:
+            raise InputError(f"{path}, line {number}, {error}") from None
+    return trees
+
+
+def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
+    """The trees of a .mrg file, as parsers are trained on them: `text` is its content, or that from line `first` on.
+
+    Traces go (-NONE-, and constituents that hold nothing else), functions and indices of labels (NP-SBJ-1 and
+    NP=2 are NP; -LRB- and the alternative ADVP|PRT stay), and the outer bracket, without label, TOP or ROOT;
+    one without label that holds several constituents is TOP, which EVALB leaves out. Unary chains stay, also
+    those of X over X: EVALB counts both. Words stay as they are, -LRB- and 1\\/2 too.
+
+    Raises InputError naming the file, `name`, and the line of what makes it no trees: as `read_tree`, and for a tree
+    without words or nested more than DEEPEST deep.
+    """
+    try:
+        for outermost in _brackets(text):
+            yield _tree(outermost, treebank=True)
+    except _FaultError as fault:
+        line = text.count("\n", 0, fault.place) + first
+        raise InputError(f"{name}, line {line}: {fault}") from None
