@@ -55,7 +55,7 @@ rule tables:
     input:
         collect(
             f"{RESULTS}/tables/{{table}}.{{kind}}",
-            table=["corpora", "runs", "table2", "table3", "table4", "appendix"],
+            table=[table.name for table in tables.all],
             kind=["csv", "md", "html", "tex"],
         ),
 
@@ -67,19 +67,19 @@ rule figures:
             figure=["figure3", "figure4", "figure5", "training_curves", "table3"],
             kind=["pdf", "svg", "png"],
         ),
-        [f"{RESULTS}/figures/trees.svg"] if parses_shown() else [],
+        [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],
 
 
 # By which parsers are chosen, as on section 22 in the paper.
 rule dev_scores:
     input:
-        averaged_scores({task: models for task, models in ALL_RUNS.items() if task in TABLE4}, "dev"),
+        runs.averaged_scores(tables.parsers(), "dev"),
 
 
 # All that is fetched by URL, for machines whose jobs have no internet.
 rule downloads:
     input:
-        collect("{folder}/{file}", folder=DOWNLOADS, file=URLS),
+        collect("{folder}/{file}", folder=DOWNLOADS, file=inputs.urls),
 
 
 rule all:

@@ -1,6 +1,6 @@
 """What an experiment takes, before any of it is fetched or trained: tables of its runs, of its data, of the whole."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import torch
@@ -9,6 +9,7 @@ from transformer.experiment.config import Experiment
 from transformer.experiment.cost import DEVICES, LENGTH, STATE_BYTES, Cost, Device, cost, request, si
 from transformer.experiment.downloads import tasks_read
 from transformer.support.device import faster_precision, sustained_flops
+from transformer.support.markdown import markdown
 
 TEXT_BYTES = 280  # of a pair
 ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # of a pair: two bytes a subword, its end counted, and eight a sentence
@@ -35,9 +36,7 @@ def plan(experiment: Experiment) -> str:
     peak = sustained_flops(cpu, getattr(torch, precision))
     devices = DEVICES | {"cpu": replace(DEVICES["cpu"], peak=peak, precision=precision)}
     runs = costs(experiment, devices.values())
-    return (
-        f"{_runs(experiment, devices, runs)}\n\n{_data(experiment)}\n\n{_whole(experiment, devices, runs.values())}\n"
-    )
+    return "\n".join([_runs(experiment, devices, runs), _data(experiment), _whole(experiment, devices, runs.values())])
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
@@ -78,7 +77,7 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         "more memory than planned and 2 GB, up to three times that where a job has ended without its result. The GPUs, "
         "and the most that any job asks for, are in profiles/slurm; a longer training goes on in its next job.",
     ]
-    return markdown(f"Runs of the experiment {experiment.experiment}", rows, notes)
+    return markdown(f"Runs of the experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
 
 
 def _hours(hours: float) -> str:
@@ -100,7 +99,7 @@ def _data(experiment: Experiment) -> str:
         f"Pairs: of train, before cleaning. Text and ids: {TEXT_BYTES} and {ID_BYTES} bytes a pair, assumed. "
         "The total is of what is known.",
     ]
-    return markdown("Data", rows, notes)
+    return markdown("Data", rows[0], rows[1:], notes, names=2)
 
 
 def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collection[Cost]) -> str:
@@ -125,7 +124,7 @@ def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collecti
         f"Disk: {si(sum(disk.values()), 'B')}: {parts}.",
         *(f"{name} {device.reached()}" for name, device in devices.items()),
     ]
-    return markdown(f"The whole experiment {experiment.experiment}", rows, notes)
+    return markdown(f"The whole experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
 
 
 def _bytes(files: Mapping[str, int]) -> str:
@@ -136,15 +135,3 @@ def _sizes(pairs: int | None) -> tuple[str, str, str]:
     if pairs is None:
         return "unknown until fetched", "", ""
     return f"{pairs:,}", si(pairs * TEXT_BYTES, "B"), si(pairs * ID_BYTES, "B")
-
-
-def markdown(title: str, rows: Sequence[Sequence[str]], notes: Iterable[str]) -> str:
-    """A table, aligned: the first row is its heading, the first two columns hold text, the others numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    sides = ["<", "<", *">" * (len(widths) - 2)]
-    rule = ["-" * (width - 1) + ("-" if side == "<" else ":") for side, width in zip(sides, widths, strict=True)]
-    lines = (
-        " | ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
-        for row in (rows[0], rule, *rows[1:])
-    )
-    return "\n".join([f"**{title}**", "", *(f"| {line} |" for line in lines), "", *(f"- {note}" for note in notes)])

@@ -16,7 +16,7 @@ rule configure_corpus:
     conda:
         "../../environment.yml"
     params:
-        config=task_corpus,
+        config=inputs.task_corpus,
     script:
         "../scripts/write_config.py"
 
@@ -29,7 +29,7 @@ rule configure_fetch:
     conda:
         "../../environment.yml"
     params:
-        config=packages_of,
+        config=inputs.debian_packages,
     script:
         "../scripts/write_config.py"
 
@@ -37,7 +37,7 @@ rule configure_fetch:
 rule fetch_pages:
     input:
         config=f"{RESULTS}/corpora/origin/{{corpus}}.yaml",
-        code=code("data/libreoffice"),
+        code=code("pages"),
     output:
         f"{RESULTS}/corpora/origin/{{corpus}}.tsv",
     log:
@@ -55,11 +55,11 @@ rule fetch_file:
     log:
         f"{RESULTS}/logs/downloads/{{file}}.log",
     wildcard_constraints:
-        file=any_of(URLS),
+        file=any_of(inputs.urls),
     conda:
         "../../environment.yml"
     params:
-        download=download_of,
+        download=inputs.download,
     shell:
         "python -m transformer fetch --url {params.download[url]:q} --bytes {params.download[bytes]}"
         " --sha256 {params.download[sha256]} --output {output:q} 2>&1 | tee -i {log:q}"
@@ -67,21 +67,21 @@ rule fetch_file:
 
 rule pair_pages:
     input:
-        text=pages_of,
+        text=inputs.pages,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/cleaning", "data/corpora", "data/libreoffice"),
+        code=code(LibreOfficeHelp),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(LibreOfficeHelp)),
+        task=of_kind(LibreOfficeHelp),
     cache: True
     conda:
         "../../environment.yml"
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(reading_megabytes),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     shell:
         "python -m transformer corpus --config {input.config} --text {input.text} --output-dir $(dirname {output.record})"
         " 2>&1 | tee -i {log}"
@@ -89,21 +89,21 @@ rule pair_pages:
 
 rule read_files:
     input:
-        files=files_of_task,
+        files=inputs.files,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/cleaning", "data/corpora", "data/reading"),
+        code=code(Files),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(Files)),
+        task=of_kind(Files),
     cache: True
     conda:
         "../../environment.yml"
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(reading_megabytes),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     params:
         downloads=DOWNLOADS,
     shell:
@@ -114,9 +114,9 @@ rule read_files:
 # A licensed treebank's folder is no input: without it the rest of the experiment still runs.
 rule read_treebank:
     input:
-        files=files_of_task,
+        files=inputs.files,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/reading", "parsing/treebank", "parsing/trees"),
+        code=code(Treebank),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -125,12 +125,12 @@ rule read_treebank:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(Treebank)),
+        task=of_kind(Treebank),
     conda:
         "../../environment.yml"
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(reading_megabytes),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     params:
         downloads=DOWNLOADS,
         folder=subpath(output.record, parent=True),
@@ -141,21 +141,21 @@ rule read_treebank:
 
 rule draw_plain_sentences:
     input:
-        text=plain_source,
-        code=code("parsing/treebank"),
+        text=inputs.plain_source,
+        code=code("sentences"),
     output:
         f"{RESULTS}/corpora/{{task}}/plain.source",
     log:
         f"{RESULTS}/logs/{{task}}/plain.log",
     wildcard_constraints:
-        task=any_of(tasks_of(Treebank)),
+        task=of_kind(Treebank),
     conda:
         "../../environment.yml"
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(reading_megabytes),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     params:
-        plain=plain_text_of,
+        plain=inputs.plain_text,
     shell:
         "python -m transformer sentences --text {input.text} --count {params.plain[sentences]}"
         " --words {params.plain[words]} --seed {params.plain[seed]} --output {output} 2>&1 | tee -i {log}"
@@ -164,7 +164,7 @@ rule draw_plain_sentences:
 rule generate_trees:
     input:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/grammar", "parsing/trees"),
+        code=code(Grammar),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -174,12 +174,12 @@ rule generate_trees:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(Grammar)),
+        task=of_kind(Grammar),
     conda:
         "../../environment.yml"
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(reading_megabytes),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     params:
         folder=subpath(output.record, parent=True),
     shell:
@@ -188,10 +188,10 @@ rule generate_trees:
 
 rule add_parsed_text:
     input:
-        unpack(gold_of),
-        unpack(parses_of),
+        unpack(inputs.gold),
+        unpack(inputs.parses),
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/self_training", "parsing/trees"),
+        code=code(SelfTraining),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -200,12 +200,12 @@ rule add_parsed_text:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(SelfTraining)),
+        task=of_kind(SelfTraining),
     conda:
         "../../environment.yml"
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(reading_megabytes),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     params:
         gold=subpath(input.gold_record, parent=True),
         folder=subpath(output.record, parent=True),
@@ -216,10 +216,10 @@ rule add_parsed_text:
 
 rule add_own_parsed_text:
     input:
-        unpack(gold_of),
-        files=files_of_task,
+        unpack(inputs.gold),
+        files=inputs.files,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code("data/reading", "data/self_training", "parsing/treebank", "parsing/trees"),
+        code=code(ParsedText),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -228,7 +228,7 @@ rule add_own_parsed_text:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=any_of(tasks_of(ParsedText)),
+        task=of_kind(ParsedText),
     conda:
         "../../environment.yml"
     params:

@@ -7,11 +7,26 @@ localrules:
     draw_table3,
 
 
+def svg_report(name, caption):
+    return report(
+        f"{RESULTS}/figures/{name}.svg",
+        caption=f"../report/{caption}.rst",
+        category="Figures",
+        labels={"figure": name},
+    )
+
+
+def figure_report(name, caption):
+    """The three formats of a figure; the report shows the svg."""
+    others = [f"{RESULTS}/figures/{name}.{kind}" for kind in ("pdf", "png")]
+    return [svg_report(name, caption), *others]
+
+
 rule draw_attention:
     input:
         published=HERE / "config/published.yaml",
-        attention=attention_file(),
-        code=scripts("attention", "runs", "figures_common"),
+        attention=runs.attention(),
+        code=scripts("attention"),
     output:
         figure3=figure_report("figure3", "attention"),
         figure4=figure_report("figure4", "attention"),
@@ -29,16 +44,17 @@ rule draw_attention:
 
 rule draw_training_curves:
     input:
-        published=HERE / "config/published.yaml",
-        packages=packages_behind(all_scores()),
-        histories=packages_behind(all_scores(), "history.csv"),
-        code=scripts("training_curves", "runs", "figures_common"),
+        packages=runs.packages_behind(tables.all_scores),
+        histories=runs.packages_behind(tables.all_scores, "history.csv"),
+        code=scripts("training_curves"),
     output:
         figure_report("training_curves", "training_curves"),
     log:
         f"{RESULTS}/logs/training_curves.log",
     conda:
         "../../environment.yml"
+    params:
+        groups=tables.curves,
     script:
         "../scripts/training_curves.py"
 
@@ -46,30 +62,32 @@ rule draw_training_curves:
 rule draw_table3:
     input:
         published=HERE / "config/published.yaml",
-        scores=dev_scores(TABLE3),
-        packages=packages_behind(dev_scores(TABLE3)),
-        code=scripts("table3_figure", "runs", "figures_common", "table3"),
+        scores=runs.dev_scores(tables.some("table3")),
+        packages=runs.packages_behind(runs.dev_scores(tables.some("table3"))),
+        code=scripts("table3_figure"),
     output:
         figure_report("table3", "table3_figure"),
     log:
         f"{RESULTS}/logs/table3_figure.log",
     conda:
         "../../environment.yml"
+    params:
+        own=tables.own_rows("table3"),
     script:
         "../scripts/table3_figure.py"
 
 
 # Only where parses are made.
-if parses_shown():
+if tables.parses():
 
     localrules:
         draw_trees,
 
     rule draw_trees:
         input:
-            reference=f"{RESULTS}/corpora/{next(iter(TABLE4))}/test.trees",
-            translations=parses_shown(),
-            code=code("parsing/drawing", "parsing/trees"),
+            reference=f"{RESULTS}/corpora/{tables.parsing_task}/test.trees",
+            translations=tables.parses(),
+            code=code("draw"),
         output:
             svg_report("trees", "trees"),
         log:
@@ -77,8 +95,8 @@ if parses_shown():
         conda:
             "../../environment.yml"
         params:
-            task=next(iter(TABLE4)),
-            trained_on=trees_of(TABLE4),
+            task=tables.parsing_task,
+            trained_on=tables.trees(),
         shell:
             "python -m transformer draw --reference {input.reference} --translations {input.translations}"
             " --output {output} 2>&1 | tee -i {log}"

@@ -14,7 +14,7 @@ rule configure_experiment:
     conda:
         "../../environment.yml"
     params:
-        config=plain(experiment),
+        config=SETTINGS,
     script:
         "../scripts/write_config.py"
 
@@ -22,7 +22,7 @@ rule configure_experiment:
 rule plan:
     input:
         config=f"{RESULTS}/experiment.yaml",
-        code=MODEL_CODE + code("plan", "model/flops"),
+        code=code("plan"),
     output:
         f"{RESULTS}/plan.md",
     log:

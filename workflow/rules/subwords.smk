@@ -6,7 +6,7 @@ rule learn_subwords:
     input:
         source=f"{RESULTS}/corpora/{{task}}/train.source",
         target=f"{RESULTS}/corpora/{{task}}/train.target",
-        code=code("data/subwords"),
+        code=code("subwords"),
     output:
         f"{RESULTS}/subwords/{{task}}.model",
     log:
@@ -16,11 +16,11 @@ rule learn_subwords:
         "../../environment.yml"
     threads: 2
     resources:
-        runtime=reading_minutes,
-        mem_mb=growing(lambda wildcards: 2000 + min(pairs_of(wildcards), experiment.subwords.pairs) // 200),
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.learning_megabytes),
     params:
-        vocabulary=lookup("tasks/{task}/vocabulary", within=config),
-        kind=lookup("tasks/{task}/kind", within=config),
+        vocabulary=lookup("tasks/{task}/vocabulary", within=SETTINGS),
+        kind=lookup("tasks/{task}/kind", within=SETTINGS),
         pairs=experiment.subwords.pairs,
         seed=experiment.subwords.seed,
     shell:
@@ -34,7 +34,7 @@ rule encode_part:
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
-        code=code("data/subwords", "data/tokens"),
+        code=code("encode"),
     output:
         ids=f"{RESULTS}/tokens/{{task}}/{{part}}.ids.npy",
         offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
@@ -45,7 +45,7 @@ rule encode_part:
         "../../environment.yml"
     threads: lambda wildcards: 16 if wildcards.part == "train" else 1
     resources:
-        runtime=reading_minutes,
+        runtime=demands.reading_minutes,
         mem_mb=growing(4000),
     params:
         part="{part}",

@@ -14,7 +14,7 @@ rule configure_run:
     conda:
         "../../environment.yml"
     params:
-        config=resolved_run,
+        config=runs.resolved,
     script:
         "../scripts/write_config.py"
 
@@ -30,8 +30,7 @@ rule train:
             f"{RESULTS}/tokens/{{{{task}}}}/{{file}}",
             file=["train.offsets.npy", "dev.ids.npy", "dev.offsets.npy"],
         ),
-        code=MODEL_CODE
-        + code("data/batches", "training/distributed", "training/loop", "training/loss", "training/schedule"),
+        code=code("train"),
     output:
         checkpoints=directory(f"{RUN}/checkpoints"),
         history=f"{RUN}/history.csv",
@@ -40,13 +39,13 @@ rule train:
         f"{LOG}/train.log",
     benchmark:
         f"{BENCHMARK}/train.tsv"
-    priority: training_priority
+    priority: runs.priority
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        runtime=asked(lambda wildcards: requested(wildcards).minutes),
-        mem_mb=growing(asked(lambda wildcards: requested(wildcards).megabytes)),
+        runtime=demands.training_minutes,
+        mem_mb=growing(demands.training_megabytes),
         gpu=0,
         nodes=1,
     params:
@@ -66,7 +65,7 @@ rule average_checkpoints:
         history=f"{RUN}/history.csv",
         corpus=f"{RESULTS}/corpora/{{task}}/corpus.json",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
-        code=code("package", "training/checkpoint"),
+        code=code("package"),
     output:
         PACKAGE[1:],
         config=PACKAGE[0],
@@ -76,14 +75,14 @@ rule average_checkpoints:
         "../../environment.yml"
     resources:
         runtime=30,
-        mem_mb=growing(lambda wildcards: 2000 + 8 * megabytes_of(wildcards)),
+        mem_mb=growing(demands.averaging_megabytes),
     params:
-        checkpoints=last_checkpoints,
+        checkpoints=runs.last_checkpoints,
         folder=subpath(output.config, parent=True),
-        kind=lookup("tasks/{task}/kind", within=config),
-        beam=lookup("tasks/{task}/decoding/beam", within=config),
-        alpha=lookup("tasks/{task}/decoding/alpha", within=config),
-        extra=lookup("tasks/{task}/decoding/extra", within=config),
+        kind=lookup("tasks/{task}/kind", within=SETTINGS),
+        beam=lookup("tasks/{task}/decoding/beam", within=SETTINGS),
+        alpha=lookup("tasks/{task}/decoding/alpha", within=SETTINGS),
+        extra=lookup("tasks/{task}/decoding/extra", within=SETTINGS),
     shell:
         "python -m transformer package --config {input.config} --checkpoints {params.checkpoints}"
         " --training {input.training} --history {input.history} --corpus {input.corpus} --subwords {input.subwords}"
@@ -94,11 +93,11 @@ rule average_checkpoints:
 # `average_checkpoints` has written each README.md without scores; the last word is that with them.
 rule write_readmes:
     input:
-        packages=packages_behind(SCORED),
-        scores=SCORED,
-        code=code("package", "training/checkpoint") + scripts("readmes", "runs"),
+        packages=runs.packages_behind(tables.scored),
+        scores=tables.scored,
+        code=scripts("readmes"),
     output:
-        packages_behind(SCORED, "README.md"),
+        runs.packages_behind(tables.scored, "README.md"),
     log:
         f"{RESULTS}/logs/readmes.log",
     conda:

@@ -6,9 +6,7 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
-        code=MODEL_CODE
-        + code("decoding/beam", "decoding/cache", "decoding/precision", "decoding/translate")
-        + code("parsing/parse", "parsing/trees"),
+        code=code("translate"),
     output:
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
         log_probabilities=f"{RUN}/average-{{average}}/{{part}}.logp",
@@ -20,8 +18,8 @@ rule translate:
         "../../environment.yml"
     threads: 1
     resources:
-        runtime=lambda wildcards: 60 + (pairs_of(wildcards) // 3000 if wildcards.part == "plain" else 0),
-        mem_mb=growing(lambda wildcards: 3000 + 4 * megabytes_of(wildcards)),
+        runtime=demands.translating_minutes,
+        mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
     shell:
@@ -35,10 +33,9 @@ rule score:
         beside=PACKAGE[1:],
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
-        reference=reference_of,
+        reference=inputs.reference,
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
-        code=code("data/subwords", "data/tokens", "evaluation/bleu", "evaluation/brackets")
-        + code("evaluation/perplexity", "parsing/trees"),
+        code=code("score"),
     output:
         f"{RUN}/average-{{average}}/{{part}}.scores.json",
     log:
@@ -48,7 +45,7 @@ rule score:
     threads: 1
     resources:
         runtime=60,
-        mem_mb=growing(lambda wildcards: 3000 + 4 * megabytes_of(wildcards)),
+        mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
     shell:
@@ -61,8 +58,8 @@ rule compare:
     input:
         baseline=f"{RESULTS}/runs/{{task}}/base/{{seed}}/average-{{average}}/{{part}}.translation",
         system=f"{RUN}/average-{{average}}/{{part}}.translation",
-        reference=reference_of,
-        code=code("evaluation/bleu", "evaluation/significance"),
+        reference=inputs.reference,
+        code=code("compare"),
     output:
         f"{RUN}/average-{{average}}/{{part}}.comparison.json",
     log:
@@ -82,7 +79,7 @@ rule read_attention:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         published=HERE / "config/published.yaml",
-        code=MODEL_CODE + code("evaluation/attention"),
+        code=code("attention"),
     output:
         f"{RUN}/average-{{average}}/attention.json",
     log:
@@ -92,10 +89,10 @@ rule read_attention:
     threads: 1
     resources:
         runtime=30,
-        mem_mb=growing(lambda wildcards: 3000 + 4 * megabytes_of(wildcards)),
+        mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
-        sentences=attention_sentences(),
+        sentences=tables.sentences(),
     shell:
         "python -m transformer attention --package {params.package} --output {output} --threads {threads}"
         " {params.sentences:q} 2>&1 | tee -i {log}"

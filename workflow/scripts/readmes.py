@@ -5,13 +5,15 @@ from typing import Any
 
 from runs import logged
 
-from transformer.package.readme import write_readme
+from transformer.evaluation.score import scores_in_words
+from transformer.package.package import write_readme
 
 
 def main(snakemake: Any) -> None:
     for readme in map(Path, snakemake.output):
-        run = readme.parent.parent
-        write_readme(readme.parent, [path for path in map(Path, snakemake.input.scores) if path.parent == run])
+        package, run = readme.parent, readme.parent.parent
+        scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
+        write_readme(package, list(scores_in_words(package, scores)))
 
 
 if "snakemake" in globals():

@@ -9,12 +9,11 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from transformer.evaluation import metrics
+
 COLUMNS = [
-    *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha", "perplexity"],
-    *["sacrebleu.score", "sacrebleu.signature", "paper_bleu.score", "paper_bleu.signature"],
-    *["brackets.f1", "brackets.recall", "brackets.precision", "brackets.exact", "brackets.repaired"],
-    *["brackets.crossing", "brackets.no_crossing", "brackets.two_or_less_crossing", "brackets.up_to_40_words.f1"],
-    *["brackets.valid", "brackets.error", "brackets.skip"],
+    *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha"],
+    *metrics.keys(),
     *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
     *["pairs", "left_out", "longest_pair", "parameters", "steps", "published_steps"],
     *["seconds", "devices", "device", "sustained_flops", "flops"],

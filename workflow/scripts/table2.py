@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import logged, over_seeds
-from tables_common import NOT_RUN, Row, beside, number, power, read_inputs, spread, write_table
+from tables_common import NOT_RUN, Row, metric_cells, number, power, read_inputs, write_table
+
+from transformer.evaluation.metrics import metrics_of
 
 TITLE = "Table 2: BLEU on the test set and training cost, published and ours"
 NOTES = [
@@ -16,35 +18,37 @@ NOTES = [
 
 
 def table_rows(published: list[dict[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[Row]:
-    """A row for each printed BLEU, first all of en-de, then all of en-fr."""
+    """A row for each BLEU, printed or of a model of one's own, first all of en-de, then all of en-fr."""
     return [
         table_row(row, task, ours.get((task, row.get("model", {}).get(task)), {}))
         for task in ("ende", "enfr")
         for row in published
-        if task in row["bleu"]
+        if task in row["bleu"] or task in row.get("model", {})
     ]
 
 
 def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
     cost = row.get("flops", {}).get(task)
     estimated = ours.get("estimated_flops")
+    cells: dict[tuple[str, str], str] = {}
+    for metric in metrics_of("translation", own=True):
+        cells |= metric_cells(metric, {"bleu": row["bleu"].get(task)}, ours, NOT_RUN if "model" in row else "")
     return {
         ("Pair", ""): f"{task[:2]}-{task[2:]}",
         ("Model", ""): row["name"],
-        **beside("BLEU", row["bleu"][task], ours, "paper_bleu.score", 1, NOT_RUN if "model" in row else ""),
-        ("sacreBLEU", "ours"): spread(ours, "sacrebleu.score", 1),
+        **cells,
         ("Steps", "published"): number(row.get("steps"), 0),
         ("Steps", "ours"): number(ours.get("steps"), 0),
         ("Training cost (FLOPs)", "published"): power(cost),
         ("Training cost (FLOPs)", "ours, estimated"): power(estimated),
-        ("Training cost (FLOPs)", "ratio"): power(estimated / cost if estimated else None),
+        ("Training cost (FLOPs)", "ratio"): power(estimated / cost if estimated and cost else None),
         ("Training cost (FLOPs)", "ours, counted"): power(ours.get("flops")),
     }
 
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
-    rows = table_rows(published["table2"], over_seeds(runs))
+    rows = table_rows([*published["table2"], *snakemake.params.own], over_seeds(runs))
     trained = [row for row in published["table2"] if "model" in row]
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in trained)
     averaged = f"Published: checkpoints averaged: {averages}."

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs import logged, over_seeds
-from tables_common import Row, beside, number, read_inputs, spread, write_table
+from tables_common import Row, beside, metric_cells, number, read_inputs, write_table
+
+from transformer.evaluation.metrics import metrics_of
 
 TITLE = "Table 3: variations on the architecture, en-de, development set, published and ours"
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
@@ -22,37 +24,52 @@ COMPARED = (
 
 
 def table_rows(published: list[dict[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[Row]:
-    """A row for each row of the paper's table; its published steps are base's where the paper prints none."""
+    """A row for each row of the paper's table, and for each of one's own, which has `changes` of base.
+
+    The published steps of a row are base's where the paper prints none.
+    """
     base = next(row for row in published if row["model"] == "base")
     return [
         {
             ("Row", ""): row.get("group", row["model"]),
-            ("Model", ""): f"{row['model']}: {row['text']}" if "text" in row else row["model"],
-            **{(key, ""): str(row.get(key, "")) for key in OVERRIDES},
-            ("Steps", "published"): number(row.get("steps", base["steps"]), 0),
+            ("Model", ""): ": ".join([row["model"], *text_of(row)]),
+            **{(key, ""): str(row.get("changes", row).get(key, "")) for key in OVERRIDES},
+            ("Steps", "published"): "" if "changes" in row else number(row.get("steps", base["steps"]), 0),
             **measured(row, ours.get(("ende", row["model"]), {})),
         }
         for row in published
     ]
 
 
-def measured(row: dict[str, Any], ours: Mapping[str, float]) -> Row:
-    """Steps, perplexity, BLEU and parameters of a row of en-de, the paper's beside ours."""
+def text_of(row: Mapping[str, Any]) -> list[str]:
+    """What a row changes that has no column of its own."""
+    if "text" in row:
+        return [row["text"]]
+    others = [f"{key} {value}" for key, value in row.get("changes", {}).items() if key not in OVERRIDES]
+    return [", ".join(others)] if others else []
+
+
+def measured(row: Mapping[str, Any], ours: Mapping[str, float]) -> Row:
+    """Steps, metrics and parameters of a row of en-de, the paper's beside ours."""
+    cells: dict[tuple[str, str], str] = {}
+    for metric in metrics_of("translation"):
+        cells |= metric_cells(metric, row, ours)
+        if metric.key == "sacrebleu":  # which the tests compare
+            cells |= {
+                ("sacreBLEU", "differs"): "*" if ours.get("randomisation.p", 1) < 0.05 else "",
+                ("sacreBLEU", "p, randomisation"): number(ours.get("randomisation.p"), 3),
+                ("sacreBLEU", "p, bootstrap"): number(ours.get("bootstrap.p"), 3),
+            }
     return {
         ("Steps", "ours"): number(ours.get("steps"), 0),
-        **beside("Perplexity", row["ppl"], ours, "perplexity", 2),
-        **beside("BLEU", row["bleu"], ours, "paper_bleu.score", 1),
-        ("sacreBLEU", "ours"): spread(ours, "sacrebleu.score", 1),
-        ("sacreBLEU", "differs"): "*" if ours.get("randomisation.p", 1) < 0.05 else "",
-        ("sacreBLEU", "p, randomisation"): number(ours.get("randomisation.p"), 3),
-        ("sacreBLEU", "p, bootstrap"): number(ours.get("bootstrap.p"), 3),
+        **cells,
         **beside("Parameters (millions)", row.get("params"), ours, "millions", 2),
     }
 
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
-    rows = table_rows(published["table3"], over_seeds(runs))
+    rows = table_rows([*published["table3"], *snakemake.params.own], over_seeds(runs))
     write_table(snakemake.output, TITLE, rows, [*NOTES, COMPARED, *published["table3_notes"], *notes], names=2)
 
 

@@ -21,7 +21,7 @@ def label(row: Mapping[str, Any]) -> str:
     """What a row of the table changes, as the paper writes it."""
     symbols = {key: re.sub(r"_(\w+)", r"_{\\mathrm{\1}}", key.replace("eps", r"\epsilon")) for key in OVERRIDES}
     changes = ", ".join(f"${symbols[key]}$ = {row[key]}" for key in OVERRIDES if key in row)
-    return row.get("text", changes) if "group" in row else row["model"]
+    return row.get("text", changes) or row["model"] if "group" in row else row["model"]
 
 
 def heights(rows: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -74,7 +74,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mappi
         (bleu, "BLEU", "bleu", "paper_bleu.score"),
         (perplexity, "perplexity", "ppl", "perplexity"),
     ):
-        paper = {row["model"]: row[printed] for row in rows}
+        paper = {row["model"]: row[printed] for row in rows if printed in row}
         mine = {model: numbers[key] for model, numbers in run.items() if model in places}
         draw_measure(axes, measure, {"paper": paper, "ours": mine}, places)
     bleu.set_xlabel("BLEU − BLEU of base")
@@ -88,7 +88,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mappi
 
 def main(snakemake: Any) -> None:
     ours = over_seeds(read_runs(snakemake.input.scores, snakemake.input.packages))
-    figure = draw(read_yaml(snakemake.input.published)["table3"], ours)
+    figure = draw([*read_yaml(snakemake.input.published)["table3"], *snakemake.params.own], ours)
     save(figure, snakemake.output)
     plt.close(figure)
 

@@ -6,6 +6,8 @@ from typing import Any
 from runs import logged, over_seeds
 from tables_common import NOT_RUN, Row, beside, number, read_inputs, spread, write_table
 
+from transformer.evaluation.metrics import metrics_of
+
 TITLE = "Table 4: constituency parsing, F1 on the test set, published and ours"
 NOTES = [
     "F1 of labelled brackets, in percent, as EVALB with COLLINS.prm counts. Published: section 23 of the Wall Street "
@@ -24,15 +26,18 @@ def table_rows(
 
 
 def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
+    cells: dict[tuple[str, str], str] = {}
+    for column in (column for metric in metrics_of("parsing", own=True) for column in metric.columns):
+        if column.published:
+            missing = NOT_RUN if "task" in row else ""
+            cells |= beside(column.heading, row.get(column.published), ours, column.key, column.digits, missing)
+        else:
+            cells["Ours", column.heading] = spread(ours, column.key, column.digits)
     return {
         ("Training", ""): row["training"],
         ("Parser", ""): row["name"],
         ("Ours: trees", ""): trained_on[row["task"]] if ours else "",
-        **beside("F1", row["f1"], ours, "brackets.f1", 1, NOT_RUN if "task" in row else ""),
-        ("Ours", "recall"): spread(ours, "brackets.recall", 1),
-        ("Ours", "precision"): spread(ours, "brackets.precision", 1),
-        ("Ours", "exact"): spread(ours, "brackets.exact", 1),
-        ("Ours", "repaired"): spread(ours, "brackets.repaired", 0),
+        **cells,
         ("Ours", "sentences"): number(ours.get("sentences"), 0),
         ("Ours", "steps"): number(ours.get("steps"), 0),
     }
@@ -40,20 +45,16 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mappin
 
 def detail_row(ours: Mapping[str, float]) -> Row:
     """What else EVALB's summary prints; for the csv."""
-    return {
-        ("Ours", "F1 up to 40 words"): spread(ours, "brackets.up_to_40_words.f1", 2),
-        ("Ours", "average crossing"): spread(ours, "brackets.crossing", 2),
-        ("Ours", "no crossing"): spread(ours, "brackets.no_crossing", 2),
-        ("Ours", "2 or less crossing"): spread(ours, "brackets.two_or_less_crossing", 2),
-        **{("Ours", status): number(ours.get(f"brackets.{status}"), 0) for status in ("valid", "error", "skip")},
-    }
+    details = [column for metric in metrics_of("parsing", own=True) for column in metric.details]
+    return {("Ours", column.heading): spread(ours, column.key, column.digits) for column in details}
 
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
     ours = over_seeds(runs)
-    rows = table_rows(published["table4"], ours, snakemake.params.trained_on)
-    details = [detail_row(ours.get((row.get("task"), row.get("model")), {})) for row in published["table4"]]
+    shown = [*published["table4"], *snakemake.params.own]
+    rows = table_rows(shown, ours, snakemake.params.trained_on)
+    details = [detail_row(ours.get((row.get("task"), row.get("model")), {})) for row in shown]
     write_table(snakemake.output, TITLE, rows, [*NOTES, *notes], names=3, details=details)
 
 

@@ -13,6 +13,9 @@ from typing import Any
 import pandas as pd
 from runs import read_json, read_runs, read_yaml
 
+from transformer.evaluation.metrics import METRICS, Metric
+from transformer.support.markdown import markdown
+
 Row = Mapping[tuple[str, str], str]
 Columns = Sequence[tuple[str, str]]
 Cells = Sequence[Sequence[str]]
@@ -67,6 +70,19 @@ def beside(
     }
 
 
+def metric_cells(
+    metric: Metric, published: Mapping[str, float | None], ours: Mapping[str, float], missing: str = NOT_RUN
+) -> Row:
+    """A metric's cells: three of a number that the paper prints, one of another."""
+    cells: dict[tuple[str, str], str] = {}
+    for column in metric.columns:
+        if column.published:
+            cells |= beside(column.heading, published.get(column.published), ours, column.key, column.digits, missing)
+        else:
+            cells[column.heading, "ours"] = spread(ours, column.key, column.digits)
+    return cells
+
+
 def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]]:
     """What every table is made of: the paper's numbers, the runs, and the notes under the table."""
     runs = read_runs(snakemake.input.scores, snakemake.input.packages, getattr(snakemake.input, "comparisons", ()))
@@ -109,13 +125,13 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
         notes.append(f"Ours are means ± standard deviations over {seeds.max()} seeds.")
     for device, group in runs.dropna(subset="device").groupby("device"):
         notes.append(f"Ours, trained on {device}: {power(group['sustained_flops'].mean())} FLOP/s sustained, a device.")
-    for column, name in (
-        ("sacrebleu", "sacreBLEU"),
-        ("randomisation", "the approximate randomisation"),
-        ("bootstrap", "the paired bootstrap"),
-        ("paper_bleu", "our BLEU"),
-    ):
-        notes += [f"Signature of {name}: {signature}" for signature in runs[f"{column}.signature"].dropna().unique()]
+    signed = {metric.signature: metric.columns[0].heading for metric in METRICS}
+    signed |= {
+        "randomisation.signature": "the approximate randomisation",
+        "bootstrap.signature": "the paired bootstrap",
+    }
+    for key, name in signed.items():
+        notes += [f"Signature of {name}: {signature}" for signature in runs[key].dropna().unique()]
     return notes
 
 
@@ -138,15 +154,9 @@ def write_table(
     whole.columns = [", ".join(filter(None, column)) for column in whole.columns]
     whole.to_csv(outputs.csv, index=False)
     headings = list(whole.columns)[: len(columns)]
-    Path(outputs.md).write_text(as_markdown(title, headings, cells, notes, names))
+    Path(outputs.md).write_text(markdown(title, headings, cells, notes, names))
     Path(outputs.html).write_text(as_html(title, columns, cells, notes, names))
     Path(outputs.tex).write_text(as_latex(title, columns, cells, notes, names))
-
-
-def as_markdown(title: str, headings: list[str], cells: Cells, notes: Sequence[str], names: int) -> str:
-    rule = ["---"] * names + ["---:"] * (len(headings) - names)
-    lines = [f"| {' | '.join(row)} |" for row in (headings, rule, *cells)]
-    return "\n".join([f"**{title}**", "", *lines, "", *(f"- {note}" for note in notes), ""])
 
 
 def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], names: int) -> str:

@@ -10,9 +10,10 @@ from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
-from runs import logged, read_training, read_yaml
+from runs import logged, read_training
 
 BASE = ("ende", "base")
+DASHES = ("-", "--", ":")
 PER_LINE = 4  # groups side by side, at most
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
 
@@ -23,20 +24,6 @@ def read_curves(packages: Sequence[str], histories: Sequence[str]) -> dict[tuple
     for run, history in zip(map(read_training, packages), map(pd.read_csv, histories), strict=True):
         curves.setdefault((run["task"], run["model"]), []).append(history)
     return curves
-
-
-def groups_of(published: Mapping[str, Any], curves: Curves) -> dict[str, list[tuple[str, str]]]:
-    """The runs by the paper's tables, those of Table 3 by its groups and beside base; no empty group."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for row in published["table3"]:
-        if "group" in row:
-            groups.setdefault(f"Table 3 {row['group']}", [BASE]).append(("ende", row["model"]))
-    groups["Appendix"] = [("ende", row["model"]) for row in published["appendix"]]
-    groups = {name: runs for name, runs in groups.items() if any(run in curves for run in set(runs) - {BASE})}
-    groups["Table 2"] = [run for row in published["table2"] for run in row.get("model", {}).items()]
-    groups["Table 4"] = [(row["task"], row["model"]) for row in published["table4"] if "task" in row]
-    made = {name: [run for run in runs if run in curves] for name, runs in groups.items()}
-    return {name: runs for name, runs in made.items() if runs}
 
 
 def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
@@ -67,7 +54,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Fig
 
 def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tuple[str, str]]) -> None:
     """Draw the curves of `runs`: a colour and a dash a model, a line a seed."""
-    looks = zip(COLOURS, cycle(("-", "--", ":")))  # no more models in a group than colours
+    looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 different ones
     for task, model in runs:
         colour, dashes = ("black", "-") if (task, model) == BASE else next(looks)
         for seed, history in enumerate(curves[task, model]):
@@ -90,7 +77,8 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
 
 def main(snakemake: Any) -> None:
     curves = read_curves(snakemake.input.packages, snakemake.input.histories)
-    figure = draw(curves, groups_of(read_yaml(snakemake.input.published), curves))
+    groups = {name: [(task, model) for task, model in runs] for name, runs in snakemake.params.groups.items()}
+    figure = draw(curves, groups)
     save(figure, snakemake.output)
     plt.close(figure)
 

@@ -1,0 +1,14 @@
+"""Tables in Markdown."""
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+Texts = Sequence[str]
+
+
+def markdown(title: str, headings: Texts, rows: Sequence[Texts], notes: Texts, names: int) -> str:
+    """A table, aligned, with title and notes; the first `names` columns hold text, the others numbers."""
+    sides = ["left"] * names + ["right"] * (len(headings) - names)
+    table = tabulate(rows, headings, tablefmt="pipe", disable_numparse=True, colalign=sides)
+    return "\n".join([f"**{title}**", "", table, "", *(f"- {note}" for note in notes), ""])

@@ -1,0 +1,56 @@
+"""The experiment that a call of snakemake is for, checked before anything runs."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from transformer.corpora.archives import Location
+from transformer.corpora.self_training import SelfTraining
+from transformer.corpora.treebank import Treebank
+from transformer.experiment.config import Experiment
+from transformer.support.files import InputError
+from transformer.support.strict import load, read_yaml
+from workflow.lib.runs import Runs
+from workflow.lib.tables import Tables
+
+
+def checked(config: Mapping[str, Any], overlays: Iterable[Path]) -> Experiment:
+    """The experiment of a config that `overlays` have been laid over.
+
+    Raises ConfigError and InputError as `load` and `read_yaml` do, and for a mirror or packages that are no folder.
+    """
+    for overlay in overlays:
+        read_yaml(overlay)  # Snakemake takes the last of two equal keys without a word
+    experiment = load(Experiment, config, "config")
+    for key in ("mirror", "packages"):
+        folder = getattr(experiment, key)
+        if folder and not Path(folder).is_dir():
+            raise InputError(f"{key}: {folder}: no such folder")
+    return experiment
+
+
+def check_filled_in(default_resources: Mapping[str, Any]) -> None:
+    """Raises InputError when a profile's account or partition is still to be filled in."""
+    if any("FILL_IN" in str(getattr(resource, "raw", "")) for resource in default_resources.values()):
+        raise InputError("account and partition are not filled in: profiles/slurm/profile.yaml says where and how")
+
+
+def missing_treebanks(experiment: Experiment) -> list[str]:
+    """A warning for each treebank whose folder is not there: only what needs its trees will fail."""
+    corpora = {task.corpus: experiment.corpora[task.corpus] for task in experiment.tasks.values() if task.models}
+    return [
+        f"corpora.{name}.trees: {corpus.trees}: no such folder; what needs its trees will fail (config/README.md)"
+        for name, corpus in corpora.items()
+        if isinstance(corpus, Treebank) and not Location.parse(corpus.trees).member and not Path(corpus.trees).is_dir()
+    ]
+
+
+def check_packages(experiment: Experiment, runs: Runs, tables: Tables) -> None:
+    """Raises InputError for a given package that is missing, damaged or of another experiment."""
+    from transformer.experiment.origin import check_origin
+
+    corpora = [experiment.corpus_of(task) for task in runs.trained]
+    parsed = [runs.parses_of(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
+    for package in runs.packages_behind([*tables.scored, runs.attention(), *parsed]):
+        folder = Path(package).parent
+        check_origin(folder, experiment, str(folder.parent.relative_to(runs.paths.packages)))

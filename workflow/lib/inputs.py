@@ -1,0 +1,89 @@
+"""What rules are given for their wildcards: the files and settings of a task's text."""
+
+from pathlib import Path
+from typing import Any, cast
+
+from snakemake.iocontainers import Wildcards
+
+from transformer.corpora.fetch import Download, local_path
+from transformer.corpora.kinds import TaskCorpus
+from transformer.corpora.libreoffice import LibreOfficeHelp
+from transformer.corpora.self_training import ParsedText, SelfTraining
+from transformer.corpora.treebank import Treebank
+from transformer.experiment.config import Experiment
+from transformer.support.strict import plain
+from workflow.lib.runs import Runs
+
+SIDES = ("source", "target")
+TEXTS = {f"{part}_{side}": f"{part}.{side}" for part in ("train", "dev", "test") for side in SIDES}
+
+
+class Inputs:
+    """Input functions and parameters of rules. `urls`: where a download lies -> its URL."""
+
+    def __init__(self, experiment: Experiment, runs: Runs, downloads: dict[str, Download]):
+        self.experiment, self.runs, self.paths = experiment, runs, runs.paths
+        self.downloads = downloads
+        self.urls = {str(local_path(url)): url for url in downloads}
+
+    def tasks_of(self, *kinds: type) -> list[str]:
+        """The tasks whose corpus is of one of these kinds."""
+        return [name for name in self.experiment.tasks if isinstance(self.experiment.corpus_of(name), kinds)]
+
+    def task_corpus(self, wildcards: Wildcards) -> Any:
+        """The corpus of a task with its settings, as the corpus stage reads it."""
+        task = self.experiment.tasks[wildcards.task]
+        return plain(TaskCorpus(task.corpus, task.source, task.target, self.experiment.corpora[task.corpus]))
+
+    def debian_packages(self, wildcards: Wildcards) -> dict[str, Any]:
+        """The packages that hold the pages of a corpus."""
+        corpus = cast(LibreOfficeHelp, self.experiment.corpora[wildcards.corpus])
+        return {"packages": plain(corpus.packages)}
+
+    def files(self, wildcards: Wildcards) -> list[str]:
+        """The files that a task's corpus is read from: one's own, and downloads."""
+        files = self.experiment.files_of(wildcards.task)
+        return [f"{self.paths.downloads}/{local_path(file)}" if "://" in file else file for file in files]
+
+    def pages(self, wildcards: Wildcards) -> str:
+        """The fetched pages of a task's corpus."""
+        return f"{self.paths.corpus('origin')}/{self.experiment.tasks[wildcards.task].corpus}.tsv"
+
+    def download(self, wildcards: Wildcards) -> dict[str, Any]:
+        """What is known of a download: where it is, its size and its SHA-256."""
+        url = self.urls[wildcards.file]
+        return {"url": url, **plain(self.downloads[url])}
+
+    def plain_text(self, wildcards: Wildcards) -> dict[str, Any]:
+        """From which task's text a treebank's plain sentences are drawn, and how."""
+        corpus = cast(Treebank, self.experiment.corpus_of(wildcards.task))
+        return {**plain(corpus.plain), "words": " ".join(map(str, corpus.plain.words))}
+
+    def plain_source(self, wildcards: Wildcards) -> str:
+        """The text from which they are drawn."""
+        return f"{self.paths.corpus(self.plain_text(wildcards)['task'])}/train.source"
+
+    def gold(self, wildcards: Wildcards) -> dict[str, Any]:
+        """The trees that a semi-supervised corpus adds to."""
+        corpus = cast(SelfTraining | ParsedText, self.experiment.corpus_of(wildcards.task))
+        folder = self.paths.corpus(corpus.gold)
+        return {
+            "gold": [f"{folder}/train.{side}" for side in SIDES],
+            "held_out": [f"{folder}/{part}.{side}" for part in ("dev", "test") for side in (*SIDES, "trees")],
+            "gold_record": f"{folder}/corpus.json",
+        }
+
+    def parses(self, wildcards: Wildcards) -> dict[str, str]:
+        """The plain sentences of a self-training corpus, and their parses."""
+        corpus = cast(SelfTraining, self.experiment.corpus_of(wildcards.task))
+        parses = self.runs.parses_of(corpus)
+        return {
+            "plain": f"{self.paths.corpus(corpus.gold)}/plain.source",
+            "parses": parses,
+            "log_probabilities": str(Path(parses).with_suffix(".logp")),
+        }
+
+    def reference(self, wildcards: Wildcards) -> str:
+        """What translations are scored against: the target side, or gold trees."""
+        kind = {"translation": "target", "parsing": "trees"}[self.experiment.tasks[wildcards.task].kind]
+        return f"{self.paths.corpus(wildcards.task)}/{wildcards.part}.{kind}"

@@ -1,0 +1,49 @@
+"""Where things are: folders, and patterns with wildcards in braces."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer.experiment.config import Experiment
+
+PARTS_OF_A_PACKAGE = ("config.json", "model.safetensors", "subwords.model", "history.csv")
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The folders of an experiment."""
+
+    downloads: str  # shared by all experiments
+    results: str
+    packages: str  # laid out as {results}/runs, or that itself
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> "Paths":
+        """Those that an experiment's config names."""
+        results = f"{experiment.results}/{experiment.experiment}"
+        packages = str(Path(experiment.packages or f"{results}/runs"))
+        return cls(f"{experiment.results}/downloads", results, packages)
+
+    @property
+    def run(self) -> str:
+        """The folder of a run."""
+        return f"{self.results}/runs/{{task}}/{{model}}/{{seed}}"
+
+    @property
+    def log(self) -> str:
+        """The folder of a run's logs."""
+        return f"{self.results}/logs/{{task}}/{{model}}/{{seed}}"
+
+    @property
+    def benchmark(self) -> str:
+        """The folder of a run's benchmarks."""
+        return f"{self.results}/benchmarks/{{task}}/{{model}}/{{seed}}"
+
+    @property
+    def package(self) -> list[str]:
+        """The files of a package, config.json first."""
+        folder = f"{self.packages}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package"
+        return [f"{folder}/{name}" for name in PARTS_OF_A_PACKAGE]
+
+    def corpus(self, task: str) -> str:
+        """The folder of a task's text."""
+        return f"{self.results}/corpora/{task}"

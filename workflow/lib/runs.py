@@ -1,0 +1,116 @@
+"""Which runs there are, and the files of several of them. Some runs are a mapping from task to models."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from snakemake.iocontainers import Wildcards
+
+from transformer.corpora.self_training import SelfTraining
+from transformer.experiment.config import Experiment
+from transformer.model.flops import forward_flops
+from transformer.support.strict import plain
+from transformer.training.config import RunConfig
+from workflow.lib.paths import Paths
+
+Some = Mapping[str, Sequence[str]]
+
+
+class Runs:
+    """The runs of an experiment: task x model x seed."""
+
+    def __init__(self, experiment: Experiment, paths: Paths):
+        self.experiment, self.paths = experiment, paths
+        self.trained: Some = {name: task.models for name, task in experiment.tasks.items() if task.models}
+        one_by_one = [(task, model) for task, models in self.trained.items() for model in models]
+        self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
+        self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
+
+    def config(self, wildcards: Wildcards) -> RunConfig:
+        """A run's config."""
+        return self.experiment.run(wildcards.task, wildcards.model, int(wildcards.seed))
+
+    def resolved(self, wildcards: Wildcards) -> Any:
+        """A run's config as mappings."""
+        return plain(self.config(wildcards))
+
+    def _cost(self, task: str, model: str) -> float:
+        """FLOPs of a run, but for a constant."""
+        run = self.experiment.run(task, model, self.experiment.seeds[0])
+        lengths = np.full((1, 2), min(run.training.longest_pair, 32))
+        return run.training.steps * forward_flops(run.architecture, self.experiment.tasks[task].vocabulary, lengths)
+
+    def priority(self, wildcards: Wildcards) -> int:
+        """What a corpus waits for goes first, then the costliest; all after what only waits for a finished run."""
+        if wildcards.task in self.awaited:
+            return -1
+        return -2 - self.costliest_first.index((wildcards.task, wildcards.model))
+
+    def average(self, task: str, model: str) -> int:
+        """How many checkpoints of a model are averaged for Tables 2 and 4."""
+        return self.experiment.run(task, model, self.experiment.seeds[0]).training.average
+
+    def last_checkpoints(self, wildcards: Wildcards) -> list[str]:
+        """The checkpoints that a package averages."""
+        steps = self.config(wildcards).training.checkpoint_steps()[: int(wildcards.average)]
+        return [f"{self.paths.run}/checkpoints/step-{step}.safetensors".format(**wildcards) for step in steps]
+
+    def files_of(self, task: str, models: Iterable[str], pattern: str) -> list[str]:
+        """A file of each run of `task` with one of `models` that the experiment has, for each seed."""
+        return [
+            f"{self.paths.results}/runs/{task}/{model}/{seed}/{pattern}"
+            for model in models
+            if model in self.trained.get(task, ())
+            for seed in self.experiment.seeds
+        ]
+
+    def files(self, some: Some, pattern: str) -> list[str]:
+        """A file of each of some runs, in the same order whatever the pattern."""
+        return [path for task, models in some.items() for path in self.files_of(task, models, pattern)]
+
+    def averaged_scores(self, some: Some, part: str = "test") -> list[str]:
+        """The scores of some runs on a part, of the average of as many checkpoints as the model is given."""
+        return [
+            path
+            for task, models in some.items()
+            for model in models
+            if model in self.trained.get(task, ())
+            for path in self.files_of(task, [model], f"average-{self.average(task, model)}/{part}.scores.json")
+        ]
+
+    def dev_scores(self, some: Some) -> list[str]:
+        """The dev scores of some runs, of as many checkpoints as Table 3 averages: one, in the paper."""
+        return self.files(some, f"average-{self.experiment.table3_average}/dev.scores.json")
+
+    def comparisons(self, some: Some) -> list[str]:
+        """Each of some runs against the base of the same seed, where that is run; of what `dev_scores` scores."""
+        others = {
+            task: [model for model in models if model != "base"]
+            for task, models in some.items()
+            if "base" in self.trained.get(task, ())
+        }
+        return self.files(others, f"average-{self.experiment.table3_average}/dev.comparison.json")
+
+    def packages_behind(self, files: Iterable[str], name: str = "config.json") -> list[str]:
+        """A file of each package that made some of `files`, which stand in average-N."""
+        runs = f"{self.paths.results}/runs"
+        packages = dict.fromkeys(Path(file).parent.relative_to(runs) for file in files)
+        return [f"{self.paths.packages}/{package}/package/{name}" for package in packages]
+
+    def records(self, some: Iterable[str]) -> list[str]:
+        """The records of the text of those of some tasks that are run."""
+        return [f"{self.paths.corpus(task)}/corpus.json" for task in some if task in self.trained]
+
+    def attention(self) -> str:
+        """The attention of the run that figures 3 to 5 show."""
+        shown = self.experiment.figures
+        folder = f"average-{self.average(shown.task, shown.model)}"
+        [first, *_] = self.files_of(shown.task, [shown.model], f"{folder}/attention.json")
+        return first
+
+    def parses_of(self, corpus: SelfTraining) -> str:
+        """The plain sentences of a self-training corpus, parsed."""
+        folder = f"average-{self.average(corpus.gold, corpus.parser)}"
+        [first, *_] = self.files_of(corpus.gold, [corpus.parser], f"{folder}/plain.translation")
+        return first

@@ -1,0 +1,197 @@
+"""The tables: one list, from which their rules and targets and the groups of the training curves follow."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from transformer.experiment.config import Experiment
+from workflow.lib.runs import Runs, Some
+
+Run = tuple[str, str]  # task, model
+BASE: Run = ("ende", "base")
+ON_DEV = ("ende",)  # tasks whose runs Table 3 shows, on dev; others are scored on test
+OWN = "own"  # what a row is called that the paper does not have
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; its files, its rule, its log and its caption have its name."""
+
+    name: str
+    input: Mapping[str, Any]
+    params: Mapping[str, Any]
+    curves: Mapping[str, Sequence[Run]] = field(default_factory=dict)  # groups of the training curves
+    script: str = ""  # where it has another name
+
+
+class Tables:
+    """The tables of an experiment: of what the paper prints (`numbers`, config/published.yaml), and of its runs."""
+
+    def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
+        self.experiment, self.runs, self.numbers = experiment, runs, numbers
+        self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text())
+        table2, table3, table4, appendix = (self.published[name] for name in ("table2", "table3", "table4", "appendix"))
+        self.shown = {
+            "table2": [run for row in table2 for run in row.get("model", {}).items()],
+            "table3": [("ende", row["model"]) for row in table3],
+            "table4": [(row["task"], row["model"]) for row in table4 if "task" in row],
+            "appendix": [("ende", row["model"]) for row in appendix],
+        }
+        self.own = self._own_runs()
+        for name, more in self.own.items():
+            self.shown[name] = [*self.shown[name], *more]
+
+    @cached_property
+    def all(self) -> list[Table]:
+        """Every table, in the order of the training curves."""
+        return [
+            Table("table3", self._on_dev("table3"), self._rows("table3"), self._table3_curves()),
+            Table(
+                "appendix",
+                self._on_dev("appendix"),
+                self._rows("appendix"),
+                self._curves("Appendix", "appendix", [BASE]),
+            ),
+            Table("table2", self._on_test("table2"), self._rows("table2"), self._curves("Table 2", "table2")),
+            Table(
+                "table4",
+                self._on_test("table4"),
+                self._rows("table4") | {"trained_on": self.trees()},
+                self._curves("Table 4", "table4"),
+            ),
+            Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
+            Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {}, script="runs_table"),
+        ]
+
+    def some(self, name: str) -> Some:
+        """The runs that a table shows, by task."""
+        found: dict[str, list[str]] = {}
+        for task, model in self.shown[name]:
+            found.setdefault(task, []).append(model)
+        return found
+
+    def _own_runs(self) -> dict[str, list[Run]]:
+        """The trained runs that the paper does not have, by the table that shows other runs of their task."""
+        published = {run for runs in self.shown.values() for run in runs}
+        own: dict[str, list[Run]] = {}
+        for task, models in self.runs.trained.items():
+            name = next((name for name in ("table3", "table2", "table4") if task in self.some(name)), None)
+            if name and (more := [(task, model) for model in models if (task, model) not in published]):
+                own.setdefault(name, []).extend(more)
+        return own
+
+    def _rows(self, name: str) -> dict[str, Any]:
+        """What a table is told besides its files."""
+        return {"notes": self.notes, "own": self.own_rows(name)}
+
+    def own_rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a table that the paper does not have, as config/published.yaml has the paper's."""
+        rows: list[dict[str, Any]] = []
+        for task, model in self.own.get(name, ()):
+            row: dict[str, dict[str, Any]] = {
+                "table2": {"name": model, "model": {task: model}, "bleu": {}},
+                "table3": {"group": OWN, "model": model, "changes": self.experiment.models[model]},
+                "table4": {"name": model, "model": model, "task": task, "training": OWN},
+            }
+            rows.append(row[name])
+        return rows
+
+    def _on_dev(self, name: str) -> dict[str, Any]:
+        scores, comparisons = self.runs.dev_scores(self.some(name)), self.runs.comparisons(self.some(name))
+        return self._measured(name, scores) | {"comparisons": comparisons}
+
+    def _on_test(self, name: str) -> dict[str, Any]:
+        return self._measured(name, self.runs.averaged_scores(self.some(name)))
+
+    def _measured(self, name: str, scores: Sequence[str]) -> dict[str, Any]:
+        return {
+            "published": self.numbers,
+            "scores": scores,
+            "packages": self.runs.packages_behind(scores),
+            "corpora": self.runs.records(self.some(name)),
+        }
+
+    def _table3_curves(self) -> dict[str, list[Run]]:
+        """Table 3's groups, each beside base."""
+        groups: dict[str, list[Run]] = {}
+        for row in self.published["table3"]:
+            if "group" in row:
+                groups.setdefault(f"Table 3 {row['group']}", [BASE]).append(("ende", row["model"]))
+        groups[f"Table 3 {OWN}"] = [BASE, *self.own.get("table3", ())]
+        return {name: runs for name, group in groups.items() if set(runs := self._trained(group)) - {BASE}}
+
+    def _curves(self, group: str, name: str, alone: Iterable[Run] = ()) -> dict[str, list[Run]]:
+        """A table's runs as one group; none where nothing is run but what needs no group `alone`."""
+        runs = self._trained(self.shown[name])
+        return {group: runs} if set(runs) - set(alone) else {}
+
+    def _trained(self, runs: Iterable[Run]) -> list[Run]:
+        return [(task, model) for task, model in runs if model in self.runs.trained.get(task, ())]
+
+    @property
+    def curves(self) -> dict[str, Sequence[Run]]:
+        """The groups of the training curves: runs by the tables that show them."""
+        return {name: runs for table in self.all for name, runs in table.curves.items()}
+
+    @cached_property
+    def all_scores(self) -> list[str]:
+        """The scores of every run, as one of the tables shows them: of dev for Table 3's task, else of test."""
+        return [
+            path
+            for task, models in self.runs.trained.items()
+            for path in (self.runs.dev_scores if task in ON_DEV else self.runs.averaged_scores)({task: models})
+        ]
+
+    @cached_property
+    def scored(self) -> list[str]:
+        """All scores that tables show."""
+        more = (self.runs.averaged_scores(self.some(name)) for name in ("table2", "table4"))
+        return list(dict.fromkeys([*self.all_scores, *(path for paths in more for path in paths)]))
+
+    def trees(self) -> dict[str, str]:
+        """Which trees each parsing task is trained on; stands beside each number of Table 4."""
+        tasks = [task for task in self.some("table4") if task in self.runs.trained]
+        return {task: self.experiment.corpus_of(task).description for task in tasks}
+
+    def parsers(self) -> Some:
+        """All runs of the tasks of Table 4."""
+        return {task: models for task, models in self.runs.trained.items() if task in self.some("table4")}
+
+    @property
+    def parsing_task(self) -> str:
+        """The task whose trees are drawn: that which Table 4 shows first."""
+        return self.shown["table4"][0][0]
+
+    def parses(self) -> list[str]:
+        """The test parses that are drawn; none where that task is not run."""
+        scores = self.runs.averaged_scores({self.parsing_task: self.some("table4")[self.parsing_task]})
+        return [str(Path(path).with_name("test.translation")) for path in scores[:1]]
+
+    def sentences(self) -> list[str]:
+        """The sentences of figures 3 to 5."""
+        figures = self.published["attention"]["figures"].values()
+        return list(dict.fromkeys(figure["sentence"] for figure in figures))
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What stands under every table: the experiment's notes, and its scale."""
+        experiment, [seed, *_] = self.experiment, self.experiment.seeds
+        scale, base = experiment.scale, experiment.run("", "base", seed)
+        ours = [f"Ours: batches of {base.training.batch_tokens:,} source and target tokens; the paper's: 25,000."]
+        same: dict[Any, list[str]] = {}
+        for task, models in self.runs.trained.items():
+            for model in models:
+                run = experiment.run(task, model, seed)
+                same.setdefault((task, run.architecture, run.training), []).append(model)
+        ours += [f"At this scale {' and '.join(models)} are one model." for models in same.values() if models[1:]]
+        if (scale.width, scale.depth) != (1, 1):
+            sizes = base.architecture
+            ours.append(
+                f"Ours: widths of every model x {scale.width}, layers x {scale.depth}, rounded: base has "
+                f"N {sizes.N}, d_model {sizes.d_model}, d_ff {sizes.d_ff}, d_k {sizes.d_k}."
+            )
+        return [*experiment.notes, *ours]
