@@ -79,7 +79,7 @@ class SyntheticResults:
                 **(inputs or {}),
             ),
             output=output,
-            params=SimpleNamespace(notes=["Not comparable: another text."], **params),
+            params=SimpleNamespace(**{"notes": ["Not comparable: another text."], "own": [], **params}),
             log=[str(self.folder / "log")],
         )
 

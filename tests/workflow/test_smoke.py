@@ -232,6 +232,29 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
 
 
 @pytest.mark.workflow
+def test_a_row_of_ones_own_is_trained_and_shown_as_the_readme_says(finished, tmp_path):
+    said = "A row of your own: an entry in `models.yaml`, and its name in a task's `models`"
+    assert said in (ROOT / "README.md").read_text()
+    folder = tmp_path / "project"
+    shutil.copytree(finished, folder)
+    with (folder / "config/models.yaml").open("a") as stream:
+        stream.write("\n  mine: {d_ff: 1024, P_drop: 0.3, warmup: 3}\n")
+    values = yaml.safe_load((folder / "smoke.yaml").read_text())
+    values["tasks"]["ende"]["models"].append("mine")
+    (folder / "smoke.yaml").write_text(yaml.safe_dump(values))
+    run = snakemake(folder, "tables", "figures", *SMOKE)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    made = folder / "results/smoke"
+    assert {path.parent.name for path in made.glob("runs/ende/*/1") if (path / "training.json").exists()} >= {"mine"}
+    [row] = [line for line in (made / "tables/table3.csv").read_text().splitlines() if line.startswith("own,")]
+    assert row.startswith("own,mine: warmup 3,,,1024,,,,0.3,,,4,")
+    assert "not run" not in row
+    for name in ("table3", "training_curves"):
+        assert "<!-- mine -->" in (made / f"figures/{name}.svg").read_text()
+    assert "mine" in (made / "tables/runs.md").read_text()
+
+
+@pytest.mark.workflow
 def test_a_clone_that_is_moved_has_nothing_left_to_do(finished, tmp_path):
     shutil.copytree(finished, tmp_path / "moved")
     again = snakemake(tmp_path / "moved", *SMOKE, "--dry-run")

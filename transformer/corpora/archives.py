@@ -23,11 +23,9 @@ EXPANSION = 200  # what is packed may be so many times the size of its file, ...
 LEAST_LIMIT = 2**26  # ... or 64 MiB where that is more; beyond that it is a bomb
 BUFFER = 2**17  # bytes
 URL = re.compile(r"(?:https?://[^/]+|file://[^/]*)/.+")
-
 # The host (taken whole, hence ?+) may end like an archive too.
 ARCHIVE = re.compile(r"((?:\w+://[^/]*/)?+.*?\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip))(?:/(.*))?", re.IGNORECASE)
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
 # RuntimeError: what zipfile raises for a compression it does not know.
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 

@@ -48,13 +48,11 @@ PUBLISHED = (
     "from the tokens/s published for big, fairseq's in LightSeq's documentation (22 %) and NVIDIA's in "
     "DeepLearningExamples (33 %); the lower is assumed for base"
 )
-
 ASSUMED = "assumed, not measured: a little below the A100's, because memory has sped up less than matrix products"
 SHARED = (
     "assumed, not measured: half of one H100's, because eight share a step's batch; NVIDIA's DeepLearningExamples "
     "reach 84 % of one A100's on eight, but with 10,240 tokens on each, where the paper's 25,000 leave 3,125"
 )
-
 MEASURED = "measured with this code on one thread of an AMD EPYC, in bfloat16"
 PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs a step of 37,000 subwords
 DEVICES = {

@@ -37,7 +37,6 @@ MARIAN = {  # what our architecture is in Marian's config.json
     "decoder_start_token_id": PADDING,
     "eos_token_id": END,
 }
-
 MARIAN_DEFAULTS = {  # the same, of keys that may be missing
     "share_encoder_decoder_embeddings": True,
     "tie_word_embeddings": True,
@@ -46,14 +45,12 @@ MARIAN_DEFAULTS = {  # the same, of keys that may be missing
     "normalize_embedding": False,
     "add_final_layer_norm": False,
 }
-
 SIZES = ("layers", "ffn_dim", "attention_heads")  # that Marian has one of for the encoder, one for the decoder
 SELF_ATTENTION = {
     "self_attention.query_key_value": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     "self_attention.output": ("self_attn.out_proj",),
     "residuals.0.norm": ("self_attn_layer_norm",),
 }
-
 FEED_FORWARD = {"position_wise.inner": ("fc1",), "position_wise.outer": ("fc2",)}
 LAYERS = {  # our modules of a layer, and Marian's
     "encoder": {**SELF_ATTENTION, **FEED_FORWARD, "residuals.1.norm": ("final_layer_norm",)},
@@ -67,7 +64,6 @@ LAYERS = {  # our modules of a layer, and Marian's
         "residuals.2.norm": ("final_layer_norm",),
     },
 }
-
 READERS = ("query_key_value", "query", "key_value", "inner")  # linear maps whose input is the residual stream
 MARIAN_USAGE = """\
 from transformers import MarianMTModel, MarianTokenizer

@@ -31,7 +31,6 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 
     python -m transformer {command} --package FOLDER < sentences > {output}
 """
-
 USAGE = {
     "translation": {"usage": "Translate", "command": "translate", "output": "translations"},
     "parsing": {"usage": "Parse", "command": "parse", "output": "trees"},

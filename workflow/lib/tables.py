@@ -19,13 +19,12 @@ OWN = "own"  # what a row is called that the paper does not have
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its files, its rule, its log and its caption have its name."""
+    """A table; its files, its rule, its script and its caption have its name."""
 
     name: str
     input: Mapping[str, Any]
     params: Mapping[str, Any]
     curves: Mapping[str, Sequence[Run]] = field(default_factory=dict)  # groups of the training curves
-    script: str = ""  # where it has another name
 
 
 class Tables:
@@ -64,7 +63,7 @@ class Tables:
                 self._curves("Table 4", "table4"),
             ),
             Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
-            Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {}, script="runs_table"),
+            Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {}),
         ]
 
     def some(self, name: str) -> Some:

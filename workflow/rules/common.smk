@@ -73,6 +73,30 @@ def scripts(name):
     return relative(behind_script(name), HERE)
 
 
+def table_report(name, kind):
+    return report(
+        f"{RESULTS}/tables/{name}.{kind}",
+        caption=f"../report/{name}.rst",
+        category="Tables",
+        labels={"table": name, "format": kind},
+    )
+
+
+def svg_report(name, caption):
+    return report(
+        f"{RESULTS}/figures/{name}.svg",
+        caption=f"../report/{caption}.rst",
+        category="Figures",
+        labels={"figure": name},
+    )
+
+
+def figure_report(name, caption):
+    """The three formats of a figure; the report shows the svg."""
+    others = [f"{RESULTS}/figures/{name}.{kind}" for kind in ("pdf", "png")]
+    return [svg_report(name, caption), *others]
+
+
 # Given packages: all that tables and figures need are checked before anything runs.
 if experiment.packages and workflow.is_main_process:
     try:

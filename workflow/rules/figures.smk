@@ -7,21 +7,6 @@ localrules:
     draw_table3,
 
 
-def svg_report(name, caption):
-    return report(
-        f"{RESULTS}/figures/{name}.svg",
-        caption=f"../report/{caption}.rst",
-        category="Figures",
-        labels={"figure": name},
-    )
-
-
-def figure_report(name, caption):
-    """The three formats of a figure; the report shows the svg."""
-    others = [f"{RESULTS}/figures/{name}.{kind}" for kind in ("pdf", "png")]
-    return [svg_report(name, caption), *others]
-
-
 rule draw_attention:
     input:
         published=HERE / "config/published.yaml",

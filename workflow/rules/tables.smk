@@ -2,15 +2,6 @@
 # is made of is listed in workflow/lib/tables.py.
 
 
-def table_report(name, kind):
-    return report(
-        f"{RESULTS}/tables/{name}.{kind}",
-        caption=f"../report/{name}.rst",
-        category="Tables",
-        labels={"table": name, "format": kind},
-    )
-
-
 for table in tables.all:
 
     rule:
@@ -18,7 +9,7 @@ for table in tables.all:
             f"write_{table.name}"
         input:
             **table.input,
-            code=scripts(table.script or table.name),
+            code=scripts(table.name),
         output:
             csv=table_report(table.name, "csv"),
             md=f"{RESULTS}/tables/{table.name}.md",
@@ -31,6 +22,6 @@ for table in tables.all:
             "../../environment.yml"
         params:
             **table.params,
-            script=table.script or table.name,
+            table=table.name,
         script:
-            "../scripts/{params.script}.py"
+            "../scripts/{params.table}.py"

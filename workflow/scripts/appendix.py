@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runs import logged, over_seeds
+from records import logged, over_seeds
 from table3 import COMPARED, measured
 from tables_common import Row, number, read_inputs, write_table
 

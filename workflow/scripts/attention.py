@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from runs import logged, read_json, read_yaml
+from records import logged, read_json, read_yaml
 
 HEAD_COLOURS = plt.get_cmap("tab10").colors
 GAP = 6.0  # height between the two lines of words; the unit is the distance from a word to the next

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runs import logged, read_json
+from records import logged, read_json
 from tables_common import Row, write_table
 
 TITLE = "The corpora: pairs read, removed by each cleaning step, and left"

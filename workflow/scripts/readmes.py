@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from runs import logged
+from records import logged
 
 from transformer.evaluation.score import scores_in_words
 from transformer.package.package import write_readme

@@ -1,75 +1,52 @@
-"""What the scripts know of the runs: scores and training costs, read from the files that each run leaves."""
+"""What made each run: its config, the code, the software and the machine."""
 
-import json
-import traceback
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-import yaml
+from records import logged, read_training
+from tables_common import Row, write_table
 
-from transformer.evaluation import metrics
-
-COLUMNS = [
-    *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha"],
-    *metrics.keys(),
-    *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
-    *["pairs", "left_out", "longest_pair", "parameters", "steps", "published_steps"],
-    *["seconds", "devices", "device", "sustained_flops", "flops"],
+TITLE = "The runs: what made each"
+NOTES = [
+    "Config: the start of the SHA-256 that stands in the package. Commit: of this code; -dirty: with further changes; "
+    "unknown: trained without git.",
+    "Resumed: how often the training was interrupted; steps again: those since its last save, which it repeated.",
 ]
 
 
-def logged(main: Callable[[Any], None], snakemake: Any) -> None:
-    """Run `main`; the traceback of a failure goes to the rule's log, too."""
-    log = Path(snakemake.log[0])
-    log.write_text("")
-    try:
-        main(snakemake)
-    except Exception:
-        log.write_text(traceback.format_exc())
-        raise
+def run_row(run: Mapping[str, Any]) -> Row:
+    commit, dash, dirty = run["software"]["commit"].partition("-")
+    return {
+        ("Task", ""): run["task"],
+        ("Model", ""): run["model"],
+        ("Seed", ""): str(run["seed"]),
+        ("Config", ""): run["config_sha256"][:12],
+        ("Commit", ""): commit[:12] + dash + dirty,
+        ("Device", ""): f"{run['devices']} x {run['device']}",
+        ("Precision", ""): run["precision"],
+        ("Parameters", ""): f"{run['parameters']:,}",
+        ("Steps", ""): f"{run['steps']:,}",
+        ("Hours", ""): f"{run['seconds'] / 3600:.2f}",
+        ("Resumed", ""): str(run["resumed"]),
+        ("Steps again", ""): f"{run['steps_redone']:,}",
+    }
 
 
-def read_yaml(path: str) -> Any:
-    return yaml.safe_load(Path(path).read_text())
+def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The versions, with the runs that they made where these differ."""
+    made: dict[str, list[str]] = {}
+    for run in runs:
+        versions = ", ".join(f"{name} {value}" for name, value in run["software"].items() if name != "commit")
+        made.setdefault(versions, []).append(f"{run['task']} {run['model']} {run['seed']}")
+    return [
+        f"Made with {versions}: {'all' if len(made) == 1 else ', '.join(names)}." for versions, names in made.items()
+    ]
 
 
-def read_json(path: str) -> Any:
-    return json.loads(Path(path).read_text())
+def main(snakemake: Any) -> None:
+    runs = [read_training(package) for package in snakemake.input.packages]
+    write_table(snakemake.output, TITLE, [run_row(run) for run in runs], [*NOTES, *software_notes(runs)], names=7)
 
 
-def read_training(package: str) -> Any:
-    """What the config.json of a package says of its training."""
-    return read_json(package)["training"]
-
-
-def read_runs(scores: Iterable[str], packages: Iterable[str], comparisons: Iterable[str] = ()) -> pd.DataFrame:
-    """A row a run: its scores beside its training and its comparison with base; nested keys are joined by a dot.
-
-    A comparison stands in the folder of the scores that it belongs to.
-    `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
-    devices x sustained single-precision FLOP/s. `millions` are of parameters.
-    """
-    trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
-    compared = {Path(path).parent: read_json(path) for path in comparisons}
-    runs = pd.json_normalize(
-        [
-            {**trained[each["task"], each["model"], each["seed"]], **compared.get(Path(path).parent, {}), **each}
-            for path, each in ((path, read_json(path)) for path in scores)
-        ]
-    ).reindex(columns=COLUMNS)
-    return runs.assign(
-        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"], millions=runs["parameters"] / 1e6
-    )
-
-
-def over_seeds(runs: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
-    """The numbers of each (task, model): means over its seeds, and as `key.sd` the standard deviations; 0 of one seed.
-
-    Of the p-values it is the largest.
-    """
-    models = runs.groupby(["task", "model"])
-    means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0).add_suffix(".sd")
-    tests = [name for name in means if name.endswith(".p")]
-    return means.assign(**models[tests].max()).join(deviations).to_dict("index")
+if "snakemake" in globals():
+    logged(main, snakemake)

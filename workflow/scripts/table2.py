@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runs import logged, over_seeds
+from records import logged, over_seeds
 from tables_common import NOT_RUN, Row, metric_cells, number, power, read_inputs, write_table
 
 from transformer.evaluation.metrics import metrics_of

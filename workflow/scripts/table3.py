@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runs import logged, over_seeds
+from records import logged, over_seeds
 from tables_common import Row, beside, metric_cells, number, read_inputs, write_table
 
 from transformer.evaluation.metrics import metrics_of
@@ -45,8 +45,14 @@ def text_of(row: Mapping[str, Any]) -> list[str]:
     """What a row changes that has no column of its own."""
     if "text" in row:
         return [row["text"]]
-    others = [f"{key} {value}" for key, value in row.get("changes", {}).items() if key not in OVERRIDES]
-    return [", ".join(others)] if others else []
+    others = {key: value for key, value in row.get("changes", {}).items() if key not in OVERRIDES}
+    return [listed(others)] if others else []
+
+
+def listed(values: Mapping[str, Any]) -> str:
+    """Names and values, those of a mapping in it in parentheses."""
+    shown = {name: f"({listed(value)})" if isinstance(value, Mapping) else value for name, value in values.items()}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def measured(row: Mapping[str, Any], ours: Mapping[str, float]) -> Row:

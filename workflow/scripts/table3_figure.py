@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from runs import logged, over_seeds, read_runs, read_yaml
+from records import logged, over_seeds, read_runs, read_yaml
 from table3 import OVERRIDES
 
 GROUP_GAP = 0.7  # before a new group; the unit is the distance from a row to the next

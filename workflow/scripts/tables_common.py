@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from runs import read_json, read_runs, read_yaml
+from records import read_json, read_runs, read_yaml
 
 from transformer.evaluation.metrics import METRICS, Metric
 from transformer.support.markdown import markdown

@@ -10,7 +10,7 @@ from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
-from runs import logged, read_training
+from records import logged, read_training
 
 BASE = ("ende", "base")
 DASHES = ("-", "--", ":")

@@ -1,0 +1,51 @@
+"""The house: which file may import which."""
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from transformer import FLOORS
+
+ROOT = Path(__file__).parents[1]
+FILES = {
+    path.relative_to(ROOT): path for path in (ROOT / "transformer").rglob("*.py") if path.parent.name != "transformer"
+}
+LONGEST = 350  # lines
+
+
+def imports(path):
+    """The files of `transformer` that a file imports, at its head or within functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        found |= {Path(name.replace(".", "/") + ".py") for name in names} & FILES.keys()
+    return found
+
+
+def test_every_folder_is_a_floor():
+    assert {path.parts[1] for path in FILES} == set(FLOORS)
+
+
+@pytest.mark.parametrize("path", sorted(FILES), ids=str)
+def test_a_file_imports_from_its_own_floor_and_below(path):
+    above = FLOORS[FLOORS.index(path.parts[1]) + 1 :]
+    assert not [str(other) for other in imports(FILES[path]) if other.parts[1] in above]
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    graph = {path: imports(FILES[path]) for path in FILES}
+    assert sum(map(len, graph.values())) > len(graph)
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
+
+
+def test_no_source_file_holds_more_than_a_reader_keeps_in_mind():
+    sources = [path for folder in ("transformer", "workflow", "benchmarks") for path in (ROOT / folder).rglob("*.*")]
+    lines = {path: len(path.read_text().splitlines()) for path in sources if path.suffix in (".py", ".smk", ".sh")}
+    assert lines
+    assert {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > LONGEST} == {}

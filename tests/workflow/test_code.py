@@ -1,0 +1,117 @@
+"""The source files behind a stage: found by its imports, held to what Python really loads."""
+
+import ast
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from transformer.corpora.kinds import Corpus
+from workflow.lib.code import ROOT, TELLING, behind_command, behind_kind, behind_script, closure
+
+COMMANDS = [
+    "subwords",
+    "encode",
+    "train",
+    "package",
+    "translate",
+    "parse",
+    "score",
+    "compare",
+    "attention",
+    "draw",
+    "plan",
+]
+
+
+def names(files):
+    return {str(path.relative_to(ROOT / "transformer").with_suffix("")) for path in files}
+
+
+def handler(command):
+    """The syntax tree of a command's handler."""
+    for path in (ROOT / "transformer/cli").glob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and node.name == command:
+                return node
+    raise LookupError(command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_python_loads_for_a_command_is_behind_it(command):
+    imports = [ast.unparse(node) for node in ast.walk(handler(command)) if isinstance(node, ast.ImportFrom)]
+    code = "\n".join([*imports, "import sys", "print(*(m.__file__ for m in sys.modules.values() if m), sep='\\n')"])
+    code = code.replace("m.__file__", "getattr(m, '__file__', None)")
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {Path(line) for line in run.stdout.splitlines() if line.startswith(f"{ROOT}/transformer/")}
+    loaded = {path for path in loaded if path.name != "__init__.py"}
+    assert loaded - TELLING
+    assert loaded - TELLING <= set(behind_command(command))
+
+
+def test_what_chooses_the_precision_counts_and_batches_is_behind_the_numbers():
+    assert {"support/device", "model/flops", "text/tokens", "training/loss"} <= names(behind_command("train"))
+    assert {"training/loss", "text/batches", "evaluation/bleu"} <= names(behind_command("score"))
+    assert {"decoding/parse", "decoding/beam", "trees/linear"} <= names(behind_command("translate"))
+
+
+def test_a_message_or_a_bar_makes_nothing_run_again():
+    assert all(path.is_file() for path in TELLING)
+    for command in COMMANDS:
+        assert not TELLING & set(behind_command(command))
+        assert not any(name.startswith("cli/") for name in names(behind_command(command)))
+
+
+def test_a_kind_of_corpus_has_its_own_code_and_not_that_of_others():
+    behind = {kind.__name__: names(behind_kind(kind)) for kind in get_args(Corpus)}
+    assert {"corpora/grammar", "corpora/english", "corpora/parts"} <= behind["Grammar"]
+    assert {"corpora/texts", "corpora/reading", "corpora/archives", "corpora/cleaning"} <= behind["Files"]
+    assert "corpora/reading" not in behind["Grammar"]
+    assert "corpora/english" not in behind["Files"]
+    assert not {"corpora/kinds", "experiment/config"} & set.union(*behind.values())
+
+
+def test_imports_are_followed_into_functions_but_not_for_a_type_checker(tmp_path):
+    (tmp_path / "first.py").write_text(
+        textwrap.dedent("""
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            import typed
+        def function():
+            from second import name
+        """)
+    )
+    for name in ("second", "typed"):
+        (tmp_path / f"{name}.py").write_text("")
+    found = closure([tmp_path / "first.py"])
+    assert [path.name for path in found if path.parent == tmp_path] == ["first.py"]  # others are none of ours
+    script = ROOT / "workflow/scripts/table3_figure.py"
+    assert script.with_name("table3.py") in closure([script])
+
+
+def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
+    rules = [
+        rule
+        for path in (ROOT / "workflow/rules").glob("*.smk")
+        for rule in re.split(r"\n *rule ?(?=\w*:)", path.read_text())[1:]
+    ]
+    commands = {"corpus": r"code\([A-Z]\w+\)"}
+    for rule in rules:
+        name = rule.partition(":")[0]
+        for command in re.findall(r"(?:-m transformer|\bresources\.nodes\}\"\n *\") (\w+) ", rule):
+            if command != "fetch":  # what it gives has a SHA-256
+                assert re.search(commands.get(command, rf'code\("{command}"\)'), rule), name
+        for script in re.findall(r"scripts/(.*)\.py", rule):
+            expected = {"{params.table}": "table.name", "write_config": None}.get(script, f'"{script}"')
+            assert expected is None or f"code=scripts({expected})" in rule, name
+    assert len(rules) > 20
+
+
+def test_a_script_comes_first_and_then_what_is_behind_it():
+    first, *rest = behind_script("table3")
+    assert first == ROOT / "workflow/scripts/table3.py"
+    assert {"tables_common.py", "records.py", "metrics.py", "markdown.py"} <= {path.name for path in rest}

@@ -1,0 +1,170 @@
+"""What workflow/lib works out of an experiment: its runs, its tables, and what jobs ask for."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from transformer.experiment.config import read_experiment
+from transformer.experiment.downloads import downloads_of
+from transformer.support.files import InputError
+from workflow.lib.experiment import check_filled_in, checked, missing_treebanks
+from workflow.lib.inputs import Inputs
+from workflow.lib.paths import Paths
+from workflow.lib.resources import Demands, growing
+from workflow.lib.runs import Runs
+from workflow.lib.tables import BASE, Tables
+
+ROOT = Path(__file__).parents[2]
+NUMBERS = ROOT / "config/published.yaml"
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The tables of the experiment `quick` with an overlay."""
+
+    def make(**overlay):
+        path = tmp_path / "overlay.yaml"
+        path.write_text(yaml.safe_dump(overlay))
+        experiment = read_experiment([path])
+        return Tables(experiment, Runs(experiment, Paths.of(experiment)), NUMBERS)
+
+    return make
+
+
+def only(**models):
+    """Tasks of `quick` with these models alone."""
+    return {task: {"models": models.get(task, [])} for task in ("ende", "enfr", "wsj", "semi")}
+
+
+def test_curves_are_grouped_by_the_papers_tables(tables):
+    found = tables(tasks=only(ende=["base", "A-h1"], enfr=["base", "big-enfr"], wsj=["parser"]))
+    assert found.curves == {
+        "Table 3 (A)": [BASE, ("ende", "A-h1")],
+        "Table 2": [BASE, ("enfr", "base"), ("enfr", "big-enfr")],
+        "Table 4": [("wsj", "parser")],
+    }
+
+
+def test_all_runs_of_the_paper_have_a_curve_and_a_score(tables):
+    found = tables()
+    runs = {(task, model) for task, models in found.runs.trained.items() for model in models}
+    assert {run for group in found.curves.values() for run in group} == runs
+    assert len(found.all_scores) == len(runs)
+    assert found.own == {}
+
+
+def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
+    overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
+    overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])
+    found = tables(**overlay)
+    assert found.own_rows("table3") == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
+    assert found.own_rows("table2") == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
+    assert found.own_rows("table4") == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
+    assert found.curves["Table 3 own"] == [BASE, ("ende", "mine")]
+    by_name = {table.name: table for table in found.all}
+    for name, score in (
+        ("table3", "ende/mine/1/average-1/dev.scores.json"),
+        ("table2", "enfr/mine/1/average-5/test.scores.json"),
+        ("table4", "wsj/mine/1/average-5/test.scores.json"),
+    ):
+        assert f"results/quick/runs/{score}" in by_name[name].input["scores"]
+    assert "results/quick/runs/ende/mine/1/average-1/dev.comparison.json" in by_name["table3"].input["comparisons"]
+
+
+def test_a_model_of_the_paper_in_a_task_of_another_table_is_a_row_there(tables):
+    found = tables(tasks=only(ende=["base", "big-enfr"]))
+    assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
+
+
+def test_every_table_has_a_script_a_caption_and_a_rule_of_its_name(tables):
+    for table in tables().all:
+        assert (ROOT / f"workflow/scripts/{table.name}.py").is_file()
+        assert (ROOT / f"workflow/report/{table.name}.rst").is_file()
+
+
+def test_models_that_are_one_at_a_scale_are_told(tables):
+    assert "At this scale C-N2 and C-N4 are one model." in tables(scale={"depth": "1/3"}).notes
+    assert not any("one model" in note for note in tables(scale={"depth": 1}).notes)
+
+
+def test_packages_are_those_behind_files(tables):
+    runs = tables().runs
+    files = runs.dev_scores({"ende": ["base", "big", "none such"]})
+    assert runs.packages_behind([*files, files[0]], "README.md") == [
+        f"results/quick/runs/ende/{model}/1/average-1/package/README.md" for model in ("base", "big")
+    ]
+
+
+def test_given_packages_replace_those_of_the_runs(tables, tmp_path):
+    paths = Paths.of(tables(packages=str(tmp_path)).experiment)
+    assert paths.package[0] == f"{tmp_path}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package/config.json"
+    assert paths.run.startswith("results/quick/runs/")
+
+
+def test_what_a_corpus_waits_for_goes_first_and_then_the_costliest(tables):
+    runs = tables().runs
+    places = {
+        (task, model): runs.priority(SimpleNamespace(task=task, model=model))
+        for task, models in runs.trained.items()
+        for model in models
+    }
+    assert max(places, key=places.get) == ("wsj", "parser")
+    assert places["ende", "big"] > places["ende", "base"] > places["ende", "C-N2"]
+    assert max(places.values()) < 0  # after what waits for a finished run only
+
+
+def test_a_task_is_given_the_files_of_its_corpus(tables):
+    found = tables()
+    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+    assert inputs.tasks_of(type(found.experiment.corpus_of("ende"))) == ["ende", "enfr"]
+    assert inputs.pages(SimpleNamespace(task="enfr")) == "results/quick/corpora/origin/libreoffice-help.tsv"
+    assert inputs.gold(SimpleNamespace(task="semi"))["gold_record"] == "results/quick/corpora/wsj/corpus.json"
+    parses = inputs.parses(SimpleNamespace(task="semi"))
+    assert parses["log_probabilities"] == parses["parses"].replace(".translation", ".logp")
+    assert inputs.reference(SimpleNamespace(task="wsj", part="dev")) == "results/quick/corpora/wsj/dev.trees"
+    assert inputs.reference(SimpleNamespace(task="ende", part="dev")) == "results/quick/corpora/ende/dev.target"
+
+
+def test_jobs_ask_for_more_the_larger_the_text_and_the_later_the_attempt(tables):
+    found = tables()
+    demands = Demands(found.experiment, found.runs, submits=True)
+    ende, semi = SimpleNamespace(task="ende", part="dev"), SimpleNamespace(task="semi", part="plain")
+    assert demands.pairs(ende) == 1_000_000  # nobody knows
+    assert demands.pairs(semi) == 2 * 4000 + 3000
+    assert demands.reading_minutes(ende) > demands.reading_minutes(semi)
+    assert [growing(demands.reading_megabytes)(semi, attempt) for attempt in (1, 2, 9)] == [2002, 4004, 6006]
+    assert growing(10)(semi, 2) == 20
+
+
+def test_a_job_does_not_work_out_the_sizes_of_models_again(tables):
+    found = tables()
+    run = SimpleNamespace(task="ende", model="base", seed="1")
+    sizes = {submits: Demands(found.experiment, found.runs, submits) for submits in (True, False)}
+    assert sizes[True].weights_megabytes(run) > 1
+    assert sizes[False].weights_megabytes(run) == 1
+    assert sizes[True].training_megabytes(run) > sizes[False].training_megabytes(run) == 1
+
+
+def test_what_is_wrong_with_a_call_is_told_before_anything_runs(tmp_path):
+    values = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    for name in ("models", "corpora"):
+        for key, value in yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()).items():
+            values[key] = {**value, **{k: {**value.get(k, {}), **v} for k, v in values.get(key, {}).items()}}
+    with pytest.raises(InputError, match="mirror: nowhere: no such folder"):
+        checked(values | {"mirror": "nowhere"}, [])
+    (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
+    with pytest.raises(InputError, match="seeds comes twice"):
+        checked(values, [tmp_path / "twice.yaml"])
+    with pytest.raises(InputError, match="account and partition are not filled in"):
+        check_filled_in({"slurm_account": SimpleNamespace(raw="'FILL_IN'")})
+    check_filled_in({"slurm_account": SimpleNamespace(raw="mine"), "gpu": 0})
+
+
+def test_a_treebank_that_is_not_there_is_a_warning_that_names_it(tables):
+    overlay = {"tasks": only(ende=["base"], wsj=["parser"])}
+    overlay["tasks"]["wsj"]["corpus"] = "penn-treebank"
+    [warning] = missing_treebanks(tables(**overlay).experiment)
+    assert warning.startswith("corpora.penn-treebank.trees: treebank_3/parsed/mrg/wsj: no such folder")
+    assert missing_treebanks(tables().experiment) == []
