@@ -99,7 +99,7 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
         for path in (ROOT / "workflow/rules").glob("*.smk")
         for rule in re.split(r"\n *rule ?(?=\w*:)", path.read_text())[1:]
     ]
-    commands = {"corpus": r"code\([A-Z]\w+\)"}
+    commands = {"corpus": r"code\(kinds\.\w+\)"}
     for rule in rules:
         name = rule.partition(":")[0]
         for command in re.findall(r"(?:-m transformer|\bresources\.nodes\}\"\n *\") (\w+) ", rule):

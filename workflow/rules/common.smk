@@ -8,11 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, workflow.basedir)
 
-from transformer.corpora.grammar import Grammar
-from transformer.corpora.libreoffice import LibreOfficeHelp
-from transformer.corpora.self_training import ParsedText, SelfTraining
-from transformer.corpora.texts import Files
-from transformer.corpora.treebank import Treebank
+from transformer.corpora import kinds
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import plain

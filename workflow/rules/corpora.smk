@@ -69,13 +69,13 @@ rule pair_pages:
     input:
         text=inputs.pages,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(LibreOfficeHelp),
+        code=code(kinds.LibreOfficeHelp),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=of_kind(LibreOfficeHelp),
+        task=of_kind(kinds.LibreOfficeHelp),
     cache: True
     conda:
         "../../environment.yml"
@@ -91,13 +91,13 @@ rule read_files:
     input:
         files=inputs.files,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(Files),
+        code=code(kinds.Files),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=of_kind(Files),
+        task=of_kind(kinds.Files),
     cache: True
     conda:
         "../../environment.yml"
@@ -116,7 +116,7 @@ rule read_treebank:
     input:
         files=inputs.files,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(Treebank),
+        code=code(kinds.Treebank),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -125,7 +125,7 @@ rule read_treebank:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=of_kind(Treebank),
+        task=of_kind(kinds.Treebank),
     conda:
         "../../environment.yml"
     resources:
@@ -148,7 +148,7 @@ rule draw_plain_sentences:
     log:
         f"{RESULTS}/logs/{{task}}/plain.log",
     wildcard_constraints:
-        task=of_kind(Treebank),
+        task=of_kind(kinds.Treebank),
     conda:
         "../../environment.yml"
     resources:
@@ -164,7 +164,7 @@ rule draw_plain_sentences:
 rule generate_trees:
     input:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(Grammar),
+        code=code(kinds.Grammar),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -174,7 +174,7 @@ rule generate_trees:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=of_kind(Grammar),
+        task=of_kind(kinds.Grammar),
     conda:
         "../../environment.yml"
     resources:
@@ -191,7 +191,7 @@ rule add_parsed_text:
         unpack(inputs.gold),
         unpack(inputs.parses),
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(SelfTraining),
+        code=code(kinds.SelfTraining),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -200,7 +200,7 @@ rule add_parsed_text:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=of_kind(SelfTraining),
+        task=of_kind(kinds.SelfTraining),
     conda:
         "../../environment.yml"
     resources:
@@ -219,7 +219,7 @@ rule add_own_parsed_text:
         unpack(inputs.gold),
         files=inputs.files,
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(ParsedText),
+        code=code(kinds.ParsedText),
     output:
         multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
         multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
@@ -228,7 +228,7 @@ rule add_own_parsed_text:
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
-        task=of_kind(ParsedText),
+        task=of_kind(kinds.ParsedText),
     conda:
         "../../environment.yml"
     params:
