@@ -18,8 +18,8 @@ from pathlib import Path
 import yaml
 from data import made_pairs
 
-from transformer.corpora.archives import Location
 from transformer.corpora.fetch import local_path
+from transformer.corpora.location import Location
 from transformer.experiment.config import read_experiment
 from transformer.support.files import read_parallel, sha256
 

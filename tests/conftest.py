@@ -95,6 +95,30 @@ def wsj_sample(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def pierre() -> tuple[str, str]:
+    """A tree as the treebank has it, and as it is read and printed."""
+    text = """
+( (S
+    (NP-SBJ-1 (NNP Pierre) )
+    (VP (MD will)
+      (VP (VB try)
+        (S
+          (NP-SBJ (-NONE- *-1) )
+          (VP (TO to)
+            (VP (VB join)
+              (NP (PRP$ our) (NN board) ))))
+        (SBAR=2 (-NONE- 0)
+          (S (-NONE- *T*-2) ))))
+    (. .) ))
+"""
+    tree = (
+        "(S (NP (NNP Pierre)) (VP (MD will) (VP (VB try) "
+        "(S (VP (TO to) (VP (VB join) (NP (PRP$ our) (NN board))))))) (. .))"
+    )
+    return text, tree
+
+
+@pytest.fixture(scope="session")
 def run_config() -> Callable[..., RunConfig]:
     """A tiny run's config with some keys of model, training or run changed."""
 

@@ -3,6 +3,7 @@ import io
 import json
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from transformer.corpora import libreoffice
 from transformer.corpora.cleaning import Cleaning
 from transformer.corpora.libreoffice import (
+    DebianPackage,
+    DebianPackages,
     LibreOfficeHelp,
-    Package,
-    Packages,
     Shares,
     download_packages,
     fetch_pages,
@@ -22,7 +23,7 @@ from transformer.corpora.libreoffice import (
     segments,
     split_sentences,
 )
-from transformer.corpora.parts import PARTS
+from transformer.corpora.parts import PARTS, Given
 from transformer.support.files import InputError, read_lines
 
 TEXT = "./usr/share/libreoffice/help/de/text/"
@@ -99,6 +100,12 @@ def test_a_damaged_package_is_refused(package, damage):
         read_pages(package)
 
 
+def test_a_missing_dpkg_deb_names_the_alternatives(package, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"dpkg-deb cannot be run .*another experiment.*`origin: files`"):
+        read_pages(package)
+
+
 def test_apt_writes_into_the_given_folder_only(tmp_path, apt_get):
     apt_get('echo "$@" >> calls; touch one_1_all.deb two_1%3a2_all.deb')
     folder = tmp_path / "fetched"
@@ -147,7 +154,7 @@ def test_the_pinned_text_is_fetched_and_nothing_stays_on_disk(tmp_path, package,
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     apt_get(f"cp {package} .")
-    assert fetch_pages({"de": Package("help-de", HASH)}) == {"de": PAGES}
+    assert fetch_pages({"de": DebianPackage("help-de", HASH)}) == {"de": PAGES}
     assert list(scratch.iterdir()) == []
 
 
@@ -155,14 +162,14 @@ def test_another_text_names_both_hashes_and_the_alternatives(package, apt_get):
     apt_get(f"cp {package} .")
     expected = rf"help-de \(de\).*SHA-256 {HASH}, expected {'0' * 64}.*another experiment.*`origin: files`"
     with pytest.raises(InputError, match=expected):
-        fetch_pages({"de": Package("help-de", "0" * 64)})
+        fetch_pages({"de": DebianPackage("help-de", "0" * 64)})
 
 
 HELP = LibreOfficeHelp(
     origin="libreoffice-help",
     description="Help",
     licence="MPL-2.0",
-    packages={"en": Package("help-en", "0"), "de": Package("help-de", "1")},
+    packages={"en": DebianPackage("help-en", "0"), "de": DebianPackage("help-de", "1")},
     cleaning=Cleaning((2, 8), 2.0, "remove", "source"),
     shares=Shares(dev=0.2, test=0.2),
 )
@@ -193,7 +200,7 @@ def test_a_segment_is_one_line_without_tabs(text):
 def test_fetched_segments_stand_in_a_file_with_their_language(tmp_path, monkeypatch):
     pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
     monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages: dict.fromkeys(packages, pages))
-    libreoffice.fetch(Packages(HELP.packages), tmp_path / "help.tsv")
+    libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
     segments = ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
     assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
 
@@ -236,12 +243,16 @@ def origin(tmp_path):
     return path
 
 
+def prepare(corpus, text, folder, **names):
+    corpus.write(folder, Given(Path("corpus.yaml"), folder, text=text), **names)
+
+
 def read_parts(folder):
     return {part: [read_lines(folder / f"{part}.{side}") for side in ("source", "target")] for part in PARTS}
 
 
 def test_parts_share_no_page_and_no_source(tmp_path, origin):
-    libreoffice.prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
+    prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
     parts = read_parts(tmp_path / "ende")
     sources = [source for part in PARTS for source in parts[part][0]]
     assert len(sources) == len(set(sources)) == 40 * 3 + 1
@@ -251,7 +262,7 @@ def test_parts_share_no_page_and_no_source(tmp_path, origin):
 
 
 def test_the_record_describes_and_counts(tmp_path, origin):
-    libreoffice.prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
+    prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
     record = json.loads((tmp_path / "ende" / "corpus.json").read_text())
     pairs = {part: len(lines[0]) for part, lines in read_parts(tmp_path / "ende").items()}
     removed = {
@@ -269,23 +280,23 @@ def test_the_record_describes_and_counts(tmp_path, origin):
 
 def test_a_corpus_is_the_same_when_made_again(tmp_path, origin):
     for name in ("once", "again"):
-        libreoffice.prepare(HELP, origin, tmp_path / name, **LANGUAGES)
+        prepare(HELP, origin, tmp_path / name, **LANGUAGES)
     assert read_parts(tmp_path / "once") == read_parts(tmp_path / "again")
 
 
 def test_an_unknown_language_names_those_there_are(tmp_path, origin):
     with pytest.raises(InputError, match="no language 'xx'; it has en, de"):
-        libreoffice.prepare(HELP, origin, tmp_path, name="help", source="en", target="xx")
+        prepare(HELP, origin, tmp_path, name="help", source="en", target="xx")
 
 
 def test_a_damaged_file_of_segments_is_refused_with_its_line(tmp_path, origin):
     origin.write_text("de\ta.html\tpar_id1\tText\nde\ta.html\tpar")
     with pytest.raises(InputError, match=r"help\.tsv, line 2: 3 columns"):
-        libreoffice.prepare(HELP, origin, tmp_path, **LANGUAGES)
+        prepare(HELP, origin, tmp_path, **LANGUAGES)
 
 
 def test_a_part_that_stays_empty_is_refused(tmp_path, origin):
     corpus = replace(HELP, shares=Shares(dev=0.0, test=0.2))
     with pytest.raises(InputError, match=r"corpus help: dev has no pair left.*duplicate source: 39"):
-        libreoffice.prepare(corpus, origin, tmp_path / "ende", **LANGUAGES)
+        prepare(corpus, origin, tmp_path / "ende", **LANGUAGES)
     assert not (tmp_path / "ende" / "dev.source").exists()

@@ -1,31 +1,23 @@
-import bz2
 import gzip
 import html
-import io
-import lzma
 import random
 import re
-import stat
 import tarfile
-import zipfile
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import sentencepiece
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, write_tar, write_zip
 
 from transformer.corpora import reading
-from transformer.corpora.archives import Location, members
+from transformer.corpora.archives import members
 from transformer.corpora.reading import open_pairs
 from transformer.support.files import InputError
 from transformer.text.subwords import Subwords, learn
 
 UNUSUAL = "\0\r\v\f\x1c\x85\u2028\u2029\xa0\u200b\ufeff \tb&<>\"'é漢😀"
-PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-MODES = {".tar": "w", ".tgz": "w:gz", ".tar.gz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
-ENGLISH, GERMAN = b"one\ntwo\n", b"eins\nzwei\n"
 PAIRS = [("one", "eins"), ("two", "zwei")]
 
 
@@ -33,37 +25,6 @@ PAIRS = [("one", "eins"), ("two", "zwei")]
 def folder(tmp_path_factory):
     """For hypothesis, which cannot take a folder for each example."""
     return tmp_path_factory.mktemp("reading")
-
-
-def read(sources, targets, folder, local=Path):
-    with open_pairs(str(sources), str(targets), local, folder) as pairs:
-        return list(pairs)
-
-
-def write(path, content):
-    path.write_bytes(content)
-    return path
-
-
-def write_tar(path, *entries):
-    """Entries: (name, content), or a TarInfo."""
-    suffix = next(suffix for suffix in sorted(MODES, key=len, reverse=True) if path.name.endswith(suffix))
-    with tarfile.open(path, MODES[suffix]) as tar:
-        for entry in entries:
-            if isinstance(entry, tarfile.TarInfo):
-                tar.addfile(entry)
-                continue
-            info = tarfile.TarInfo(entry[0])
-            info.size = len(entry[1])
-            tar.addfile(info, io.BytesIO(entry[1]))
-    return path
-
-
-def write_zip(path, *entries):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name, content in entries:
-            zipped.writestr(name, content)
-    return path
 
 
 def sgml(*documents):
@@ -77,75 +38,7 @@ def sgml(*documents):
     return f'<refset setid="x" srclang="any" trglang="de">\n{body}</refset>\n'.encode()
 
 
-def refused(sources, targets, folder):
-    """The one line that refuses these locations; nothing stays on the disk."""
-    before = sorted(folder.rglob("*"))
-    with pytest.raises(InputError) as error:
-        read(sources, targets, folder)
-    assert "\n" not in str(error.value)
-    assert sorted(folder.rglob("*")) == before
-    return str(error.value)
-
-
 # Locations
-
-
-@pytest.mark.parametrize(
-    ("text", "location"),
-    [
-        ("my/train.en", Location("my/train.en")),
-        ("my/C#/train.en.gz", Location("my/C#/train.en.gz")),
-        ("../pairs.tsv.gz#2", Location("../pairs.tsv.gz", column=2)),
-        ("my.zip/folder/train.de", Location("my.zip", "folder/train.de")),
-        ("a.zip.old/b.TAR.GZ/c.tsv#1", Location("a.zip.old/b.TAR.GZ", "c.tsv", 1)),
-        ("http://w.org/wmt10/giga.tar/giga.en.gz", Location("http://w.org/wmt10/giga.tar", "giga.en.gz")),
-        ("https://my.zip/train.en", Location("https://my.zip/train.en")),
-        ("https://my.zip/a.tgz/train.en", Location("https://my.zip/a.tgz", "train.en")),
-        ("file:///data/treebank.zip/treebank/combined", Location("file:///data/treebank.zip", "treebank/combined")),
-    ],
-)
-def test_a_location_is_a_file_with_a_member_and_a_column_and_prints_as_it_was_written(text, location):
-    assert Location.parse(text) == location
-    assert str(location) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "empty"),
-        (" ", "empty"),
-        ("#1", "empty"),
-        ("ftp://host/a.en", "only http://"),
-        ("http://host", "only http://"),
-        ("http:///a.en", "only http://"),
-        ("http://host/../a.en", "only http://"),
-        ("a.tgz", "add a member, as in a.tgz/MEMBER"),
-        ("a.tgz/", "add a member"),
-        ("a.tgz//etc/passwd", "no member"),
-        ("a.tgz/../a.en", "no member"),
-        ("a.tgz/b/./a.en", "no member"),
-        ("a.tgz/b/", "no member"),
-        ("a.tgz/b.zip/a.en", "no further archive"),
-        ("a.tgz/b.tar", "no further archive"),
-        ("a.tsv", "add a column, as in a.tsv#1"),
-        ("a.tsv#0", "a column, from 1"),
-        ("a.tsv#-1", "a column, from 1"),
-        ("a.tsv#", "a column, from 1"),
-        ("a.tsv#two", "a column, from 1"),
-        ("a.en#2", "a column, from 1, of a .tsv"),
-        ("a.zip/a.en.gz#2", "a column, from 1, of a .tsv"),
-    ],
-)
-def test_what_is_no_location_is_refused(text, problem):
-    with pytest.raises(InputError, match=re.escape(problem)) as error:
-        Location.parse(text)
-    assert str(error.value).startswith(f"location {text!r}: ")
-
-
-@given(st.text(alphabet="ab./#:12", max_size=12) | st.text())
-def test_any_text_is_a_location_that_prints_the_same_or_is_refused(text):
-    with suppress(InputError):
-        assert str(Location.parse(text)) == text
 
 
 def test_a_url_is_read_from_its_download_which_is_asked_for_once(tmp_path):
@@ -347,59 +240,6 @@ def test_sgml_that_is_cut_or_ambiguous_is_refused(tmp_path, text, problem):
 # Archives and compressed files
 
 
-def special(name, kind, **changes):
-    info = tarfile.TarInfo(name)
-    info.type = kind
-    for key, value in changes.items():
-        setattr(info, key, value)
-    return info
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        special("a.en", tarfile.SYMTYPE, linkname="/etc/passwd"),
-        special("a.en", tarfile.LNKTYPE, linkname="a.de"),
-        special("a.en", tarfile.DIRTYPE),
-        special("a.en", tarfile.FIFOTYPE),
-        special("a.en", tarfile.CHRTYPE),
-        special("a.en", tarfile.BLKTYPE),
-    ],
-    ids=["link", "hard link", "folder", "fifo", "character device", "block device"],
-)
-@pytest.mark.parametrize("suffix", [".tar", ".tgz"])
-def test_a_member_that_is_no_plain_file_is_refused(tmp_path, entry, suffix):
-    path = write_tar(tmp_path / f"x{suffix}", ("a.de", GERMAN), entry)
-    assert f"{path}/a.en: the member is no plain file" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
-
-
-def zip_entry(name, mode=0, flags=0):
-    info = zipfile.ZipInfo(name)
-    info.external_attr, info.flag_bits = mode << 16, flags
-    return info
-
-
-def test_a_link_or_a_folder_in_a_zip_is_refused(tmp_path):
-    path = write_zip(tmp_path / "x.zip", (zip_entry("a.en", stat.S_IFLNK | 0o777), b"/etc/passwd"), ("a.de/", b""))
-    assert "is no plain file" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-    assert "is no plain file" in refused(f"{path}/a.de", f"{path}/a.de", tmp_path)
-
-
-def test_an_encrypted_member_is_refused(tmp_path):
-    path = write_zip(tmp_path / "x.zip", ("a.en", ENGLISH))
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\1\2") + 8] |= 1
-    write(path, content)
-    assert "encrypted" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-
-
-@pytest.mark.parametrize("name", ["/a.en", "b/../a.en"])
-@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".zip", write_zip)])
-def test_a_member_outside_the_archive_is_refused(tmp_path, name, suffix, writer):
-    path = writer(tmp_path / f"x{suffix}", (name, ENGLISH))
-    assert f"lies outside the archive, at {name};" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".zip", write_zip)])
 def test_a_member_that_comes_twice_is_refused(tmp_path, suffix, writer):
@@ -418,97 +258,11 @@ def test_unsafe_members_that_nobody_asked_for_are_ignored(tmp_path):
     assert read(f"{path}/a.en", f"{path}/a.en", tmp_path) == [("one", "one"), ("two", "two")]
 
 
-@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".tar.xz", write_tar), (".zip", write_zip)])
-def test_a_bomb_in_an_archive_is_refused(tmp_path, monkeypatch, suffix, writer):
-    path = writer(tmp_path / f"x{suffix}", ("a.en", b"\n" * 30_000), ("a.de", GERMAN))
-    monkeypatch.setattr(reading, "LEAST_LIMIT", 20_000)
-    monkeypatch.setattr(reading, "EXPANSION", 20)
-    monkeypatch.setattr(reading, "BUFFER", 4096)
-    assert "unpacks to 30000 bytes, and the limit" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
-    monkeypatch.setattr(reading, "LEAST_LIMIT", 60_000)
-    assert len(read(f"{path}/a.en", f"{path}/a.en", tmp_path)) == 30_000
-
-
-def test_a_sparse_member_counts_by_what_it_declares(tmp_path):
-    head = special("a.en", tarfile.GNUTYPE_SPARSE, size=0).tobuf()
-    fields = bytearray(head)
-    fields[483:495] = b"%011o\0" % 2**33  # the real size; no part of it is stored
-    fields[148:156] = b" " * 8
-    fields[148:156] = b"%06o\0 " % sum(fields[:512])
-    path = write(tmp_path / "x.tar", bytes(fields) + bytes(1024))
-    assert f"unpacks to {2**33} bytes" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
-def test_a_compressed_file_that_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, suffix):
-    path = write(tmp_path / f"a{suffix}", PACK[suffix](b"\n" * 30_000))
-    monkeypatch.setattr(reading, "LEAST_LIMIT", 20_000)
-    monkeypatch.setattr(reading, "EXPANSION", 20)
-    assert f"{path}: unpacks to more than 20000 bytes;" in refused(path, path, tmp_path)
-    inner = write_tar(tmp_path / "x.tar", (f"a{suffix}", path.read_bytes()))
-    assert f"{inner}/a{suffix}: unpacks to more than 20000 bytes;" in refused(f"{inner}/a{suffix}", path, tmp_path)
-
-
-def test_the_limit_is_two_hundred_times_the_file_and_at_least_64_mib():
-    assert (reading.EXPANSION, reading.LEAST_LIMIT) == (200, 64 * 1024**2)
-
-
-NOISE = random.Random(2).randbytes(60_000).hex().encode()
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
-@pytest.mark.parametrize("harm", ["cut", "other", "flip"])
-def test_a_damaged_compressed_file_is_named_with_the_remedy(tmp_path, suffix, harm):
-    packed = PACK[suffix](NOISE)
-    middle = len(packed) // 2
-    flipped = packed[:middle] + bytes([packed[middle] ^ 255]) + packed[middle + 1 :]
-    path = write(
-        tmp_path / f"a{suffix}", {"cut": packed[:-20], "other": b"<html>not found</html>", "flip": flipped}[harm]
-    )
-    message = refused(path, path, tmp_path)
-    assert message.startswith(f"{path}: damaged or cut short (")
-    assert message.endswith(f"; remove {path} and download it again")
-
-
-@pytest.mark.parametrize("suffix", [*MODES, ".zip"])
-@pytest.mark.parametrize("harm", ["cut", "other", "empty"])
-def test_a_damaged_archive_is_named_with_the_remedy(tmp_path, suffix, harm):
-    writer = write_zip if suffix == ".zip" else write_tar
-    path = writer(tmp_path / f"x{suffix}", ("b", NOISE), ("a.en", NOISE))
-    content = path.read_bytes()
-    write(path, {"cut": content[: len(content) * 3 // 4], "other": b"<html>" * 200, "empty": b""}[harm])
-    message = refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-    assert re.match(rf"{path}(/a.en)?: damaged or cut short \(", message)
-    assert message.endswith(f"; remove {path} and download it again")
-
-
-def test_a_damaged_member_names_the_archive_to_remove(tmp_path):
-    path = write_tar(tmp_path / "x.tar", ("a.gz", gzip.compress(NOISE)[:-100]))
-    message = refused(f"{path}/a.gz", f"{path}/a.gz", tmp_path)
-    assert message.startswith(f"{path}/a.gz: damaged")
-    assert message.endswith(f"; remove {path} and download it again")
-    path = write_zip(tmp_path / "x.zip", ("a", NOISE))
-    content = bytearray(path.read_bytes())
-    content[1000] ^= 255
-    write(path, content)
-    assert f"{path}/a: damaged" in refused(f"{path}/a", f"{path}/a", tmp_path)
-
-
 def test_a_missing_member_lists_those_with_a_similar_name(tmp_path):
     path = write_tar(tmp_path / "x.tgz", ("./training/europarl.de-en.en", ENGLISH), ("README", b""))
     message = refused(f"{path}/europarl.de-en.en", f"{path}/training/europarl.de-en.en", tmp_path)
     assert f"{path}/europarl.de-en.en: no such member (closest: training/europarl.de-en.en);" in message
     assert "(closest: none has a similar name)" in refused(f"{path}/q", f"{path}/q", tmp_path)
-
-
-@pytest.mark.parametrize("name", ["no", "no.gz", "no.tgz/a", "no.zip/a", "room.d", "room.zip/a", "room.tar/a"])
-def test_a_file_that_is_not_there_is_named(tmp_path, name):
-    for room in ("room.d", "room.zip", "room.tar"):
-        (tmp_path / room).mkdir()
-    message = refused(tmp_path / name, tmp_path / name, tmp_path)
-    assert re.search(
-        r"(no|room)\S*: cannot be read \((No such file or|Is a) directory\); correct the location", message
-    )
 
 
 def test_a_full_disk_is_told_while_a_member_is_unpacked(tmp_path, monkeypatch):
@@ -518,15 +272,6 @@ def test_a_full_disk_is_told_while_a_member_is_unpacked(tmp_path, monkeypatch):
     path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH))
     monkeypatch.setattr(reading.shutil, "copyfileobj", full)
     assert "cannot be written (No space left on device)" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-
-
-def test_members_are_listed_in_their_order_and_opened_one_by_one(tmp_path):
-    for path in (
-        write_tar(tmp_path / "x.tgz", ("b/2", b"two"), special("b", tarfile.DIRTYPE), ("./b/1", b"one")),
-        write_zip(tmp_path / "x.zip", ("b/2", b"two"), ("b/", b""), ("b/1", b"one")),
-    ):
-        read_members = [(name, open_member().read()) for name, open_member in members(str(path)) if name != "b"]
-        assert read_members == [("b/2", b"two"), ("b/1", b"one")]
 
 
 # What docs/reading.md says of characters

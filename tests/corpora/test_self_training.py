@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer.corpora.self_training import ParsedText, SelfTraining, best_parses, parsed_text, write_corpus
+from transformer.corpora.parts import Given
+from transformer.corpora.self_training import ParsedText, SelfTraining, best_parses, parsed_text
 from transformer.support.files import InputError, read_lines, write_json
 
 TREE = "(S (NP (PRP we)) (VP (VBP go)))"
@@ -26,18 +27,24 @@ def gold(tmp_path: Path):
     return folder
 
 
-def chosen(gold, sentences, parses, sure=None, keep=1.0):
-    """What `best_parses` gives for some lines; all as sure as each other, unless said."""
+def given(gold, sentences, parses, sure=None):
+    """The gold trees with some lines as plain sentences and their parses; all as sure as each other, unless said."""
     columns = (sentences, parses, sure or [-0.1] * len(parses))
     paths = [gold / name for name in ("plain.source", "plain.translation", "plain.logp")]
     for path, lines in zip(paths, columns, strict=True):
         path.write_text("".join(f"{line}\n" for line in lines))
-    return best_parses(gold, *paths[1:], keep)
+    return Given(Path("corpus.yaml"), gold, gold=gold, parses=paths[1], log_probabilities=paths[2])
 
 
-def write(gold, corpus, parses, removed):
-    folder = gold.parent / "semi"
-    write_corpus(corpus, gold, parses, removed, folder, name="semi", source="words", target="trees")
+def chosen(gold, sentences, parses, sure=None, keep=1.0):
+    """What `best_parses` gives for such lines."""
+    lines = given(gold, sentences, parses, sure)
+    return best_parses(gold, lines.parses, lines.log_probabilities, keep)
+
+
+def write(corpus, given):
+    folder = given.gold.parent / "semi"
+    corpus.write(folder, given, name="semi", source="words", target="trees")
     return folder
 
 
@@ -46,20 +53,20 @@ def self_training(copies=3, keep=1.0):
 
 
 def test_gold_trees_stand_as_often_as_asked_before_the_parses(gold):
-    folder = write(gold, self_training(), *chosen(gold, ["they sleep", "he"], [FORM, "(S XX )S"]))
+    folder = write(self_training(), given(gold, ["they sleep", "he"], [FORM, "(S XX )S"]))
     assert read_lines(folder / "train.source") == ["we go"] * 3 + ["they sleep", "he"]
     assert read_lines(folder / "train.target") == [FORM] * 4 + ["(S XX )S"]
 
 
 def test_dev_and_test_are_those_of_the_gold_corpus(gold):
-    folder = write(gold, self_training(), *chosen(gold, ["they sleep"], [FORM]))
+    folder = write(self_training(), given(gold, ["they sleep"], [FORM]))
     for name in ("dev.source", "dev.target", "dev.trees", "test.source", "test.target", "test.trees"):
         assert (folder / name).read_bytes() == (gold / name).read_bytes()
 
 
 def test_malformed_parses_are_left_out_and_counted(gold):
     sentences = ["they sleep", "they sleep", "they sleep", "they sleep", ""]
-    folder = write(gold, self_training(), *chosen(gold, sentences, [FORM, ENDED, "(S XX )S", "", FORM]))
+    folder = write(self_training(), given(gold, sentences, [FORM, ENDED, "(S XX )S", "", FORM]))
     record = json.loads((folder / "corpus.json").read_text())
     assert record["pairs"] == {"train": 4, "dev": 1, "test": 1}
     assert record["removed"] == {"malformed": 4, "less sure": 0}
@@ -105,7 +112,7 @@ def test_parsed_text_of_ones_own_is_read_as_the_treebank_is(gold, name):
     packed = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
     (gold / name).write_bytes(packed)
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/{name}",), copies=2)
-    folder = write(gold, corpus, parsed_text(corpus, gold, gold, gold), {})
+    folder = write(corpus, Given(Path("corpus.yaml"), gold, gold=gold))
     assert read_lines(folder / "train.source") == ["we go"] * 2 + ["they sleep", "naïvely"]
     assert read_lines(folder / "train.target") == [FORM] * 3 + ["(FRAG XX )FRAG"]
     assert json.loads((folder / "corpus.json").read_text())["pairs"] == {"train": 4, "dev": 1, "test": 1}

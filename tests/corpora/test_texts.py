@@ -1,19 +1,13 @@
 import gzip
 import json
 from dataclasses import replace
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 
 from transformer.corpora.cleaning import Cleaning
-from transformer.corpora.fetch import Download
-from transformer.corpora.kinds import corpus_files
-from transformer.corpora.parts import PARTS
-from transformer.corpora.plain import PlainText
-from transformer.corpora.self_training import ParsedText, SelfTraining
-from transformer.corpora.texts import Files, prepare_files
-from transformer.corpora.treebank import Treebank
-from transformer.experiment.downloads import downloads_of
+from transformer.corpora.parts import PARTS, Given
+from transformer.corpora.texts import Files
 from transformer.support.files import InputError, read_lines
 
 LANGUAGES = {"name": "own", "source": "en", "target": "de"}
@@ -38,7 +32,8 @@ def own(tmp_path):
 @pytest.fixture
 def prepare(tmp_path):
     """Prepares a corpus in the folder `own`; `downloads` holds what URLs gave."""
-    return lambda corpus, **names: prepare_files(corpus, tmp_path / "downloads", tmp_path / "own", **LANGUAGES | names)
+    given = Given(Path("corpus.yaml"), tmp_path / "downloads")
+    return lambda corpus, **names: corpus.write(tmp_path / "own", given, **LANGUAGES | names)
 
 
 def test_of_own_files_train_alone_is_cleaned(tmp_path, own, prepare):
@@ -103,43 +98,5 @@ def test_a_language_that_a_text_lacks_is_named(own, prepare):
 
 
 def test_a_location_that_is_none_is_told_with_its_key(own):
-    task = SimpleNamespace(source="en", target="de")
     with pytest.raises(InputError, match=r"corpora\.own\.dev\[0\]\.de: location 'pairs\.tsv': add a column"):
-        corpus_files(replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},)), "own", task)
-
-
-def experiment(corpus, downloads):
-    task = SimpleNamespace(corpus="c", source="en", target="de", models=("base",))
-    unused = SimpleNamespace(corpus="unused", models=())
-    return SimpleNamespace(tasks={"ende": task, "enfr": unused}, corpora={"c": corpus}, downloads=downloads)
-
-
-def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
-    archive = "http://a.org/x.tgz"
-    corpus = replace(own, train=({"en": f"{archive}/in.en", "de": f"{archive}/in.de"},))
-    known = {archive: Download(5, "0" * 64), "http://a.org/other": Download(6, "1" * 64)}
-    assert downloads_of(experiment(corpus, known)) == {archive: known[archive]}
-    with pytest.raises(InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256"):
-        downloads_of(experiment(corpus, {}))
-
-
-def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):
-    task = {name: SimpleNamespace(corpus=name, source="en", target="de", models=()) for name in ("ende", "wsj", "semi")}
-    task["semi"].models = ("parser",)
-    wsj = Treebank("treebank", "", "", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), PlainText("ende", 5, (1, 9), 1), {})
-    text = replace(own, train=({"en": "http://a/x.en", "de": "http://a/x.de"},))
-    known = {
-        url: Download(5, "0" * 64) for url in ("http://a/t.zip", "http://a/x.en", "http://a/x.de", "http://a/more")
-    }
-    two = SelfTraining("self-training", "", "", "wsj", "parser", 1, 1.0)
-    one = ParsedText("parsed-text", "", "", "wsj", ("http://a/more",), 1)
-    for corpus, wanted in ((two, {*known} - {"http://a/more"}), (one, {"http://a/t.zip", "http://a/more"})):
-        corpora = {"ende": text, "wsj": wsj, "semi": corpus}
-        assert {*downloads_of(SimpleNamespace(tasks=task, corpora=corpora, downloads=known))} == wanted
-
-
-@pytest.mark.parametrize(("trees", "files"), [("my/wsj", []), ("http://a.org/t.zip/wsj", ["http://a.org/t.zip"])])
-def test_of_a_treebank_the_archive_is_a_file_and_a_folder_is_none(trees, files):
-    plain = PlainText("ende", 5, (1, 9), 1)
-    corpus = Treebank("treebank", "trees", "mine", trees, (1, 2), (3, 3), (4, 4), plain, {})
-    assert corpus_files(corpus, "wsj", None) == files
+        replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},)).files("own", "en", "de")

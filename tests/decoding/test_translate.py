@@ -1,13 +1,11 @@
 import random
 
 import pytest
-import torch
 
 from transformer.decoding import translate as module
 from transformer.decoding.beam import Hypothesis
-from transformer.decoding.search import Search, Sentence, decoding
+from transformer.decoding.search import Search, Sentence
 from transformer.decoding.translate import check_lengths, hypotheses
-from transformer.package.package import load_package
 from transformer.support.files import InputError
 
 
@@ -49,13 +47,6 @@ def test_an_empty_line_has_the_empty_hypothesis_alone(package, translations):
     for seed in (None, 1):
         (found,) = translations(package(), [" "], 2, 200, seed)
         assert found == (" ", [1], [Hypothesis([], 0.0)])
-
-
-def test_log_p_of_a_subword_is_free_of_the_length_penalty():
-    ids = [5, 6, 7]  # and the end of sentence
-    penalty = ((5 + 4) / 6) ** 0.3
-    assert Search(4, 0.3, 50).log_probability(Hypothesis(ids, -8 / penalty)) == pytest.approx(-2)
-    assert Search(1, 0.3, 50, seed=1).log_probability(Hypothesis(ids, -8.0)) == -2
 
 
 def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines, translations):
@@ -139,10 +130,3 @@ def test_batches_are_bounded_and_hold_each_sentence_once():
     assert [best.ids for (best,) in found] == [[0], [1], [2], [3], [4], [5], [], [7], [8]]
     assert len(batches) > 3
     assert all(len(part) == 1 or len(part) * max(len(s.ids) for s in part) <= 20 for part in batches)
-
-
-def test_workers_find_what_one_process_finds(save, lines, translations):
-    folder = save()
-    loaded = load_package(folder, torch.device("cpu"))
-    with decoding(loaded, folder, Search(2, 0.6, 10), "float32", 2) as decode:
-        assert list(module.translate(loaded, lines, decode, 30)) == list(translations(loaded, lines, 2, 60))

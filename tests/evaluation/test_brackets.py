@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.evaluation.brackets import Comparison, bracket_scores, brackets, compare, compare_parses
+from transformer.evaluation.brackets import SentenceScore, bracket_scores, brackets, score_parses, score_tree
 from transformer.support.files import InputError
 from transformer.trees.linear import linearise
 from transformer.trees.penn import read_tree
@@ -11,7 +11,7 @@ GOLD = "(S (NP (DT the) (NN man)) (VP (VBD saw) (NP (PRP her)) (PP (IN in) (NP (
 
 
 def scores(*pairs):
-    return bracket_scores(compare(read_tree(gold), read_tree(predicted)) for gold, predicted in pairs)
+    return bracket_scores(score_tree(read_tree(gold), read_tree(predicted)) for gold, predicted in pairs)
 
 
 def of(text):
@@ -72,7 +72,7 @@ def test_a_sentence_without_words_is_skipped_and_one_with_other_words_is_an_erro
 def test_brackets_cross_where_they_overlap_and_neither_holds_the_other():
     gold = "(S (NP (A a) (B b)) (VP (C c) (D d)))"
     crossing = [
-        compare(read_tree(gold), read_tree(predicted)).crossing
+        score_tree(read_tree(gold), read_tree(predicted)).crossing
         for predicted in [
             "(S (X (A a) (B b) (C c)) (D d))",
             "(S (A a) (X (X (B b) (C c))) (D d))",
@@ -81,29 +81,29 @@ def test_brackets_cross_where_they_overlap_and_neither_holds_the_other():
         ]
     ]
     assert crossing == [1, 2, 3, 0]
-    result = bracket_scores(Comparison("valid", 4, crossing=count) for count in crossing)
+    result = bracket_scores(SentenceScore("valid", 4, crossing=count) for count in crossing)
     assert (result.crossing, result.no_crossing, result.two_or_less_crossing) == (1.5, 25, 75)
 
 
 def test_tags_are_scored_where_words_are_and_the_length_is_of_all_but_traces():
     gold, predicted = "(S (NN a) (PRT up) (NN b) (. .) (-NONE- *))", "(S (NN a) (ADVP up) (JJ b) (. .))"
-    compared = compare(read_tree(gold), read_tree(predicted))
-    assert (compared.tagged, compared.words, compared.length) == (2, 3, 4)
+    scored = score_tree(read_tree(gold), read_tree(predicted))
+    assert (scored.tagged, scored.words, scored.length) == (2, 3, 4)
 
 
 def test_translations_are_repaired_scored_and_the_repaired_counted(tmp_path: Path):
     gold = tmp_path / "test.trees"
     gold.write_text(f"{GOLD}\n{GOLD}\n")
     perfect = linearise(read_tree(GOLD))
-    compared, repaired = compare_parses([perfect, perfect], gold)
-    assert (bracket_scores(compared).exact, repaired) == (100, 0)
-    assert compare_parses([perfect, perfect.removesuffix(" XX )S")], gold)[1] == 1
-    compared, repaired = compare_parses(["", ""], gold)
-    flat = bracket_scores(compared)
+    scored, repaired = score_parses([perfect, perfect], gold)
+    assert (bracket_scores(scored).exact, repaired) == (100, 0)
+    assert score_parses([perfect, perfect.removesuffix(" XX )S")], gold)[1] == 1
+    scored, repaired = score_parses(["", ""], gold)
+    flat = bracket_scores(scored)
     assert (flat.precision, flat.recall, flat.valid, repaired) == (100, pytest.approx(100 / 6), 2, 2)
 
 
 def test_a_translation_for_each_tree_is_needed(tmp_path: Path):
     (tmp_path / "test.trees").write_text(f"{GOLD}\n")
     with pytest.raises(InputError, match="1 trees for 2 translations"):
-        compare_parses(["", ""], tmp_path / "test.trees")
+        score_parses(["", ""], tmp_path / "test.trees")

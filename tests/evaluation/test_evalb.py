@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.evaluation.brackets import BracketScores, Comparison, bracket_scores, compare
+from transformer.evaluation.brackets import BracketScores, SentenceScore, bracket_scores, score_tree
 from transformer.trees.penn import TRACE, read_tree
 from transformer.trees.tree import Leaf, Tree
 
@@ -72,7 +72,7 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / max(whole, 1):.2f}"
 
 
-def line_of(sentence: Comparison) -> list[str]:
+def line_of(sentence: SentenceScore) -> list[str]:
     recall, precision = percent(sentence.matched, sentence.gold), percent(sentence.matched, sentence.predicted)
     counts = [sentence.matched, sentence.gold, sentence.predicted, sentence.crossing, sentence.words, sentence.tagged]
     status = ["valid", "error", "skip"].index(sentence.status)
@@ -88,11 +88,9 @@ def summary_of(scores: BracketScores) -> list[str]:
 
 
 def printed_by_us(pairs: Sequence[tuple[Tree, Tree]]) -> tuple[list[list[str]], list[list[str]]]:
-    compared = list(starmap(compare, pairs))
-    short = [sentence for sentence in compared if sentence.length <= 40]
-    return [line_of(sentence) for sentence in compared], [
-        summary_of(bracket_scores(part)) for part in (compared, short)
-    ]
+    scored = list(starmap(score_tree, pairs))
+    short = [sentence for sentence in scored if sentence.length <= 40]
+    return [line_of(sentence) for sentence in scored], [summary_of(bracket_scores(part)) for part in (scored, short)]
 
 
 def perturbed(tree: Tree, chance: random.Random, words: bool) -> Tree:

@@ -5,10 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.corpora.grammar import Grammar
-from transformer.corpora.kinds import Corpus, TaskCorpus
-from transformer.corpora.self_training import ParsedText, SelfTraining
-from transformer.corpora.texts import Files
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, write_config
@@ -239,41 +235,6 @@ def test_without_base_or_seeds_there_is_no_experiment():
 def test_an_unknown_model_is_named():
     with pytest.raises(ConfigError, match="unknown model bigg; did you mean big"):
         experiment().run("wsj", "bigg", 1)
-
-
-def test_the_origin_tells_corpora_apart():
-    own = {"origin": "files", **TEXT, "cleaning": {"words": [1, 60], "ratio": 2.5}}
-    own |= {part: [{"en": f"{part}.en", "de": f"{part}.de"}] for part in ("train", "dev", "test")}
-    kinds = [
-        type(load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": c}, "").corpus)
-        for c in (GRAMMAR, SELF, own, PARSED)
-    ]
-    assert kinds == [Grammar, SelfTraining, Files, ParsedText]
-
-
-@pytest.mark.parametrize("corpus", read_yaml(ROOT / "config" / "corpora.yaml")["corpora"].values())
-def test_every_corpus_of_ours_is_read(tmp_path, corpus):
-    loaded = load(TaskCorpus, {"name": "x", "source": "en", "target": "de", "corpus": corpus}, "")
-    assert isinstance(loaded.corpus, Corpus)
-    write_config(tmp_path / "config.yaml", loaded)
-    assert read_config(TaskCorpus, tmp_path / "config.yaml") == loaded
-
-
-@pytest.mark.parametrize(
-    ("corpus", "said"),
-    [
-        (GRAMMAR | {"words": [9, 3]}, r"corpus.words: \[9, 3\] is no range"),
-        (GRAMMAR | {"sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1}}, "corpus.sentences.train: 0"),
-        (SELF | {"copies": 0}, "corpus.copies: 0 is not positive"),
-        (
-            GRAMMAR | {"origin": "wikipedia"},
-            "corpus.origin: 'wikipedia' is not one of libreoffice-help, files, treebank, grammar",
-        ),
-    ],
-)
-def test_an_impossible_corpus_is_refused(corpus, said):
-    with pytest.raises(ConfigError, match=said):
-        load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": corpus}, "")
 
 
 sizes = st.integers(1, 10**6)

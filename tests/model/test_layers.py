@@ -1,12 +1,10 @@
 import dataclasses
 
-import pytest
 import torch
 import torch.nn.functional as F
 
 from transformer.model.attention import AttentionOverParameters, causal_bias
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
-from transformer.model.dropout import Dropout
 from transformer.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual, position_wise
 
 CONFIG = ModelConfig(N=1, d_model=8, d_ff=16, h=2, d_k=4, d_v=4, P_drop=0.0, positions="sinusoidal", max_length=9)
@@ -50,48 +48,3 @@ def test_attention_over_parameters_replaces_the_feed_forward_layer():
     assert isinstance(position_wise(CONFIG), FeedForward)
     assert isinstance(position_wise(over), AttentionOverParameters)
     assert not any(isinstance(module, FeedForward) for module in DecoderLayer(over).modules())
-
-
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_dropout_drops_its_share_and_keeps_the_mean(p):
-    torch.manual_seed(1)
-    n = 400_003  # no multiple of four
-    y = Dropout(p)(torch.full((n,), 3.0))
-    assert (y == 0).float().mean().item() == pytest.approx(p, abs=5 * (p * (1 - p) / n) ** 0.5)
-    torch.testing.assert_close(y[y != 0].unique(), torch.tensor([3 / (1 - p)]))
-
-
-def test_dropout_drops_each_element_by_itself():
-    torch.manual_seed(1)
-    kept = (Dropout(0.5)(torch.ones(1000, 64)) != 0).float()
-    correlation = torch.corrcoef(kept.T) - torch.eye(64)
-    assert correlation.abs().max() < 0.2
-
-
-def test_dropout_is_the_identity_outside_training_and_at_rate_0():
-    x = torch.randn(3, 4)
-    assert Dropout(0.5).eval()(x) is x
-    assert Dropout(0.0)(x) is x
-
-
-def test_dropout_repeats_itself_from_the_same_seed():
-    x, results = torch.randn(50, 7), []
-    for seed in (1, 1, 2):
-        torch.manual_seed(seed)
-        results.append(Dropout(0.5)(x))
-    assert torch.equal(results[0], results[1])
-    assert not torch.equal(results[0], results[2])
-
-
-def test_gradients_pass_where_dropout_let_values_pass():
-    x = torch.randn(20, 5).t().requires_grad_()  # not contiguous
-    y = Dropout(0.25)(x)
-    y.sum().backward()
-    torch.testing.assert_close(x.grad, y.detach() / x.detach())
-
-
-def test_dropout_of_bfloat16_goes_on_in_float32():
-    x = torch.randn(30).bfloat16().requires_grad_()
-    y = Dropout(0.25)(x)
-    y.sum().backward()
-    assert (y.dtype, x.grad.dtype) == (torch.float32, torch.bfloat16)

@@ -1,9 +1,19 @@
 import math
+from dataclasses import replace
+from typing import get_args, get_type_hints
 
 import pytest
 import torch
 
-from transformer.model.positions import LearnedPositions, SinusoidalPositions, sinusoids
+from transformer.model.config import ModelConfig
+from transformer.model.positions import (
+    ENCODINGS,
+    LearnedPositions,
+    SinusoidalPositions,
+    last_position,
+    sinusoids,
+)
+from transformer.model.transformer import Transformer
 
 
 def test_sinusoids_are_the_papers_formula():
@@ -48,3 +58,33 @@ def test_there_is_no_learned_position_beyond_the_last():
     for length, start in ((11, 0), (1, 10)):
         with pytest.raises(ValueError, match="position 11 is beyond the 10 learnt positions"):
             positions(length, start)
+
+
+def test_the_encodings_are_those_that_a_config_can_name():
+    assert sorted(ENCODINGS) == sorted(get_args(get_type_hints(ModelConfig)["positions"]))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_model_has_the_positions_that_its_config_names(run_config, name):
+    model = Transformer(run_config(positions=name).architecture, 40)
+    assert {type(model.source_positions), type(model.target_positions)} == {ENCODINGS[name]}
+
+
+def test_an_encoding_that_there_is_not_is_named_with_those_there_are(run_config):
+    config = replace(run_config().architecture, positions="nonsense")
+    with pytest.raises(ValueError, match=f"unknown encoding nonsense; known: {', '.join(ENCODINGS)}"):
+        Transformer(config, 40)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_there_is_a_last_position_where_the_encoding_has_one(run_config, name):
+    config = run_config(positions=name).architecture
+    last = last_position(config)
+    assert last == (config.max_length if ENCODINGS[name].has_last else None)
+    assert last_position(replace(config, max_length=7)) == (last and 7)
+    encode = ENCODINGS[name](8, 10)
+    if ENCODINGS[name].has_last:
+        with pytest.raises(ValueError, match="beyond"):
+            encode(11)
+    else:
+        assert len(encode(11)) == 11

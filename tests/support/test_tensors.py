@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from transformer.support.files import InputError
 from transformer.support.tensors import DamagedFileError, read_metadata, read_tensors, write_tensors
-from transformer.training.average import average
 
 TENSORS = {
     "float": torch.randn(3, 4),
@@ -61,29 +60,6 @@ def test_a_changed_bit_is_noticed(path, share, bit):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"step-9\.safetensors: no such file"):
         read_tensors(tmp_path / "step-9.safetensors")
-
-
-def test_the_average_is_the_mean(tmp_path):
-    values = [torch.randn(4, 5) for _ in range(5)]
-    paths = [tmp_path / f"step-{i}" for i in range(5)]
-    for path, value in zip(paths, values, strict=True):
-        write_tensors(path, {"weight": value}, {})
-    mean = average(paths)["weight"]
-    assert mean.dtype == torch.float32
-    torch.testing.assert_close(mean, torch.stack(values).mean(0))
-
-
-def test_the_average_of_one_is_itself(tmp_path):
-    write_tensors(tmp_path / "one", {"weight": TENSORS["float"]}, {})
-    assert torch.equal(average([tmp_path / "one"])["weight"], TENSORS["float"])
-
-
-@pytest.mark.parametrize("other", [{"weight": torch.zeros(3)}, {"bias": torch.zeros(2)}, {}])
-def test_checkpoints_of_other_shapes_are_not_averaged(tmp_path, other):
-    write_tensors(tmp_path / "a", {"weight": torch.zeros(2)}, {})
-    write_tensors(tmp_path / "b", other, {})
-    with pytest.raises(InputError, match=f"{tmp_path}/b: other tensors than in {tmp_path}/a"):
-        average([tmp_path / "a", tmp_path / "b"])
 
 
 def test_without_room_on_the_disk_nothing_is_left_and_the_old_file_stays(path):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from transformer.model.config import END, PADDING, UNKNOWN
 from transformer.support.files import InputError
 from transformer.text import subwords as module
-from transformer.text.subwords import Sample, Subwords, draw, encode_pairs, learn
+from transformer.text.subwords import Sample, Subwords, encode_pairs, learn, pairs_of, sampled
 from transformer.text.tokens import Pairs, write_pairs
 
 WORDS = ["the", "to", "open", "opens", "file", "files", "document", "größe", "straße", "élan", "über", "naïve"]
@@ -111,11 +111,11 @@ def files(tmp_path):
 def test_a_small_text_is_learnt_whole_and_of_a_large_one_pairs_are_drawn_by_seed(files):
     for path, sign in zip(files, "-+", strict=True):
         path.write_text("".join(f"{sign}{i}\n" for i in range(50)))
-    assert list(map(int, draw(*files, Sample(50, 1)))) == [*range(0, -50, -1), *range(50)]
-    drawn = list(map(int, draw(*files, Sample(20, 1))))
+    assert list(map(int, sampled(*files, Sample(50, 1)))) == [*range(0, -50, -1), *range(50)]
+    drawn = list(map(int, sampled(*files, Sample(20, 1))))
     assert drawn[20:] == [-i for i in drawn[:20]] == sorted(set(drawn[20:]))
-    assert drawn == list(map(int, draw(*files, Sample(20, 1))))
-    assert drawn != list(map(int, draw(*files, Sample(20, 2))))
+    assert drawn == list(map(int, sampled(*files, Sample(20, 1))))
+    assert drawn != list(map(int, sampled(*files, Sample(20, 2))))
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -130,7 +130,7 @@ def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, f
 def test_a_text_that_cannot_be_read_is_named_while_it_is_learnt(files, tmp_path):
     files[1].write_bytes(files[1].read_bytes()[:-1] + b"\xe9\n")
     with pytest.raises(InputError, match=r"train\.target, line 50: byte 0xe9 is not UTF-8"):
-        learn(draw(*files, Sample(99, 1)), SIZE, tmp_path / "x.model")
+        learn(sampled(*files, Sample(99, 1)), SIZE, tmp_path / "x.model")
     assert not (tmp_path / "x.model").exists()
 
 
@@ -138,3 +138,13 @@ def test_sides_of_different_length_are_refused_before_anything_is_encoded(path, 
     files[0].write_text("a\nb")
     with pytest.raises(InputError, match=r"train\.source has 2 lines and .*train\.target has 50"):
         next(encode_pairs(*files, path, 1))
+
+
+def test_the_pairs_of_two_texts_are_their_ids_in_no_file_that_stays(path, subwords, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    pairs = pairs_of(*files, path, len(Subwords(path)))
+    with pytest.raises(InputError, match=r"has id \d+, but the vocabulary has 4 subwords; encode with this one"):
+        pairs_of(*files, path, 4)
+    assert not list((tmp_path / "scratch").iterdir())
+    assert [pairs.padded(np.array([i]), 1)[0].tolist() for i in range(len(pairs))] == subwords.encode(TEXT[50:100])

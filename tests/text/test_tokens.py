@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.support.files import InputError
-from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.text.tokens import Pairs, pack, read_pairs, write_pairs
 
 PAIRS = [([5, 6, 1], [7, 1]), ([1], [8, 9, 8, 1]), ([4, 1], [5, 1])]
 FILES = ("p.ids.npy", "p.offsets.npy")
@@ -97,3 +97,12 @@ def test_impossible_offsets_are_refused(tmp_path, offsets):
     np.save(tmp_path / "p.offsets.npy", np.array(offsets, np.int64))
     with pytest.raises(InputError, match="do not belong together"):
         Pairs(tmp_path / "p")
+
+
+def test_ids_beyond_the_vocabulary_are_refused(tmp_path):
+    written(tmp_path)
+    assert read_pairs(tmp_path / "p", 10).lengths.tolist() == [[3, 2], [1, 4], [2, 2]]
+    with pytest.raises(
+        InputError, match=f"^{tmp_path}/p: has id 9, but the vocabulary has 9 subwords; encode with this one$"
+    ):
+        read_pairs(tmp_path / "p", 9)

@@ -1,30 +1,14 @@
-from pathlib import Path
-
 import pytest
+from any_trees import TREES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.support.files import InputError
 from transformer.trees.linear import leaves, linearise, misread, repair, symbols, tags_of
-from transformer.trees.penn import read_tree, read_trees
-from transformer.trees.tree import Leaf, Tree, build, constituents, tags, walk, words
+from transformer.trees.penn import read_tree
+from transformer.trees.tree import Leaf, Tree, build, tags, walk, words
 
 JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
 FORM = "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
-
-LABELS = st.sampled_from(["S", "NP", "VP", "PP", "SBAR", "NP-SBJ", "PRP$", "XX"])
-LEAVES = st.builds(
-    Leaf,
-    st.sampled_from(["DT", "NN", ".", ",", "``", "-LRB-"]),
-    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="()"), min_size=1, max_size=5),
-)
-
-
-def tree_of(children):
-    return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
-
-
-TREES = tree_of(st.recursive(LEAVES, tree_of, max_leaves=12))
 TOKENS = st.lists(
     st.one_of(
         st.sampled_from(["XX", "(S", ")S", "(NP", ")NP", "(VP", ")VP", "(", ")", "", "))", "NP"]),
@@ -40,19 +24,6 @@ def repaired(text, count):
     return linearise(tree), changed
 
 
-def subtrees(tree):
-    yield tree
-    for child in tree.children:
-        if isinstance(child, Tree):
-            yield from subtrees(child)
-
-
-@given(st.lists(TREES, max_size=3), st.integers(1, 4), st.integers(0, 8))
-def test_constituents_are_all_subtrees_of_so_many_words_each_once(trees, least, more):
-    found = [each for tree in trees for each in subtrees(tree) if least <= len(words(each)) <= least + more]
-    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(found))
-
-
 def test_the_example_has_the_published_form():
     tree = read_tree(JOHN)
     assert linearise(tree) == FORM
@@ -62,47 +33,9 @@ def test_the_example_has_the_published_form():
     assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
 
 
-@given(TREES)
-def test_a_printed_tree_is_read_back_and_a_walked_one_built_again(tree):
-    assert read_tree(str(tree)) == tree
-    assert build(walk(tree)) == tree
-
-
-def test_blanks_between_brackets_do_not_matter():
-    assert read_tree("  ( S(NP ( NNP John ))(VP(VBZ has)(NP (DT a)\t(NN dog)) )(. .))\r") == read_tree(JOHN)
-
-
-def test_parentheses_in_words_are_printed_as_penn_does():
+def test_parentheses_in_words_are_leaves_as_penn_writes_them():
     tree = Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))
-    assert str(tree) == "(NP (-LRB- -LRB-) (NN f-LRB-x-RRB-))"
     assert linearise(tree, "words") == "(NP -LRB- f-LRB-x-RRB- )NP"
-
-
-@pytest.mark.parametrize(
-    ("line", "column"),
-    [
-        ("", 1),
-        ("(S (NN dog)", 1),
-        ("(S (NN dog)))", 13),
-        ("(S (NP ) (NN dog))", 4),
-        ("(S ((NN dog)))", 4),
-        ("(S (NN dog) cat)", 13),
-        ("(S (NN big dog))", 8),
-        ("(S (NN dog)) (S (NN cat))", 14),
-        ("(NN dog)", 1),
-        (")", 1),
-        ("dog", 1),
-    ],
-)
-def test_a_line_that_is_no_tree_is_refused_with_its_column(line, column):
-    with pytest.raises(InputError, match=f"^column {column}: "):
-        read_tree(line)
-
-
-def test_a_file_that_has_no_tree_on_a_line_is_refused_with_its_line(tmp_path: Path):
-    (tmp_path / "dev.trees").write_text(f"{JOHN}\n\n")
-    with pytest.raises(InputError, match=r"dev\.trees, line 2, column 1: "):
-        read_trees(tmp_path / "dev.trees")
 
 
 def test_symbols_are_all_that_targets_hold_but_for_words():

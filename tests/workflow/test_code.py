@@ -115,3 +115,4 @@ def test_a_script_comes_first_and_then_what_is_behind_it():
     first, *rest = behind_script("table3")
     assert first == ROOT / "workflow/scripts/table3.py"
     assert {"tables_common.py", "records.py", "metrics.py", "markdown.py"} <= {path.name for path in rest}
+    assert ROOT / "transformer/package/readme.py" in behind_script("readmes")

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 4096
 
 
-def _pairs(arguments: argparse.Namespace) -> "Pairs":
+def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
     """Source and target as ids of the package's subwords."""
     from transformer.text.subwords import pairs_of
 
-    return pairs_of(arguments.source, arguments.target, arguments.package / "subwords.model")
+    return pairs_of(arguments.source, arguments.target, arguments.package / "subwords.model", vocabulary)
 
 
 @command(
@@ -38,7 +38,7 @@ def score(arguments: argparse.Namespace) -> None:
     from transformer.support.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
-    texts = (arguments.source, _pairs(arguments), arguments.reference, arguments.translations)
+    texts = (arguments.source, _pairs(arguments, loaded.config.vocabulary), arguments.reference, arguments.translations)
     write_json(arguments.output, score_part(loaded, arguments.part, *texts, arguments.batch_tokens))
 
 
@@ -72,7 +72,7 @@ def perplexity(arguments: argparse.Namespace) -> None:
     from transformer.support.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
-    pairs = _pairs(arguments)
+    pairs = _pairs(arguments, loaded.config.vocabulary)
     try:
         print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
     except InputError as error:

@@ -90,6 +90,6 @@ def package(arguments: argparse.Namespace) -> None:
 def readme(arguments: argparse.Namespace) -> None:
     """Write a package's README.md again, with its scores."""
     from transformer.evaluation.score import scores_in_words
-    from transformer.package.package import write_readme
+    from transformer.package.readme import write_readme
 
     write_readme(arguments.package, list(scores_in_words(arguments.package, arguments.scores)))

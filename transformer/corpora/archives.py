@@ -6,70 +6,24 @@ import gzip
 import io
 import lzma
 import posixpath
-import re
 import stat
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 
+from transformer.corpora.location import Location
 from transformer.support.files import InputError
 
 EXPANSION = 200  # what is packed may be so many times the size of its file, ...
 LEAST_LIMIT = 2**26  # ... or 64 MiB where that is more; beyond that it is a bomb
 BUFFER = 2**17  # bytes
-URL = re.compile(r"(?:https?://[^/]+|file://[^/]*)/.+")
-# The host (taken whole, hence ?+) may end like an archive too.
-ARCHIVE = re.compile(r"((?:\w+://[^/]*/)?+.*?\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip))(?:/(.*))?", re.IGNORECASE)
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 # RuntimeError: what zipfile raises for a compression it does not know.
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
-
-
-@dataclass(frozen=True)
-class Location:
-    """Where a text lies: a path or URL, the member where that is an archive, the column (from 1) of a .tsv."""
-
-    file: str
-    member: str | None = None
-    column: int | None = None
-
-    def __str__(self) -> str:
-        return self.file + (f"/{self.member}" if self.member else "") + (f"#{self.column}" if self.column else "")
-
-    @classmethod
-    def parse(cls, text: str) -> "Location":
-        """`FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError when it is none."""
-        marked = re.fullmatch(r"(.*)#([^/#]*)", text)
-        path, column = marked.groups() if marked else (text, "")
-        archive = ARCHIVE.fullmatch(path)
-        file, member = archive.groups() if archive else (path, None)
-        location = cls(file, member, int(column) if re.fullmatch("[1-9][0-9]{0,5}", column) else None)
-        table = location.kind == ".tsv"
-        if not path.strip():
-            problem = "it is empty; give a path or a URL"
-        elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
-            problem = "only http://HOST/PATH, https://HOST/PATH and file:///PATH, without .., are URLs"
-        elif archive and not member:
-            problem = f"it is an archive; add a member, as in {file}/MEMBER"
-        elif member and (ARCHIVE.fullmatch(member) or {"", ".", ".."} & set(member.split("/"))):
-            problem = f"{member!r} is no member; give a path without . and .. that leads into no further archive"
-        elif marked and (not table or not location.column):
-            problem = "after # stands a column, from 1, of a .tsv; correct it or rename the file"
-        elif table and not marked:
-            problem = f"add a column, as in {path}#1"
-        else:
-            return location
-        raise InputError(f"location {text!r}: {problem}")
-
-    @property
-    def kind(self) -> str:
-        """The suffix that tells the format, without that of its compression: `.sgm` of `dev/test.en.sgm.gz`."""
-        return PurePosixPath(re.sub(r"\.(gz|bz2|xz)$", "", (self.member or self.file).lower())).suffix
 
 
 def members(file: str) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:

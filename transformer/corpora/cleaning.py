@@ -1,7 +1,4 @@
-"""What config/*.yaml say, as frozen dataclasses.
-
-`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
- / What stays of a corpus, pair by pair."""
+"""What stays of a corpus, pair by pair."""
 
 import hashlib
 from dataclasses import dataclass

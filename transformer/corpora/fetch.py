@@ -1,7 +1,4 @@
-"""What config/*.yaml say, as frozen dataclasses.
-
-`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
- / Downloading files: resumed after a break, tried again, and held to their size and SHA-256."""
+"""Downloading files: resumed after a break, tried again, and held to their size and SHA-256."""
 
 import fcntl
 import hashlib

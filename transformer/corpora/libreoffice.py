@@ -142,7 +142,7 @@ def read_pages(deb: Path) -> dict[str, bytes]:
     command = ["dpkg-deb", "--fsys-tarfile", os.fspath(deb)]
     try:
         unpacked = subprocess.run(command, capture_output=True, check=True, env=os.environ | {"LC_ALL": "C"})
-        with tarfile.open(fileobj=BytesIO(unpacked.stdout)) as archive:
+        with tarfile.open(fileobj=BytesIO(unpacked.stdout), mode="r:") as archive:
             pages = {
                 page[1]: stream.read()
                 for member in archive

@@ -14,7 +14,8 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import IO, NoReturn
 
-from transformer.corpora.archives import BUFFER, Location, members, open_guarded
+from transformer.corpora.archives import BUFFER, members, open_guarded
+from transformer.corpora.location import Location
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes

@@ -8,8 +8,8 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
-from transformer.corpora.archives import Location
 from transformer.corpora.fetch import local_path
+from transformer.corpora.location import Location
 from transformer.corpora.parts import Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines

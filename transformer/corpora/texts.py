@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from transformer.corpora.archives import Location
 from transformer.corpora.cleaning import Cleaner, Cleaning, unusable
 from transformer.corpora.fetch import local_path
+from transformer.corpora.location import Location
 from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_pairs
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import unknown
 
-Texts = tuple[dict[str, str], ...]  # language -> location (transformer.corpora.archives.Location); one after the other
+Texts = tuple[dict[str, str], ...]  # language -> location (transformer.corpora.location.Location); one after the other
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from transformer.corpora.archives import Location, members
+from transformer.corpora.archives import members
 from transformer.corpora.fetch import local_path
+from transformer.corpora.location import Location
 from transformer.corpora.parts import PARTS, Given, Kind, write_record, write_trees
 from transformer.corpora.plain import PlainText
 from transformer.support.files import InputError, read_lines

@@ -6,7 +6,8 @@ from typing import Any
 
 from transformer.evaluation.metrics import Output, in_words, metrics_of
 from transformer.evaluation.perplexity import perplexity
-from transformer.package.package import Package, read_package_config
+from transformer.package.config import read_package_config
+from transformer.package.package import Package
 from transformer.support.files import InputError, read_json, read_lines
 from transformer.text.tokens import Pairs
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from transformer.experiment.config import Experiment
-from transformer.package.package import read_package_config
+from transformer.package.config import read_package_config
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 

@@ -1,12 +1,16 @@
-"""A package's config.json."""
+"""A package's config.json, and the SHA-256 of the files beside it."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from transformer.model.config import ModelConfig
-from transformer.support.strict import not_positive
+from transformer.support.files import InputError, read_bytes, sha256
+from transformer.support.strict import ConfigError, load, not_positive
 
 TaskKind = Literal["translation", "parsing"]
+HASHED = ("model.safetensors", "subwords.model", "history.csv")
 
 
 @dataclass(frozen=True)
@@ -45,3 +49,20 @@ class PackageConfig:
     corpus: dict[str, Any]
     training: dict[str, Any]
     sha256: dict[str, str]
+
+
+def read_package_config(folder: Path) -> PackageConfig:
+    """A package's config. Raises InputError naming the file that is missing, damaged or not of this package."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: no package (it has no config.json); name a folder that `train` or `package` made")
+    try:
+        config = load(PackageConfig, json.loads(read_bytes(path)), str(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); make the package again") from error
+    except ConfigError as error:
+        raise InputError(f"{error}\n  (a package of another version, or none of ours)") from error
+    for name in HASHED:
+        if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
+            raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")
+    return config

@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 
 from transformer.model.transformer import Transformer
-from transformer.package.config import Decoding, PackageConfig, TaskKind
+from transformer.package.config import HASHED, Decoding, PackageConfig, TaskKind, read_package_config
 from transformer.package.readme import readme
 from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_lines
-from transformer.support.strict import ConfigError, load, plain, read_config
+from transformer.support.strict import plain, read_config
 from transformer.support.tensors import read_metadata, read_tensors, write_tensors
 from transformer.text.subwords import Subwords
 from transformer.training.average import average
 from transformer.training.config import RunConfig
-
-HASHED = ("model.safetensors", "subwords.model", "history.csv")
 
 
 @dataclass(frozen=True)
@@ -86,30 +84,6 @@ def make_package(
         "training": read_json(training),
     }
     save_package(folder, record, average(checkpoints), subwords, history)
-
-
-def write_readme(folder: Path, scores: Sequence[str]) -> None:
-    """Write a package's README.md again, with scores in words. Raises InputError as `read_package_config` does."""
-    config = read_package_config(folder)
-    text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
-    write_lines(folder / "README.md", text.splitlines())
-
-
-def read_package_config(folder: Path) -> PackageConfig:
-    """A package's config. Raises InputError naming the file that is missing, damaged or not of this package."""
-    path = folder / "config.json"
-    if not path.is_file():
-        raise InputError(f"{folder}: no package (it has no config.json); name a folder that `train` or `package` made")
-    try:
-        config = load(PackageConfig, json.loads(read_bytes(path)), str(path))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); make the package again") from error
-    except ConfigError as error:
-        raise InputError(f"{error}\n  (a package of another version, or none of ours)") from error
-    for name in HASHED:
-        if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
-            raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")
-    return config
 
 
 def load_package(folder: Path, device: torch.device) -> Package:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.support.files import InputError, read_lines
+from transformer.package.config import read_package_config
+from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import plain
 
 README = """\
@@ -56,6 +57,13 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
         raise InputError(
             f"{place}: neither the record of the corpus nor that of the training has the key {error}; make them again"
         ) from error
+
+
+def write_readme(folder: Path, scores: Sequence[str]) -> None:
+    """Write a package's README.md again, with scores in words. Raises InputError as `read_package_config` does."""
+    config = read_package_config(folder)
+    text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
+    write_lines(folder / "README.md", text.splitlines())
 
 
 def _dev_perplexity(history: Path) -> str:

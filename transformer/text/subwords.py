@@ -1,7 +1,4 @@
-"""What config/*.yaml say, as frozen dataclasses.
-
-`Experiment` is all of it together; `RunConfig` is one run, resolved: everything that decides its numbers.
- / Subwords (section 5.1): one byte-pair encoding for source and target, learnt by SentencePiece."""
+"""Subwords (section 5.1): one byte-pair encoding for source and target, learnt by SentencePiece."""
 
 import os
 from collections import deque
@@ -19,7 +16,7 @@ import sentencepiece
 from transformer.model.config import END, PADDING, UNKNOWN
 from transformer.support.files import InputError, atomic, count_parallel, stream_lines
 from transformer.support.strict import not_positive
-from transformer.text.tokens import Packed, Pairs, pack, write_pairs
+from transformer.text.tokens import Packed, Pairs, pack, read_pairs, write_pairs
 
 
 @dataclass(frozen=True)
@@ -157,11 +154,11 @@ def _encode(sources: list[str], targets: list[str]) -> Packed:
     return _pack(_subwords, sources, targets)
 
 
-def pairs_of(source: Path, target: Path, path: Path) -> Pairs:
-    """Two files whose lines belong together as ids of the vocabulary of `path`; on disk, but in no file that stays.
+def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
+    """Two files whose lines belong together as ids of the subwords of `path`; on disk, but in no file that stays.
 
-    Raises InputError as `encode_pairs` does.
+    Raises InputError as `encode_pairs` does, and for ids beyond a model's vocabulary.
     """
     with TemporaryDirectory() as folder:
         write_pairs(Path(folder, "part"), encode_pairs(source, target, path, 1), len(Subwords(path)))
-        return Pairs(Path(folder, "part"))
+        return read_pairs(Path(folder, "part"), vocabulary)

@@ -11,8 +11,8 @@ from transformer.trees.tree import Leaf, Tree
 TRACE = "-NONE-"  # the tag of what is not there
 ROOTS = ("TOP", "ROOT")
 DEEPEST = 500  # brackets within brackets
-# Blanks are ASCII's only: a word may hold a no-break space.
-_TOKEN = re.compile(r"\((?:[\t-\r ]*(?P<label>[^()\t-\r ]+))?|\)|[^()\t-\r ]+")
+# Only ASCII's blanks end a word, which may hold a no-break space.
+_TOKEN = re.compile(r"\(\s*(?P<label>[^()\t-\r ]+)?|\)|[^()\t-\r ]+")
 _FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
 
 
@@ -47,13 +47,13 @@ def _brackets(text: str) -> Iterator[_Bracket]:
             if opened:
                 opened[-1].children.append(bracket)
             opened.append(bracket)
-        elif not opened:
+        elif not opened and not found.isspace():
             raise _FaultError(place, f"{found!r} stands outside of a tree; remove it, or a bracket before it")
         elif found == ")":
             bracket = opened.pop()
             if not opened:
                 yield bracket
-        else:
+        elif opened:
             opened[-1].children.append(_Word(place, found))
     if opened:
         start = opened[0].place
@@ -104,7 +104,7 @@ def read_tree(line: str) -> Tree:
     """The one tree of a line.
 
     Raises InputError naming the column, counted from 1, of what makes it no tree: a bracket that is not closed, closes
-    nothing, holds nothing or has no label, a word without a tag, text after the tree.
+    nothing, holds nothing, has no label or is more than DEEPEST deep, a word without a tag, text after the tree.
     """
     try:
         trees = list(_brackets(line))
@@ -136,8 +136,8 @@ def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
     one without label that holds several constituents is TOP, which EVALB leaves out. Unary chains stay, also
     those of X over X: EVALB counts both. Words stay as they are, -LRB- and 1\\/2 too.
 
-    Raises InputError naming the file, `name`, and the line of what makes it no trees: as `read_tree`, and for a tree
-    without words or nested more than DEEPEST deep.
+    Raises InputError naming the file, `name`, and the line of what makes it no trees: as `read_tree`, and a tree
+    without words.
     """
     try:
         for outermost in _brackets(text):

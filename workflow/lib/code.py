@@ -11,6 +11,7 @@ SCRIPTS = ROOT / "workflow/scripts"
 TELLING = {
     *(ROOT / "transformer/support" / name for name in ("files.py", "strict.py", "progress.py", "provenance.py")),
     ROOT / "transformer/evaluation/attention_page.py",
+    ROOT / "transformer/package/readme.py",
     *(ROOT / "transformer/training" / name for name in ("attempts.py", "signals.py")),
 }
 
@@ -80,9 +81,9 @@ def behind_kind(kind: type) -> list[Path]:
 
 
 def behind_script(name: str) -> list[Path]:
-    """The files behind a script of the workflow, itself first."""
+    """The files behind a script of the workflow, itself first; also what tells, where the script itself imports it."""
     script = SCRIPTS / f"{name}.py"
-    return [script, *(path for path in closure([script]) if path != script)]
+    return [script, *sorted({*closure([script]), *imports(script)} - {script})]
 
 
 def relative(files: Iterable[Path], here: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.corpora.archives import Location
+from transformer.corpora.location import Location
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment

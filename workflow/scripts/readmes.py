@@ -6,7 +6,7 @@ from typing import Any
 from records import logged
 
 from transformer.evaluation.score import scores_in_words
-from transformer.package.package import write_readme
+from transformer.package.readme import write_readme
 
 
 def main(snakemake: Any) -> None:

@@ -1,0 +1,30 @@
+"""What the tests of commands share: command lines, run here or in a process, and files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+CORPUS = {"corpus": "toy", "licence": "CC0", "description": "random words", "source": "en", "target": "de"}
+CORPUS["pairs"] = {"train": 200, "dev": 8}
+
+
+def arguments(command, *positional, **options):
+    """A command line; options are given as keywords."""
+    line = [command]
+    for name, value in {**options, "threads": 1}.items():
+        values = value if isinstance(value, list) else [value]
+        line += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return [*line, "--", *positional] if positional else line
+
+
+def in_a_process(line, **options):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background
+    return subprocess.Popen([sys.executable, "-m", "transformer", *line], env=environment, text=True, **options)
+
+
+def change_json(path, **values):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))

@@ -1,0 +1,76 @@
+import io
+import shutil
+import sys
+from types import SimpleNamespace
+
+import pytest
+from commands import CORPUS, arguments, change_json
+
+from transformer.cli.main import main
+from transformer.support.files import write_json, write_lines
+from transformer.support.strict import write_config
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory, text, run_config):
+    """Every stage's files, made by the commands."""
+    root = tmp_path_factory.mktemp("house")
+    corpus = root / "corpora"
+    for part, seed, count in (("train", 0, 200), ("dev", 1, 8)):
+        lines = text(seed, count)
+        write_lines(corpus / f"{part}.source", lines)
+        write_lines(corpus / f"{part}.target", [" ".join(reversed(line.split())) for line in lines])
+    write_json(corpus / "corpus.json", CORPUS)
+    config = run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400)
+    write_config(root / "config.yaml", config)
+    train = {"source": corpus / "train.source", "target": corpus / "train.target"}
+    subwords = root / "ende.model"
+    assert main(arguments("subwords", **train, output=subwords, vocabulary=60)) == 0
+    for part in ("train", "dev"):
+        sides = {side: corpus / f"{part}.{side}" for side in ("source", "target")}
+        assert main(arguments("encode", subwords=subwords, **sides, output=root / "tokens" / part)) == 0
+    options = {"config": root / "config.yaml", "subwords": subwords}
+    assert main(arguments("train", **options, tokens=root / "tokens", output_dir=root / "run")) == 0
+    checkpoints = [root / "run" / "checkpoints" / f"step-{step}.safetensors" for step in (12, 9)]
+    options |= {
+        "corpus": corpus / "corpus.json",
+        "training": root / "run" / "training.json",
+        "history": root / "run" / "history.csv",
+        "checkpoints": checkpoints,
+    }
+    assert main(arguments("package", **options, output_dir=root / "package", beam=2, extra=5)) == 0
+    return SimpleNamespace(
+        root=root, corpus=corpus, subwords=subwords, package=root / "package", run=root / "run", packing=options
+    )
+
+
+@pytest.fixture
+def refused(capsys):
+    """Run a command that must end as one line "error: ..." that holds all of `parts`."""
+
+    def check(line, *parts):
+        capsys.readouterr()
+        assert main(line) == 1
+        captured = capsys.readouterr()
+        message = captured.err.splitlines()[-1]
+        assert message.startswith("error: ")
+        assert sum(line.startswith("error: ") for line in captured.err.splitlines()) == 1
+        assert "Traceback" not in captured.err
+        assert not captured.out
+        for part in parts:
+            assert str(part) in message
+
+    return check
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    return lambda content: monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.fixture
+def tree_parser(house, tmp_path):
+    """The package, its kind made parsing."""
+    package = shutil.copytree(house.package, tmp_path / "parser")
+    change_json(package / "config.json", kind="parsing")
+    return package

@@ -1,0 +1,185 @@
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+from commands import arguments, change_json, in_a_process
+
+from transformer.cli.main import main
+from transformer.decoding.translate import LINES
+from transformer.support.files import read_lines, write_lines
+from transformer.trees.penn import read_tree
+from transformer.trees.tree import words
+
+
+def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input):
+    source = (house.corpus / "dev.source").read_bytes()
+    standard_input(source + b"\n" + source)
+    assert main(arguments("translate", package=house.package, beam=2)) == 0
+    lines = capsysbinary.readouterr().out.split(b"\n")
+    assert lines[:8] == lines[9:17]
+    assert lines[8] == b""
+    assert len(lines) == 18
+
+
+def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
+    standard_input(b"the cat .\n\na dog\n")
+    assert main(arguments("translate", package=house.package, beam=1)) == 0
+    best = capsysbinary.readouterr().out.decode().splitlines()
+    standard_input(b"the cat .\n\na dog\n")
+    assert main([*arguments("translate", package=house.package, beam=1), "--nbest"]) == 0
+    rows = [line.split(" ||| ") for line in capsysbinary.readouterr().out.decode().splitlines()]
+    assert [(number, text) for number, text, _ in rows] == list(zip("123", best, strict=True))
+    standard_input(b"the cat .\n\na dog\n")
+    assert main([*arguments("translate", package=house.package, beam=3), "--nbest"]) == 0
+    rows = [line.split(" ||| ") for line in capsysbinary.readouterr().out.decode().splitlines()]
+    assert [number for number, _, _ in rows] == sorted(number for number, _, _ in rows)
+    assert [row for row in rows if row[0] == "2"] == [["2", "", "0.0000"]]
+    for number in "13":
+        scores = [float(score) for row, _, score in rows if row == number]
+        assert scores == sorted(scores, reverse=True)
+        assert scores
+
+
+def test_log_p_is_written_for_each_line(house, tmp_path, standard_input):
+    for options in ({"beam": 3}, {"sample": 1}):
+        standard_input(b"the cat .\n\na dog\n")
+        line = arguments("translate", package=house.package, log_probabilities=tmp_path / "logp", **options)
+        assert main(line) == 0
+        first, empty, last = map(float, read_lines(tmp_path / "logp"))
+        assert empty == 0 > max(first, last)
+
+
+def test_what_is_drawn_is_the_seeds(house, capsysbinary, standard_input):
+    found = []
+    for seed, tokens in ((0, 8192), (0, 1), (1, 8192)):
+        standard_input((house.corpus / "dev.source").read_bytes())
+        assert main(arguments("translate", package=house.package, sample=seed, batch_tokens=tokens)) == 0
+        found.append(capsysbinary.readouterr().out)
+    assert found[0] == found[1] != found[2]
+
+
+def test_attention_is_shown_beside_the_same_translations(house, tmp_path, capsysbinary, standard_input):
+    outputs = []
+    for options in ({}, {"attention": tmp_path / "page.html"}):
+        standard_input(b"the cat .\n\na dog\n")
+        assert main(arguments("translate", package=house.package, **options)) == 0
+        outputs.append(capsysbinary.readouterr().out)
+    assert outputs[0] == outputs[1]
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<section>") == page.count("</section>") == 3
+    assert page.endswith("</html>\n")
+
+
+def test_parse_prints_and_draws_a_tree_for_a_line_over_its_words(tree_parser, tmp_path, capsysbinary, standard_input):
+    long = ["na\u00efve", *["dog"] * 199]
+    standard_input(b"the <old> cat .\n\n (  a dog )\r\n" + " ".join(long).encode())
+    assert main(arguments("parse", package=tree_parser, svg=tmp_path / "trees.svg")) == 0
+    lines = capsysbinary.readouterr().out.decode().split("\n")
+    assert [line and words(read_tree(line)) for line in lines] == [
+        ["the", "<old>", "cat", "."],
+        "",
+        ["-LRB-", "a", "dog", "-RRB-"],
+        long,
+        "",
+    ]
+    svg = (tmp_path / "trees.svg").read_text()
+    assert [f">{number}</text>" in svg for number in (1, 2, 3)] == [True, False, True]
+    assert ">&lt;old&gt;</text>" in svg
+
+
+def test_parse_prints_the_tree_that_translate_writes(tree_parser, monkeypatch, capsysbinary, standard_input):
+    monkeypatch.setattr("transformer.text.subwords.Subwords.decode", lambda *_: ["(S (NP NNP )NP (VP VBZ"])
+    corpus = json.loads((tree_parser / "config.json").read_text())["corpus"]
+    printed = []
+    for command, form in (("translate", "words"), ("parse", "words"), ("parse", "tags")):
+        change_json(tree_parser / "config.json", corpus={**corpus, "leaves": form})
+        standard_input(b"John runs .\n")
+        assert main(arguments(command, package=tree_parser)) == 0
+        captured = capsysbinary.readouterr()
+        printed.append(captured.out)
+        note = b"1 of 1 outputs were no tree over their sentence and were repaired\n"
+        assert (note in captured.err) == (command == "parse")
+    assert printed == [
+        b"(S (NP NNP )NP (VP VBZ\n",
+        b"(S (NP (XX John)) (VP (XX runs)) (XX .))\n",
+        b"(S (NP (NNP John)) (VP (VBZ runs)) (XX .))\n",
+    ]
+
+
+def test_only_a_parser_parses_and_what_fails_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):
+    svg = tmp_path / "trees.svg"
+    refused(arguments("parse", package=house.package, svg=svg), house.package, "kind is translation, not parsing")
+    standard_input(b"a dog\n\xff\n")
+    refused(arguments("parse", package=tree_parser, svg=svg), "standard input, line 2: byte 0xff")
+    assert list(tmp_path.iterdir()) == [tree_parser]
+
+
+def test_the_first_three_sentences_of_5_to_15_words_are_drawn_gold_beside_ours(tmp_path, refused):
+    lengths = [4, 5, 16, 15, 8, 9]
+    gold = [f"(S {'(NN word)' * (length - 1)} (NN last{number}))" for number, length in enumerate(lengths)]
+    write_lines(tmp_path / "test.trees", gold)
+    write_lines(tmp_path / "test.translation", ["(NP XX"] * 6)
+    options = {"reference": tmp_path / "test.trees", "translations": tmp_path / "test.translation"}
+    assert main(arguments("draw", **options, output=tmp_path / "trees.svg")) == 0
+    svg = (tmp_path / "trees.svg").read_text()
+    assert [svg.count(f">last{number}<") for number in range(6)] == [0, 2, 0, 2, 2, 0]
+    assert svg.count(">S<") == svg.count(">NP<") == 3
+    write_lines(tmp_path / "test.translation", ["(NP XX"] * 5)
+    refused(arguments("draw", **options, output=tmp_path / "no.svg"), "test.trees has 6 trees for 5 translations")
+
+
+def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, refused):
+    for beam in (10**12, 10**18):
+        standard_input(b"one\n")
+        refused(arguments("translate", package=house.package, beam=beam), f"8192 now, or the beam, {beam} now")
+
+
+def test_a_closed_pipe_ends_translation_quietly(house, tmp_path):
+    with in_a_process(
+        arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdout.close()
+        process.stdin.write("the cat .\n" * 3)
+        process.stdin.close()
+        errors = process.stderr.read()
+    assert process.returncode == 1
+    assert errors == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_ends_translation_quietly_after_the_finished_lines(house, tmp_path):
+    with in_a_process(
+        [*arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"), "--nbest"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdin.write("the cat .\n" + "\n" * (LINES - 1) + "a dog\n")
+        process.stdin.flush()
+        finished = [process.stdout.readline() for _ in range(LINES)]
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGINT
+    assert [line.split(" ||| ")[0] for line in finished] == [str(number) for number in range(1, LINES + 1)]
+    assert (rest, errors) == ("", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_ends_translation_with_an_error(house):
+    with (
+        Path("/dev/full").open("w") as full,
+        in_a_process(
+            arguments("translate", package=house.package, beam=1),
+            stdin=subprocess.PIPE,
+            stdout=full,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
+        _, errors = process.communicate("the cat .\n")
+    assert process.returncode == 1
+    assert "error: [Errno 28] No space left on device" in errors
+    assert "Traceback" not in errors

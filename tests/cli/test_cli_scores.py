@@ -1,0 +1,102 @@
+import json
+import shutil
+
+import pytest
+from commands import arguments
+
+from transformer.cli.main import main
+
+
+def test_score_writes_the_record(house, tmp_path):
+    output = tmp_path / "dev.scores.json"
+    shutil.copy(house.corpus / "dev.target", tmp_path / "dev.translation")
+    options = {"package": house.package, "source": house.corpus / "dev.source", "part": "dev", "output": output}
+    options |= dict.fromkeys(("target", "reference"), house.corpus / "dev.target")
+    line = arguments("score", **options, translations=tmp_path / "dev.translation")
+    assert main(line) == 0
+    record = json.loads(output.read_text())
+    head = {
+        "task": "ende",
+        "model": "base",
+        "seed": 1,
+        "average": 2,
+        "part": "dev",
+        "sentences": 8,
+        "beam": 2,
+        "alpha": 0.6,
+    }
+    assert {key: record[key] for key in head} == head
+    assert record["perplexity"] > 1
+    assert record["sacrebleu"]["score"] == pytest.approx(100)
+    assert record["paper_bleu"]["score"] == pytest.approx(100)
+
+
+def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path, refused):
+    short, long = ("(S (NP (NN word)))", f"(S (NP {'(NN word)' * 41}))")
+    (tmp_path / "dev.trees").write_text(f"{short}\n" * 7 + f"{long}\n")
+    (tmp_path / "dev.translation").write_text("(S (NP XX )NP )S\n" * 7 + "(S XX\n")
+    options = {"package": tree_parser, "part": "dev"}
+    options |= {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+    options |= {"reference": tmp_path / "dev.trees", "translations": tmp_path / "dev.translation"}
+    assert main(arguments("score", **options, output=tmp_path / "dev.scores.json")) == 0
+    scores = json.loads((tmp_path / "dev.scores.json").read_text())["brackets"]
+    assert (scores["recall"], scores["precision"], scores["exact"]) == (93.75, 100, 87.5)
+    assert (scores["valid"], scores["error"], scores["skip"], scores["repaired"]) == (8, 0, 0, 1)
+    assert (scores["up_to_40_words"]["f1"], scores["up_to_40_words"]["valid"]) == (100, 7)
+    (tmp_path / "dev.translation").write_text(f"{short}\n" * 7 + "\n")
+    refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, as of `parse`")
+
+
+@pytest.mark.parametrize("wrong", ["translations", "reference"])
+def test_scores_need_as_many_lines_everywhere(house, tmp_path, refused, wrong):
+    options = dict.fromkeys(("translations", "reference", "target"), house.corpus / "dev.target")
+    options[wrong] = house.corpus / "train.target"
+    options |= {"package": house.package, "source": house.corpus / "dev.source", "part": "dev"}
+    refused(arguments("score", **options, output=tmp_path / "s.json"), house.corpus / "train.target", "200", "8")
+    assert not list(tmp_path.iterdir())
+
+
+def test_compare_writes_both_tests(house, tmp_path, refused):
+    target = house.corpus / "dev.target"
+    options = {"baseline": target, "system": house.corpus / "dev.source", "reference": target}
+    assert main(arguments("compare", **options, output=tmp_path / "comparison.json", resamples=50)) == 0
+    record = json.loads((tmp_path / "comparison.json").read_text())
+    assert record["baseline"] == pytest.approx(100)
+    assert record["bootstrap"]["p"] == record["randomisation"]["p"] == pytest.approx(1 / 51)
+    options["system"] = house.corpus / "train.source"
+    refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
+
+
+def test_perplexity_is_that_of_the_record(house, tmp_path, capsys):
+    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+    assert main(arguments("perplexity", package=house.package, **sides)) == 0
+    printed = float(capsys.readouterr().out)
+    options = {"package": house.package, "part": "dev", "output": tmp_path / "scores.json", **sides}
+    line = arguments("score", **options, reference=sides["target"], translations=sides["target"])
+    assert main(line) == 0
+    assert printed == pytest.approx(json.loads((tmp_path / "scores.json").read_text())["perplexity"], abs=1e-4)
+
+
+def test_describe_tells_what_a_package_was_made_of(house, capsys):
+    assert main(arguments("describe", package=house.package)) == 0
+    text = capsys.readouterr().out
+    assert "ende (translation), en to de" in text
+    assert "checkpoints of steps 9, 12" in text
+    assert "12 steps" in text
+
+
+def test_attention_writes_its_layer_and_sentences(house, tmp_path):
+    assert main(arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")) == 0
+    record = json.loads((tmp_path / "a.json").read_text())
+    assert (record["layer"], record["layers"]) == (1, 1)
+    assert [sentence["words"] for sentence in record["sentences"]] == [
+        ["the", "cat", ".", "<EOS>"],
+        ["a", "dog", "<EOS>"],
+    ]
+
+
+def test_a_layer_that_is_not_there_is_refused(house, tmp_path, refused):
+    for layer in (0, 2):
+        line = arguments("attention", "the cat", package=house.package, output=tmp_path / "a.json", layer=layer)
+        refused(line, f"layer {layer}")
+    assert not list(tmp_path.iterdir())

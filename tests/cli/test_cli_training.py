@@ -1,0 +1,155 @@
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from commands import CORPUS, arguments, in_a_process
+
+from transformer.cli.main import main
+from transformer.support.files import read_lines
+from transformer.support.strict import plain, write_config
+
+
+def training(house, folder, **changes):
+    options = {"config": house.root / "config.yaml", "subwords": house.subwords, "tokens": house.root / "tokens"}
+    return arguments("train", **{**options, "output_dir": folder / "run", **changes})
+
+
+def packing(house, folder, **changes):
+    return arguments("package", **{**house.packing, "output_dir": folder / "package", **changes})
+
+
+def test_a_package_says_what_it_was_made_of(house):
+    config = json.loads((house.package / "config.json").read_text())
+    assert config["averaged"] == [9, 12]
+    assert config["decoding"] == {"beam": 2, "alpha": 0.6, "extra": 5}
+    assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
+
+
+def test_a_readme_has_the_scores(house, tmp_path):
+    scores = tmp_path / "dev.scores.json"
+    sides = {"source": house.corpus / "dev.source", "target": house.corpus / "dev.target"}
+    written = {"reference": sides["target"], "translations": sides["target"], "output": scores}
+    assert main(arguments("score", package=house.package, part="dev", **sides, **written)) == 0
+    assert main(arguments("readme", package=house.package, scores=scores)) == 0
+    readme = (house.package / "README.md").read_text()
+    assert "trained on toy (random words; CC0)" in readme
+    assert "BLEU 100.0 (nrefs:1\\|" in readme
+
+
+def test_all_wrong_keys_of_a_config_are_listed(house, tmp_path, run_config, capsys):
+    values = plain(run_config())
+    values["colour"] = "red"
+    del values["architecture"]["d_ff"]
+    values["architecture"]["N"] = "two"
+    values["training"]["warmpu"] = 3
+    write_config(tmp_path / "config.yaml", values)
+    assert main(training(house, tmp_path, config=tmp_path / "config.yaml")) == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"error: {tmp_path}/config.yaml")
+    for key in ("colour", "architecture.d_ff: missing", "architecture.N: 'two'", "training.warmpu"):
+        assert key in message
+    assert "Traceback" not in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_config_that_is_no_yaml_or_not_there_is_refused(house, tmp_path, refused):
+    (tmp_path / "config.yaml").write_text("a: [1,\nb: }")
+    refused(training(house, tmp_path, config=tmp_path / "config.yaml"), f"{tmp_path}/config.yaml: not YAML", "line 2")
+    refused(training(house, tmp_path, config=tmp_path / "none.yaml"), f"{tmp_path}/none.yaml: cannot be read")
+
+
+def test_what_training_reads_must_be_there_and_fit_together(house, tmp_path, refused):
+    refused(training(house, tmp_path, tokens=tmp_path), f"{tmp_path}/train: its ids cannot be read")
+    refused(training(house, tmp_path, subwords=house.corpus / "dev.source"), "dev.source: not a SentencePiece model")
+    sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
+    small = tmp_path / "small.model"
+    assert main(arguments("subwords", **sides, output=small, vocabulary=45)) == 0
+    refused(training(house, tmp_path, subwords=small), "tokens/train: has id 5", "the vocabulary has 45 subwords")
+    assert not (tmp_path / "run").exists()
+
+
+def test_sentences_that_are_all_too_long_are_refused(house, tmp_path, run_config, refused):
+    write_config(tmp_path / "config.yaml", run_config(longest_pair=2))
+    refused(training(house, tmp_path, config=tmp_path / "config.yaml"), "no pair has at most 2 subwords")
+
+
+def test_an_absurd_learning_rate_names_its_step(house, tmp_path, run_config, refused):
+    write_config(tmp_path / "config.yaml", run_config(longest_pair=64, learning_rate=1e30))
+    refused(training(house, tmp_path, config=tmp_path / "config.yaml"), "is not finite at step", "lower learning_rate")
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(house, tmp_path, refused):
+    (tmp_path / "run").write_text("a file")
+    refused(training(house, tmp_path), f"{tmp_path}/run/state", "cannot be written")
+
+
+def test_a_checkpoint_of_another_config_is_not_packed(house, tmp_path, run_config, refused):
+    config = tmp_path / "config.yaml"
+    write_config(config, run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400, P_drop=0.2))
+    checkpoint = house.packing["checkpoints"][0]
+    refused(packing(house, tmp_path, config=config), f"{checkpoint}: a checkpoint of another config than {config}")
+    assert not (tmp_path / "package").exists()
+
+
+def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_path, refused):
+    whole = house.packing["checkpoints"][0]
+    cut, changed, foreign = tmp_path / "cut.safetensors", tmp_path / "changed.safetensors", tmp_path / "foreign"
+    content = bytearray(whole.read_bytes())
+    cut.write_bytes(content[:-10])
+    content[-1] ^= 1
+    changed.write_bytes(content)
+    foreign.write_text("no checkpoint")
+    for path, message in (
+        (cut, "damaged"),
+        (changed, "SHA-256"),
+        (foreign, "damaged"),
+        (tmp_path / "no", "no such file"),
+    ):
+        refused(packing(house, tmp_path, checkpoints=[whole, path]), path, message)
+    assert not (tmp_path / "package").exists()
+
+
+def test_records_that_are_none_are_refused(house, tmp_path, refused):
+    record = tmp_path / "record.json"
+    for content, message in (("{", "not JSON"), ("[]", "not a JSON object"), ("{}", "has the key")):
+        record.write_text(content)
+        refused(packing(house, tmp_path, training=record), message)
+        refused(packing(house, tmp_path, corpus=record), message)
+    assert not (tmp_path / "package").exists()
+
+
+def test_decoding_that_is_impossible_is_not_packed(house, tmp_path, capsys):
+    assert main(packing(house, tmp_path, beam=0, extra=-1)) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("error: --beam, --alpha, --extra")
+    assert "beam: 0 is not positive" in message
+    assert "extra: -1 is not positive" in message
+    assert not (tmp_path / "package").exists()
+
+
+def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house, tmp_path, run_config, monkeypatch):
+    config = tmp_path / "config.yaml"
+    write_config(config, run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400, steps=100))
+    line = training(house, tmp_path, config=config)
+    history = tmp_path / "run" / "state" / "history.csv"
+    with in_a_process(line, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not history.exists():
+            time.sleep(0.005)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=10)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert errors.splitlines()[-1] == "interrupted by SIGTERM; the state is saved, start again to go on"
+    assert not (tmp_path / "run" / "training.json").exists()
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    assert main(line) == 0
+    assert main(training(house, tmp_path, config=config, output_dir=tmp_path / "whole")) == 0
+    for step in (94, 97, 100):
+        name = Path("checkpoints") / f"step-{step}.safetensors"
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    rows = [[line.split(",") for line in read_lines(tmp_path / run / "history.csv")] for run in ("run", "whole")]
+    speed = rows[0][0].index("tokens_per_second")
+    assert [row[:speed] + row[speed + 1 :] for row in rows[0]] == [row[:speed] + row[speed + 1 :] for row in rows[1]]

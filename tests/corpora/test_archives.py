@@ -1,0 +1,221 @@
+import gzip
+import random
+import re
+import stat
+import tarfile
+import zipfile
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, write_tar, write_zip
+
+from transformer.corpora import archives, reading
+from transformer.corpora.archives import members
+from transformer.corpora.location import Location
+from transformer.support.files import InputError
+
+# Locations
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("my/train.en", Location("my/train.en")),
+        ("my/C#/train.en.gz", Location("my/C#/train.en.gz")),
+        ("../pairs.tsv.gz#2", Location("../pairs.tsv.gz", column=2)),
+        ("my.zip/folder/train.de", Location("my.zip", "folder/train.de")),
+        ("a.zip.old/b.TAR.GZ/c.tsv#1", Location("a.zip.old/b.TAR.GZ", "c.tsv", 1)),
+        ("http://w.org/wmt10/giga.tar/giga.en.gz", Location("http://w.org/wmt10/giga.tar", "giga.en.gz")),
+        ("https://my.zip/train.en", Location("https://my.zip/train.en")),
+        ("https://my.zip/a.tgz/train.en", Location("https://my.zip/a.tgz", "train.en")),
+        ("file:///data/treebank.zip/treebank/combined", Location("file:///data/treebank.zip", "treebank/combined")),
+    ],
+)
+def test_a_location_is_a_file_with_a_member_and_a_column_and_prints_as_it_was_written(text, location):
+    assert Location.parse(text) == location
+    assert str(location) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "empty"),
+        (" ", "empty"),
+        ("#1", "empty"),
+        ("ftp://host/a.en", "only http://"),
+        ("http://host", "only http://"),
+        ("http:///a.en", "only http://"),
+        ("http://host/../a.en", "only http://"),
+        ("a.tgz", "add a member, as in a.tgz/MEMBER"),
+        ("a.tgz/", "add a member"),
+        ("a.tgz//etc/passwd", "no member"),
+        ("a.tgz/../a.en", "no member"),
+        ("a.tgz/b/./a.en", "no member"),
+        ("a.tgz/b/", "no member"),
+        ("a.tgz/b.zip/a.en", "no further archive"),
+        ("a.tgz/b.tar", "no further archive"),
+        ("a.tsv", "add a column, as in a.tsv#1"),
+        ("a.tsv#0", "a column, from 1"),
+        ("a.tsv#-1", "a column, from 1"),
+        ("a.tsv#", "a column, from 1"),
+        ("a.tsv#two", "a column, from 1"),
+        ("a.en#2", "a column, from 1, of a .tsv"),
+        ("a.zip/a.en.gz#2", "a column, from 1, of a .tsv"),
+    ],
+)
+def test_what_is_no_location_is_refused(text, problem):
+    with pytest.raises(InputError, match=re.escape(problem)) as error:
+        Location.parse(text)
+    assert str(error.value).startswith(f"location {text!r}: ")
+
+
+@given(st.text(alphabet="ab./#:12", max_size=12) | st.text())
+def test_any_text_is_a_location_that_prints_the_same_or_is_refused(text):
+    with suppress(InputError):
+        assert str(Location.parse(text)) == text
+
+
+# Archives and compressed files
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        special("a.en", tarfile.SYMTYPE, linkname="/etc/passwd"),
+        special("a.en", tarfile.LNKTYPE, linkname="a.de"),
+        special("a.en", tarfile.DIRTYPE),
+        special("a.en", tarfile.FIFOTYPE),
+        special("a.en", tarfile.CHRTYPE),
+        special("a.en", tarfile.BLKTYPE),
+    ],
+    ids=["link", "hard link", "folder", "fifo", "character device", "block device"],
+)
+@pytest.mark.parametrize("suffix", [".tar", ".tgz"])
+def test_a_member_that_is_no_plain_file_is_refused(tmp_path, entry, suffix):
+    path = write_tar(tmp_path / f"x{suffix}", ("a.de", GERMAN), entry)
+    assert f"{path}/a.en: the member is no plain file" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
+
+
+def zip_entry(name, mode=0, flags=0):
+    info = zipfile.ZipInfo(name)
+    info.external_attr, info.flag_bits = mode << 16, flags
+    return info
+
+
+def test_a_link_or_a_folder_in_a_zip_is_refused(tmp_path):
+    path = write_zip(tmp_path / "x.zip", (zip_entry("a.en", stat.S_IFLNK | 0o777), b"/etc/passwd"), ("a.de/", b""))
+    assert "is no plain file" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    assert "is no plain file" in refused(f"{path}/a.de", f"{path}/a.de", tmp_path)
+
+
+def test_an_encrypted_member_is_refused(tmp_path):
+    path = write_zip(tmp_path / "x.zip", ("a.en", ENGLISH))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\1\2") + 8] |= 1
+    write(path, content)
+    assert "encrypted" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["/a.en", "b/../a.en"])
+@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".zip", write_zip)])
+def test_a_member_outside_the_archive_is_refused(tmp_path, name, suffix, writer):
+    path = writer(tmp_path / f"x{suffix}", (name, ENGLISH))
+    assert f"lies outside the archive, at {name};" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".tar.xz", write_tar), (".zip", write_zip)])
+def test_a_bomb_in_an_archive_is_refused(tmp_path, monkeypatch, suffix, writer):
+    path = writer(tmp_path / f"x{suffix}", ("a.en", b"\n" * 30_000), ("a.de", GERMAN))
+    monkeypatch.setattr(archives, "LEAST_LIMIT", 20_000)
+    monkeypatch.setattr(archives, "EXPANSION", 20)
+    for module in (archives, reading):
+        monkeypatch.setattr(module, "BUFFER", 4096)
+    assert "unpacks to 30000 bytes, and the limit" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
+    monkeypatch.setattr(archives, "LEAST_LIMIT", 60_000)
+    assert len(read(f"{path}/a.en", f"{path}/a.en", tmp_path)) == 30_000
+
+
+def test_a_sparse_member_counts_by_what_it_declares(tmp_path):
+    head = special("a.en", tarfile.GNUTYPE_SPARSE, size=0).tobuf()
+    fields = bytearray(head)
+    fields[483:495] = b"%011o\0" % 2**33  # the real size; no part of it is stored
+    fields[148:156] = b" " * 8
+    fields[148:156] = b"%06o\0 " % sum(fields[:512])
+    path = write(tmp_path / "x.tar", bytes(fields) + bytes(1024))
+    assert f"unpacks to {2**33} bytes" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_a_compressed_file_that_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, suffix):
+    path = write(tmp_path / f"a{suffix}", PACK[suffix](b"\n" * 30_000))
+    monkeypatch.setattr(archives, "LEAST_LIMIT", 20_000)
+    monkeypatch.setattr(archives, "EXPANSION", 20)
+    assert f"{path}: unpacks to more than 20000 bytes;" in refused(path, path, tmp_path)
+    inner = write_tar(tmp_path / "x.tar", (f"a{suffix}", path.read_bytes()))
+    assert f"{inner}/a{suffix}: unpacks to more than 20000 bytes;" in refused(f"{inner}/a{suffix}", path, tmp_path)
+
+
+def test_the_limit_is_two_hundred_times_the_file_and_at_least_64_mib():
+    assert (archives.EXPANSION, archives.LEAST_LIMIT) == (200, 64 * 1024**2)
+
+
+NOISE = random.Random(2).randbytes(60_000).hex().encode()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("harm", ["cut", "other", "flip"])
+def test_a_damaged_compressed_file_is_named_with_the_remedy(tmp_path, suffix, harm):
+    packed = PACK[suffix](NOISE)
+    middle = len(packed) // 2
+    flipped = packed[:middle] + bytes([packed[middle] ^ 255]) + packed[middle + 1 :]
+    path = write(
+        tmp_path / f"a{suffix}", {"cut": packed[:-20], "other": b"<html>not found</html>", "flip": flipped}[harm]
+    )
+    message = refused(path, path, tmp_path)
+    assert message.startswith(f"{path}: damaged or cut short (")
+    assert message.endswith(f"; remove {path} and download it again")
+
+
+@pytest.mark.parametrize("suffix", [*MODES, ".zip"])
+@pytest.mark.parametrize("harm", ["cut", "other", "empty"])
+def test_a_damaged_archive_is_named_with_the_remedy(tmp_path, suffix, harm):
+    writer = write_zip if suffix == ".zip" else write_tar
+    path = writer(tmp_path / f"x{suffix}", ("b", NOISE), ("a.en", NOISE))
+    content = path.read_bytes()
+    write(path, {"cut": content[: len(content) * 3 // 4], "other": b"<html>" * 200, "empty": b""}[harm])
+    message = refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    assert re.match(rf"{path}(/a.en)?: damaged or cut short \(", message)
+    assert message.endswith(f"; remove {path} and download it again")
+
+
+def test_a_damaged_member_names_the_archive_to_remove(tmp_path):
+    path = write_tar(tmp_path / "x.tar", ("a.gz", gzip.compress(NOISE)[:-100]))
+    message = refused(f"{path}/a.gz", f"{path}/a.gz", tmp_path)
+    assert message.startswith(f"{path}/a.gz: damaged")
+    assert message.endswith(f"; remove {path} and download it again")
+    path = write_zip(tmp_path / "x.zip", ("a", NOISE))
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 255
+    write(path, content)
+    assert f"{path}/a: damaged" in refused(f"{path}/a", f"{path}/a", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["no", "no.gz", "no.tgz/a", "no.zip/a", "room.d", "room.zip/a", "room.tar/a"])
+def test_a_file_that_is_not_there_is_named(tmp_path, name):
+    for room in ("room.d", "room.zip", "room.tar"):
+        (tmp_path / room).mkdir()
+    message = refused(tmp_path / name, tmp_path / name, tmp_path)
+    assert re.search(
+        r"(no|room)\S*: cannot be read \((No such file or|Is a) directory\); correct the location", message
+    )
+
+
+def test_members_are_listed_in_their_order_and_opened_one_by_one(tmp_path):
+    for path in (
+        write_tar(tmp_path / "x.tgz", ("b/2", b"two"), special("b", tarfile.DIRTYPE), ("./b/1", b"one")),
+        write_zip(tmp_path / "x.zip", ("b/2", b"two"), ("b/", b""), ("b/1", b"one")),
+    ):
+        read_members = [(name, open_member().read()) for name, open_member in members(str(path)) if name != "b"]
+        assert read_members == [("b/2", b"two"), ("b/1", b"one")]

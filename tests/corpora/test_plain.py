@@ -1,0 +1,72 @@
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from transformer.corpora.plain import plain_sentences, tokenise
+from transformer.support.files import InputError
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('"It isn\'t," he said (twice).', "`` It is n't , '' he said -LRB- twice -RRB- ."),
+        ("It’s “good” – 1/2 of it…", "It 's `` good '' -- 1\\/2 of it ..."),
+        ("Mr. Vinken's U.S. firm costs $3.50 [sic]!", "Mr. Vinken 's U.S. firm costs $ 3.50 -LSB- sic -RSB- !"),
+        ("a\N{NO-BREAK SPACE}naïve*", "a naïve\\*"),
+    ],
+)
+def test_plain_text_is_tokenised_as_the_treebank_is(line, sentence):
+    assert " ".join(tokenise(line)) == sentence
+
+
+@pytest.fixture
+def text(tmp_path: Path):
+    def write(lines):
+        (tmp_path / "train.source").write_text("".join(f"{line}\n" for line in lines))
+        return tmp_path / "train.source"
+
+    return write
+
+
+LINES = [f"Sentence {number} isn't long." for number in range(200)]
+
+
+def test_sentences_drawn_have_the_words_asked_for_and_differ(text):
+    path = text(["Too short.", "This one (here) has too many words.", ""] * 50 + LINES * 3)
+    drawn = plain_sentences(path, 200, (6, 6), 1)
+    assert sorted(drawn) == sorted(f"Sentence {number} is n't long ." for number in range(200))
+    with pytest.raises(
+        InputError, match=r"train\.source: 200 different sentences of 6 to 6 words, not 201; ask for fewer"
+    ):
+        plain_sentences(path, 201, (6, 6), 1)
+
+
+def test_the_draw_depends_on_the_seed_but_not_on_order_or_repetition(text):
+    drawn = plain_sentences(text(LINES), 20, (1, 9), 1)
+    assert plain_sentences(text([*reversed(LINES), *LINES[:50]]), 20, (1, 9), 1) == drawn
+    assert plain_sentences(text(LINES), 20, (1, 9), 2) != drawn
+
+
+def test_every_sentence_is_as_likely_as_any_other(text):
+    path = text([*LINES[:10], *LINES[:5] * 4])
+    counts = Counter(sentence for seed in range(100) for sentence in plain_sentences(path, 5, (1, 9), seed))
+    assert sum(counts.values()) == 500
+    assert all(30 <= counts[" ".join(tokenise(line))] <= 70 for line in LINES[:10])
+
+
+def test_a_large_text_is_not_held_in_memory(text):
+    path = text(f"Sentence {number} isn't long." for number in range(20_000))
+    tokenise("once")
+    tracemalloc.start()
+    plain_sentences(path, 20, (1, 9), 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 4
+
+
+def test_a_bad_byte_in_plain_text_names_its_line(tmp_path):
+    (tmp_path / "plain").write_bytes(b"A good line.\nA bad \xff line.\n")
+    with pytest.raises(InputError, match="plain, line 2: byte 0xff"):
+        plain_sentences(tmp_path / "plain", 1, (1, 9), 1)

@@ -1,0 +1,85 @@
+import dataclasses
+from collections import Counter
+from functools import reduce
+from operator import getitem
+
+import pytest
+
+from transformer.evaluation.metrics import METRICS, in_words, keys, metrics_of
+from transformer.evaluation.score import score
+from transformer.support.files import write_lines
+from transformer.text.subwords import pairs_of
+from transformer.trees.linear import linearise
+from transformer.trees.penn import read_tree
+
+TREE = "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))) (. .))"
+KINDS = ["translation", "parsing"]
+
+
+@pytest.fixture
+def record(package, tmp_path):
+    """The record of what `score` makes of two sentences by a package of some kind."""
+
+    def make(kind):
+        loaded = package()
+        loaded = dataclasses.replace(loaded, config=dataclasses.replace(loaded.config, kind=kind))
+        form = linearise(read_tree(TREE))
+        texts = {
+            "source": "the cat sees a dog .",
+            "target": "the dog likes a cat .",
+            "reference": "the dog likes a cat .",
+        }
+        texts |= {"target": form, "reference": TREE} if kind == "parsing" else {}
+        for name, line in texts.items():
+            write_lines(tmp_path / name, [line] * 2)
+        write_lines(tmp_path / "translation", [texts["target"], texts["target"].rsplit(" ", 1)[0]])
+        source, target, reference, translation = (tmp_path / name for name in (*texts, "translation"))
+        pairs = pairs_of(source, target, tmp_path / "package" / "subwords.model", loaded.config.vocabulary)
+        return score(loaded, "dev", source, pairs, reference, translation, 100)
+
+    return make
+
+
+def value(record, key):
+    return reduce(getitem, key.split("."), record)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_column_is_found_in_a_record_of_its_kind(record, kind):
+    made = record(kind)
+    for metric in metrics_of(kind):
+        for column in (*metric.columns, *metric.details):
+            assert isinstance(value(made, column.key), int | float), column.key
+            assert column.key.split(".")[0] == metric.key
+
+
+def test_every_metric_belongs_to_a_kind_and_has_a_key_of_its_own():
+    assert {metric.key for kind in KINDS for metric in metrics_of(kind)} == {metric.key for metric in METRICS}
+    assert [metric.key for kind in KINDS for metric in metrics_of(kind, own=True)] == [
+        metric.key for metric in METRICS if metric.kind
+    ]
+    assert max(Counter(metric.key for metric in METRICS).values()) == 1
+
+
+def test_no_key_comes_twice():
+    assert max(Counter(keys()).values()) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_words_a_record_has_every_heading_with_its_number_and_the_signatures(record, kind):
+    made = record(kind)
+    text = in_words(made, kind)
+    for metric in metrics_of(kind):
+        for column in metric.columns:
+            assert f"{column.heading} {value(made, column.key):.{column.digits}f}" in text
+        if isinstance(made[metric.key], dict) and "signature" in made[metric.key]:
+            assert f" ({value(made, metric.signature)})" in text
+    assert text.count("(") == {"translation": 2, "parsing": 0}[kind]
+
+
+@pytest.mark.parametrize(("kind", "metric"), [(kind, metric) for kind in KINDS for metric in metrics_of(kind)])
+def test_a_record_that_lacks_a_metric_is_refused(record, kind, metric):
+    made = record(kind)
+    del made[metric.key]
+    with pytest.raises(KeyError, match=metric.key):
+        in_words(made, kind)

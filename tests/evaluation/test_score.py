@@ -1,0 +1,84 @@
+import json
+
+import pytest
+
+from transformer.evaluation.score import score, scores_in_words
+from transformer.package.readme import write_readme
+from transformer.support.files import InputError, read_lines, write_json, write_lines
+from transformer.text.subwords import pairs_of
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """Write the scores of a part as `score` does, of the package that `save` writes, some of them changed."""
+
+    def write(part, **changes):
+        made = {"task": "ende", "model": "base", "seed": 1, "average": 3, "part": part, "sentences": 2500}
+        scored = {"beam": 4, "alpha": 0.6, "perplexity": 5.678, **changes}
+        path = tmp_path / f"{part}.scores.json"
+        write_json(path, made | scored)
+        return path
+
+    return write
+
+
+def rows(folder, *paths):
+    """The rows of scores in a package's README.md, written with these."""
+    write_readme(folder, list(scores_in_words(folder, paths)))
+    return [line for line in read_lines(folder / "README.md") if line.startswith("| scores |")]
+
+
+WHERE = "2,500 sentences, beam 4, alpha 0.6: "
+
+
+def test_the_readme_has_the_scores_of_each_part(save, scores):
+    sacrebleu = {"score": 27.25, "signature": "nrefs:1|tok:13a"}
+    paper = {"score": 27.96, "signature": "nrefs:1|tok:none"}
+    bleus = {"sacrebleu": sacrebleu, "paper_bleu": paper}
+    dev, test = rows(save(), scores("dev", **bleus), scores("test", perplexity=6.0, **bleus))
+    text = "BLEU 28.0 (nrefs:1\\|tok:none), sacreBLEU 27.2 (nrefs:1\\|tok:13a) |"
+    assert dev == f"| scores | dev, {WHERE}Perplexity 5.68, {text}"
+    assert test == f"| scores | test, {WHERE}Perplexity 6.00, {text}"
+
+
+def test_the_readme_of_a_parser_has_the_scores_of_its_brackets(save, scores):
+    folder = save()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"kind": "parsing"}))
+    brackets = {"f1": 91.26, "recall": 90.5, "precision": 92.04, "exact": 40.04, "repaired": 3}
+    (test,) = rows(folder, scores("test", brackets=brackets))
+    assert test == (
+        f"| scores | test, {WHERE}Perplexity 5.68, F1 91.3, recall 90.5, precision 92.0, exact 40.0, repaired 3 |"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "big"}, "scores of .*'model': 'big'.* give those of this package"),
+        ({}, "KeyError.*score again"),
+        ({"sentences": "x", "brackets": {}}, "ValueError.*score again"),
+    ],
+)
+def test_what_are_no_scores_of_the_package_is_refused(save, scores, changes, message):
+    folder = save()
+    before = (folder / "README.md").read_bytes()
+    with pytest.raises(InputError, match=rf"dev\.scores\.json: .*{message}"):
+        rows(folder, scores("dev", **changes))
+    assert (folder / "README.md").read_bytes() == before
+
+
+def test_what_is_scored_is_told_in_words(package, text, tmp_path):
+    lines = text(3, 5)
+    for name in ("dev.source", "dev.target", "dev.translation"):
+        write_lines(tmp_path / name, lines)
+    source, target, translation = (tmp_path / f"dev.{name}" for name in ("source", "target", "translation"))
+    loaded = package()
+    pairs = pairs_of(source, target, tmp_path / "package" / "subwords.model", loaded.config.vocabulary)
+    record = score(loaded, "dev", source, pairs, target, translation, 100)
+    write_json(tmp_path / "dev.scores.json", record)
+    (words,) = scores_in_words(tmp_path / "package", [tmp_path / "dev.scores.json"])
+    assert words.startswith(f"dev, 5 sentences, beam 3, alpha 0.6: Perplexity {record['perplexity']:.2f}, BLEU 100.0 (")
+    write_lines(translation, lines[1:])
+    with pytest.raises(InputError, match=r"dev\.translation has 4 lines and .*dev\.source 5; translate the same part"):
+        score(loaded, "dev", source, pairs, target, translation, 100)

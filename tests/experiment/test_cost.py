@@ -1,0 +1,132 @@
+import resource
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from planned import CONFIG, run
+
+from transformer.experiment.cost import DEVICES, PAPER, cost, parameters, request, si, step_flops
+from transformer.support.strict import read_yaml
+from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.training.loop import Trainer
+
+PUBLISHED = read_yaml(CONFIG / "published.yaml")
+MILLIONS = {
+    row["model"]: row["params"]
+    for row in PUBLISHED["table3"] + PUBLISHED["appendix"]
+    if "params" in row and row["model"] != "big"  # 218, by the formula that gives all others
+}
+HOURS = {row["model"]: row["hours"] for row in PUBLISHED["appendix"]} | {"big": 3.5 * 24}
+
+
+@pytest.mark.parametrize("model", MILLIONS)
+def test_a_row_has_as_many_parameters_as_the_paper_prints(model):
+    assert round(parameters(run(model).architecture, 40960) / 1e6) == MILLIONS[model]
+
+
+@pytest.mark.parametrize(("model", "width"), [("base", 512), ("big", 1024)])
+def test_the_paper_s_efficiency_is_its_step_time_s(model, width):
+    seconds = {"base": 0.4, "big": 1.0}[model]
+    flops = step_flops(run(model), 37000)
+    assert PAPER[width] * 8 * 10.6e12 * seconds == pytest.approx(flops, rel=0.02)
+
+
+@pytest.mark.parametrize("model", ["base", "big"])
+def test_the_paper_s_hours_come_out(model):
+    assert cost(run(model), 37000, 1, [DEVICES["8xP100"]]).hours == pytest.approx((HOURS[model],), rel=0.1)
+
+
+@pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
+def test_efficiency_grows_with_width_between_the_widths_given_and_is_theirs_beyond(device):
+    least, most = min(device.efficiency), max(device.efficiency)
+    device = replace(device, peak=1e9)  # a CPU's is measured
+    full = device.count * device.peak
+    assert device.flops(least // 2) == device.flops(least) == pytest.approx(device.efficiency[least] * full)
+    assert device.flops(2 * most) == device.flops(most) == pytest.approx(device.efficiency[most] * full)
+    assert device.flops(512) < device.flops(724) < device.flops(1024)
+    assert device.flops(724) == pytest.approx((device.flops(512) + device.flops(1024)) / 2, rel=1e-3)
+
+
+def test_efficiency_is_that_of_the_scaled_width():
+    for width, share in ((1, 0.33), ("1/2", 0.22)):
+        one = run("big", scale={"width": width, "depth": 1})
+        seconds = one.training.steps * step_flops(one, 99) / (312e12 * share)
+        assert cost(one, 99, 1, [DEVICES["A100"]]).hours == pytest.approx((seconds / 3600,))
+
+
+def test_shorter_sentences_cost_less_attention():
+    base = run("base")
+    short = replace(base, training=replace(base.training, longest_pair=7))
+    assert step_flops(short, 99) < step_flops(base, 99)
+
+
+def test_a_run_s_files_are_as_large_as_planned(run_config, encoded, tmp_path):
+    config = run_config(d_model=64, d_ff=256)
+    planned = cost(config, 40, 1, [])
+    Trainer(config, 40, encoded("train"), encoded("dev"), tmp_path, torch.device("cpu")).train(save_seconds=0)
+    checkpoints = sum(path.stat().st_size for path in tmp_path.glob("step-*"))
+    states = sum((tmp_path / f"{name}.safetensors").stat().st_size for name in ("state", "previous"))
+    assert planned.disk == pytest.approx(checkpoints * 5 / 3, rel=0.05)  # three checkpoints, two packages
+    assert states == pytest.approx(24 * planned.parameters, rel=0.05)
+
+
+def rise_of_memory(config, vocabulary, prefix, folder, result):
+    """How much more memory two steps take at most, in bytes."""
+    torch.set_num_threads(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pairs = Pairs(prefix)
+    trainer = Trainer(config, vocabulary, pairs, pairs, folder, torch.device("cpu"))
+    for _, _, batches in islice(trainer.batches.from_position(0, 0), 2):
+        trainer.step(batches)
+    result.value = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+
+def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver):
+    vocabulary, longest = 8000, 32
+    config = run_config(
+        N=2,
+        d_model=256,
+        d_ff=1024,
+        h=8,
+        d_k=32,
+        d_v=32,
+        batch_tokens=2048,
+        micro_batch_tokens=2048,
+        longest_pair=longest,
+    )
+    sentences = [[3 + i] * longest for i in range(100)]
+    write_pairs(tmp_path / "train", [pack(sentences, sentences, vocabulary)], vocabulary)
+    taken = forkserver.Value("q")
+    process = forkserver.Process(
+        target=rise_of_memory, args=(config, vocabulary, tmp_path / "train", tmp_path / "state", taken)
+    )
+    process.start()
+    process.join()
+    assert taken.value == pytest.approx(cost(config, vocabulary, 1, []).memory, rel=0.33)
+
+
+def test_larger_models_ask_for_longer_jobs_with_more_memory():
+    asked = [request(run(model), 37000) for model in ("base", "big")]
+    for model, job in zip(("base", "big"), asked, strict=True):
+        planned = cost(run(model), 37000, 1, [DEVICES["A100"]])
+        assert job.minutes > 60 * planned.hours[0]
+        assert job.megabytes > planned.memory / 1e6
+    assert asked[1].minutes > asked[0].minutes
+    assert asked[1].megabytes > asked[0].megabytes
+
+
+def test_smaller_micro_batches_take_less_memory():
+    base = run("base")
+    half = replace(base, training=replace(base.training, micro_batch_tokens=12500))
+    whole, less = (cost(one, 37000, 1, []).memory - 16 * parameters(one.architecture, 37000) for one in (base, half))
+    assert less == pytest.approx(whole / 2, rel=0.05)
+
+
+@given(st.floats(1, 9e20))
+def test_a_prefix_leaves_three_figures(value):
+    figures, _, unit = si(value, "B").partition(" ")
+    assert 1 <= float(figures) < 1000
+    assert float(figures) * 1000.0 ** " kMGTPE".index(unit[:-1] or " ") == pytest.approx(value, rel=0.005)

@@ -1,0 +1,61 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from transformer.corpora.fetch import Download
+from transformer.corpora.parts import PARTS
+from transformer.corpora.plain import PlainText
+from transformer.corpora.self_training import ParsedText, SelfTraining
+from transformer.corpora.texts import Files
+from transformer.corpora.treebank import Treebank
+from transformer.experiment.config import Experiment
+from transformer.experiment.downloads import downloads_of
+from transformer.support.files import InputError
+
+
+@pytest.fixture
+def own(tmp_path):
+    """An own corpus, whose files are there."""
+    paths = {}
+    for part in PARTS:
+        paths[part] = ({language: str(tmp_path / f"{part}.{language}") for language in ("en", "de")},)
+        for path in paths[part][0].values():
+            (tmp_path / path).touch()
+    return Files(origin="files", **paths)
+
+
+class Tasks(SimpleNamespace):
+    """Of an experiment what its downloads depend on."""
+
+    corpus_of, files_of = Experiment.corpus_of, Experiment.files_of
+
+
+def experiment(corpus, downloads):
+    task = SimpleNamespace(corpus="c", source="en", target="de", models=("base",))
+    unused = SimpleNamespace(corpus="unused", models=())
+    return Tasks(tasks={"ende": task, "enfr": unused}, corpora={"c": corpus}, downloads=downloads)
+
+
+def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
+    archive = "http://a.org/x.tgz"
+    corpus = replace(own, train=({"en": f"{archive}/in.en", "de": f"{archive}/in.de"},))
+    known = {archive: Download(5, "0" * 64), "http://a.org/other": Download(6, "1" * 64)}
+    assert downloads_of(experiment(corpus, known)) == {archive: known[archive]}
+    with pytest.raises(InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256"):
+        downloads_of(experiment(corpus, {}))
+
+
+def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):
+    task = {name: SimpleNamespace(corpus=name, source="en", target="de", models=()) for name in ("ende", "wsj", "semi")}
+    task["semi"].models = ("parser",)
+    wsj = Treebank("treebank", "", "", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), PlainText("ende", 5, (1, 9), 1), {})
+    text = replace(own, train=({"en": "http://a/x.en", "de": "http://a/x.de"},))
+    known = {
+        url: Download(5, "0" * 64) for url in ("http://a/t.zip", "http://a/x.en", "http://a/x.de", "http://a/more")
+    }
+    two = SelfTraining("self-training", "", "", "wsj", "parser", 1, 1.0)
+    one = ParsedText("parsed-text", "", "", "wsj", ("http://a/more",), 1)
+    for corpus, wanted in ((two, {*known} - {"http://a/more"}), (one, {"http://a/t.zip", "http://a/more"})):
+        corpora = {"ende": text, "wsj": wsj, "semi": corpus}
+        assert {*downloads_of(Tasks(tasks=task, corpora=corpora, downloads=known))} == wanted

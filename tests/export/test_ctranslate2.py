@@ -1,0 +1,37 @@
+import sys
+
+import pytest
+import torch
+
+from transformer.decoding.beam import beam_search
+from transformer.export.ctranslate2 import to_ctranslate2
+from transformer.package.package import load_package
+from transformer.support.files import InputError
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_ctranslate2_gives_the_same_scores_and_hypotheses(save_like_marian, tmp_path, text, our_logits, positions):
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    folder = save_like_marian(positions=positions)
+    to_ctranslate2(folder, tmp_path / "out")
+    package, translator = load_package(folder, CPU), ctranslate2.Translator(str(tmp_path / "out"))
+    lines = sorted(text(5, 4), key=len)
+    pieces, ids = [package.subwords.pieces(line) for line in lines], package.subwords.encode(lines)
+    for source, target, result in zip(ids, reversed(ids), translator.score_batch(pieces, pieces[::-1]), strict=True):
+        logits = our_logits(package, torch.tensor([source]), torch.tensor([target]))[0]
+        logits[:, 0] = -torch.inf  # padding
+        expected = logits.log_softmax(-1).gather(1, torch.tensor(target)[:, None])[:, 0]
+        assert torch.tensor(result.log_probs) == pytest.approx(expected, abs=1e-4)
+    for source, result in zip(
+        ids, translator.translate_batch(pieces, beam_size=1, min_decoding_length=0, max_decoding_length=8), strict=True
+    ):
+        best = beam_search(package.model, torch.tensor([source]), 1, 0.0, 8)[0][0]
+        assert [package.subwords.processor.piece_to_id(piece) for piece in result.hypotheses[0]] == best.ids[:8]
+
+
+def test_without_ctranslate2_its_name_is_in_the_message(ours, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
+    with pytest.raises(InputError, match="pip install 'ctranslate2"):
+        to_ctranslate2(ours, tmp_path / "out")

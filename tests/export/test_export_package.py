@@ -1,0 +1,49 @@
+import sys
+
+import pytest
+
+from transformer.cli.main import main
+from transformer.export.import_marian import from_marian
+from transformer.export.marian import to_marian
+from transformer.model.config import AttentionOverParametersConfig
+from transformer.support.files import InputError
+
+
+@pytest.mark.parametrize("to", ["marian", "ctranslate2"])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"d_k": 4}, "d_k 4, d_v 8, h 2"),
+        ({"h": 3}, "h 3"),
+        ({"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 4)}, "attention over parameters"),
+    ],
+)
+def test_what_cannot_be_expressed_is_refused(save, tmp_path, capsys, monkeypatch, to, changes, reason):
+    if to == "ctranslate2" and "ctranslate2" not in sys.modules:
+        monkeypatch.setitem(sys.modules, "ctranslate2", type(sys)("ctranslate2"))
+        monkeypatch.setitem(sys.modules, "ctranslate2.specs", type(sys)("specs"))
+        sys.modules["ctranslate2.specs"].TransformerSpec = None
+    folder = save(**changes)
+    assert main(["export", "--package", str(folder), "--to", to, "--output", str(tmp_path / "out")]) == 1
+    assert reason in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["package"]
+
+
+def test_a_folder_with_files_is_left_as_it_is(ours, marian, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in marian.iterdir()}
+    for write, source in ((to_marian, ours), (from_marian, marian)):
+        with pytest.raises(InputError, match="not an empty folder"):
+            write(source, marian)
+    assert before == {path: path.stat().st_mtime_ns for path in marian.iterdir()}
+    (tmp_path / "empty").mkdir()
+    to_marian(ours, tmp_path / "empty")
+
+
+def test_a_full_disk_leaves_nothing(ours, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("transformer.export.package.write_lines", full)
+    with pytest.raises(InputError, match="No space left"):
+        to_marian(ours, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ours"]

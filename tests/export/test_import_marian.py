@@ -1,0 +1,106 @@
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from transformer.cli.main import main
+from transformer.export.import_marian import from_marian
+from transformer.package.package import load_package
+from transformer.support.files import InputError
+
+CPU = torch.device("cpu")
+
+
+def test_export_and_import_give_the_same_package_but_the_row_of_padding(ours, marian, tmp_path):
+    from_marian(marian, tmp_path / "back")
+    before, after = load_package(ours, CPU), load_package(tmp_path / "back", CPU)
+    weights = before.model.state_dict()
+    weights["embedding"][0] = 0
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in after.model.state_dict().items())
+    for key in ("task", "source", "target", "vocabulary", "decoding", "averaged", "corpus", "training"):
+        assert getattr(before.config, key) == getattr(after.config, key)
+
+
+def test_a_marian_folder_of_others_becomes_a_package(marian, tmp_path):
+    (marian / "package.json").unlink()
+    weights = load_file(marian / "model.safetensors")
+    weights["lm_head.weight"] = weights["model.shared.weight"].clone()
+    del weights["final_logits_bias"]
+    save_file({name: tensor.bfloat16() for name, tensor in weights.items()}, marian / "model.safetensors")
+    assert main(["import", "--marian", str(marian), "--output", str(tmp_path / "back")]) == 0
+    config = load_package(tmp_path / "back", CPU).config
+    assert (config.source, config.target, config.averaged) == ("en", "de", ())
+
+
+def test_what_transformers_saves_is_imported(ours, marian, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    for part in (transformers.MarianMTModel, transformers.MarianTokenizer):
+        part.from_pretrained(marian).save_pretrained(tmp_path / "saved")
+    from_marian(tmp_path / "saved", tmp_path / "back")
+    after = load_package(tmp_path / "back", CPU).model.state_dict()
+    before = load_package(ours, CPU).model.state_dict()
+    assert all(torch.equal(after[name][1:], tensor[1:]) for name, tensor in before.items())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model_type", "bart"),
+        ("activation_function", "swish"),
+        ("scale_embedding", None),
+        ("normalize_before", True),
+        ("share_encoder_decoder_embeddings", False),
+        ("static_position_embeddings", False),
+        ("pad_token_id", 58100),
+        ("decoder_layers", 3),
+        ("decoder_vocab_size", 7),
+        ("d_model", "16"),
+        ("d_model", 17),
+        ("encoder_layers", 0),
+    ],
+)
+def test_a_config_that_ours_cannot_be_is_refused_with_key_and_value(marian, tmp_path, key, value):
+    path = marian / "config.json"
+    config = json.loads(path.read_text())
+    config[key] = value
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match=rf"config\.json: {key} is {json.dumps(value)}, not"):
+        from_marian(marian, tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("final_logits_bias", lambda t: t.index_fill_(1, torch.tensor([5]), 0.5), "final_logits_bias has 0.5"),
+        ("model.shared.weight", lambda t: t.index_fill_(0, torch.tensor([0]), 0.5), "row of padding, has 0.5"),
+        ("model.encoder.layers.0.fc1.weight", lambda t: t[1:], r"fc1\.weight is \[31, 16\], expected shape \[32, 16\]"),
+        ("model.encoder.layers.1.fc1.bias", lambda _: None, r"fc1\.bias is missing"),
+        ("lm_head.weight", lambda _: torch.ones(60, 16), "lm_head.weight is neither"),
+        ("model.encoder.embed_positions.weight", lambda _: torch.ones(1024, 16), "embed_positions.weight is neither"),
+        ("model.encoder.layernorm_embedding.weight", lambda _: torch.ones(16), "layernorm_embedding.weight is neither"),
+    ],
+)
+def test_weights_that_ours_cannot_have_are_refused_by_name(marian, tmp_path, name, change, message):
+    weights = load_file(marian / "model.safetensors")
+    changed = change(weights.pop(name, None))
+    save_file(weights | ({} if changed is None else {name: changed.contiguous()}), marian / "model.safetensors")
+    with pytest.raises(InputError, match=rf"model\.safetensors: .*{message}"):
+        from_marian(marian, tmp_path / "back")
+
+
+def test_files_that_are_missing_damaged_or_of_another_vocabulary_are_named(marian, tmp_path):
+    damages = {
+        "config.json": lambda path: path.unlink(),
+        "model.safetensors": lambda path: path.write_bytes(path.read_bytes()[:99]),
+        "target.spm": lambda path: path.write_bytes(b"another"),
+        "vocab.json": lambda path: path.write_text('{"<pad>": 1}'),
+        "package.json": lambda path: path.write_text("{}"),
+    }
+    for name, damage in damages.items():
+        shutil.copytree(marian, folder := tmp_path / f"without-{name}")
+        damage(folder / name)
+        with pytest.raises(InputError, match=name.replace(".", r"\.")):
+            from_marian(folder, tmp_path / "back")

@@ -1,0 +1,40 @@
+import json
+
+import pytest
+
+from transformer.package.readme import write_readme
+from transformer.support.files import InputError, read_lines
+
+
+def test_the_readme_is_filled(save):
+    readme = "\n".join(read_lines(save() / "README.md"))
+    assert "{" not in readme
+    assert "# base, en to de" in readme
+    assert "trained on toy (random words; CC0)" in readme
+    assert "| parameters | 1,234 |" in readme
+    assert "| model | N 1, d_model 16, d_ff 32, h 2 |" in readme
+    assert "| steps | 12 (4,321 target subwords), the average of 3 checkpoint(s) |" in readme
+    assert "| training data | 5,678 pairs, but for 7 of more than 20 subwords on a side |" in readme
+    assert "| dev perplexity | 8.77 a subword, of the start of dev at step 12, before averaging |" in readme
+    assert "| scores | none yet |" in readme
+    assert "python -m transformer translate --package" in readme
+    assert "| made with | commit 1234abcd-dirty, torch 2.13.0 |" in readme
+    assert "| config | SHA-256 c0ffee |" in readme
+    assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
+
+
+def test_the_readme_of_a_parser_says_how_to_parse(save):
+    folder = save()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"kind": "parsing"}))
+    write_readme(folder, [])
+    assert "Parse, a sentence a line:" in read_lines(folder / "README.md")
+
+
+def test_a_record_without_what_the_readme_needs_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
+    monkeypatch.setattr("transformer.package.readme.README", "{colour}")
+    with pytest.raises(
+        InputError, match="package: neither the record of the corpus nor that of the training has the key 'colour'"
+    ):
+        save()
+    assert not (tmp_path / "package").exists()

@@ -1,0 +1,178 @@
+from pathlib import Path
+
+import any_trees
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from transformer.support.files import InputError
+from transformer.trees.linear import linearise, repair
+from transformer.trees.penn import read_mrg, read_tree, read_trees
+from transformer.trees.tree import Leaf, Tree, tags, walk, words
+
+JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
+LEAVES = st.builds(
+    Leaf,
+    st.sampled_from(["NN", "PRP$", "-LRB-", "``", ",", ":", "#", "VBG|NN"]),
+    st.one_of(
+        st.sampled_from(["-LRB-", "-RRB-", "1\\/2", "\\", "*", "10\N{NO-BREAK SPACE}000", "naïve"]),
+        st.text(st.characters(exclude_categories=["C"], exclude_characters="() "), min_size=1, max_size=5),
+    ),
+)
+
+
+def constituents(children):
+    labels = st.sampled_from(["S", "NP", "VP", "PRN", "ADVP|PRT", "X"])
+    return st.builds(Tree, labels, st.lists(children, min_size=1, max_size=4).map(tuple))
+
+
+TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
+
+
+@st.composite
+def annotated(draw, item):
+    """The text of a tree with functions, traces and blanks put in."""
+    blank = draw(st.sampled_from([" ", "\n    ", "\r\n", "\t"]))
+    if isinstance(item, Leaf):
+        return f"({item.tag}{blank}{item.word})"
+    text = f"({item.label}" + draw(st.sampled_from(["", "-SBJ", "-SBJ-1", "=2", "-LOC=2-3", "-TPC-1"]))
+    for child in item.children:
+        trace = draw(
+            st.sampled_from(["", "", "(-NONE- *T*-1)", "(NP-SBJ (-NONE- *) )", "(SBAR (-NONE- 0) (S (-NONE- *)))"])
+        )
+        text += blank + trace + draw(annotated(child))
+    return text + draw(st.sampled_from([")", " )"]))
+
+
+def read(text):
+    return list(read_mrg("wsj_0001.mrg", text))
+
+
+@given(any_trees.TREES)
+def test_a_printed_tree_is_read_back(tree):
+    assert read_tree(str(tree)) == tree
+
+
+def test_blanks_between_brackets_do_not_matter():
+    assert read_tree("  ( S(NP ( NNP John ))(VP(VBZ has)(NP (DT a)\t(NN dog)) )(. .))\r") == read_tree(JOHN)
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("", 1),
+        ("(S (NN dog)", 1),
+        ("(S (NN dog)))", 13),
+        ("(S (NP ) (NN dog))", 4),
+        ("(S ((NN dog)))", 4),
+        ("(S (NN dog) cat)", 13),
+        ("(S (NN big dog))", 8),
+        ("(S (NN dog)) (S (NN cat))", 14),
+        ("(NN dog)", 1),
+        (")", 1),
+        ("dog", 1),
+    ],
+)
+def test_a_line_that_is_no_tree_is_refused_with_its_column(line, column):
+    with pytest.raises(InputError, match=f"^column {column}: "):
+        read_tree(line)
+
+
+def test_a_file_that_has_no_tree_on_a_line_is_refused_with_its_line(tmp_path: Path):
+    (tmp_path / "dev.trees").write_text(f"{JOHN}\n\n")
+    with pytest.raises(InputError, match=r"dev\.trees, line 2, column 1: "):
+        read_trees(tmp_path / "dev.trees")
+
+
+def test_a_tree_of_the_treebank_loses_traces_functions_and_its_outer_bracket(pierre):
+    text, tree = pierre
+    assert [str(each) for each in read(text * 2)] == [tree] * 2
+
+
+@given(TREES.flatmap(lambda tree: st.tuples(st.just(tree), annotated(tree))), st.sampled_from(["", "TOP", "ROOT"]))
+def test_what_is_put_into_a_tree_is_taken_out_and_nothing_else(pair, root):
+    tree, text = pair
+    assert read(f"{text}\n( {text} )({root} {text})") == [tree] * 3
+    assert read(f"{tree}") == [tree]
+
+
+@given(TREES)
+def test_a_printed_tree_is_the_same_to_both_readers(tree):
+    assert [read_tree(str(tree))] == read(str(tree)) == [tree]
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("( (NP (NP (NNS cats)) (SBAR (-NONE- *ICH*-1))) )", "(NP (NP (NNS cats)))"),
+        ("( (NP-TTL-1 (-LRB- -LRB-) (X (-RRB- -RRB-))) )", "(NP (-LRB- -LRB-) (X (-RRB- -RRB-)))"),
+        ("( (S (UH yes)) (. .) )", "(TOP (S (UH yes)) (. .))"),
+        ("( (UH yes) )", "(TOP (UH yes))"),
+        ("( (TOP (S (UH yes)) (-NONE- *)))", "(S (UH yes))"),
+    ],
+)
+def test_unary_chains_bracket_words_and_a_second_constituent_stay(text, tree):
+    assert [str(tree) for tree in read(text)] == [tree]
+
+
+def test_deep_trees_and_long_sentences_are_read():
+    [tree] = read("( " + "(NP-1 " * 450 + "(NN dog)" * 250 + ")" * 451)
+    assert len(words(tree)) == 250
+    assert sum(item == "(NP" for item in walk(tree)) == 450
+
+
+@st.composite
+def long_and_deep(draw):
+    """More than 200 words, constituents over any neighbours, a chain of up to 300 over all."""
+    chance, labels = draw(st.randoms()), ["S", "NP", "VP", "ADVP|PRT"]
+    parts = draw(st.lists(LEAVES, min_size=5, max_size=20)) * 41
+    for _ in range(draw(st.integers(0, 100))):
+        first, last = sorted(chance.sample(range(len(parts) + 1), k=2))
+        parts[first:last] = [Tree(chance.choice(labels), tuple(parts[first:last]))]
+    for _ in range(draw(st.integers(1, 300))):
+        parts = [Tree(chance.choice(labels), tuple(parts))]
+    return parts[0]
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(long_and_deep())
+def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised_form(tree):
+    [again] = read(f"( {tree} )")
+    assert list(walk(again)) == list(walk(tree))
+    again, repaired = repair(linearise(tree).split(" "), words(tree), tags(tree))
+    assert (list(walk(again)), repaired) == (list(walk(tree)), False)
+
+
+def test_a_file_without_text_has_no_tree():
+    assert read(" \n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fault"),
+    [
+        ("{}( (S\n (NN a))\n{}", 14, "not closed"),
+        ("{}( (S (NN a)))\n)\n{}", 15, r"'\)' stands outside"),
+        ("{}\n cat {}", 15, "'cat' stands outside"),
+        ("{}( )", 14, r"\(\) holds nothing"),
+        ("{}( (S (NP )\n (NN a)))", 14, r"\(NP\) holds nothing"),
+        ("( (S (NP (-NONE- *)\n)))", 1, "no words"),
+        ("{}( (S (NP the (NN cat))))", 14, r"'the' in \(NP \.\.\.\) has no tag"),
+        ("( (S (NP the cat)))", 1, r"'the' in \(NP \.\.\.\) has no tag"),
+        ("( (S ((NN cat))))", 1, "no label"),
+        ("( (S ( cat)))", 1, r"\(cat\) holds nothing"),
+        ("(NN cat)", 1, r"\(NN cat\) is a tag without a constituent"),
+        ("(S " * 600 + "(NN cat)" + ")" * 600, 1, "500"),
+    ],
+)
+def test_what_is_no_tree_is_refused_with_its_line(pierre, text, line, fault):
+    with pytest.raises(InputError, match=rf"^wsj_0001\.mrg, line {line}: .*{fault}.*$") as error:
+        read(text.replace("{}", pierre[0]))
+    assert "\n" not in str(error.value)
+
+
+def test_a_fault_in_the_second_of_two_lines_is_told_with_line_2(tmp_path: Path):
+    text = f"{JOHN}\n(S (NP (DT the) dog))\n"
+    (tmp_path / "two.mrg").write_text(text)
+    for lines in (lambda: list(read_mrg(f"{tmp_path}/two.mrg", text)), lambda: read_trees(tmp_path / "two.mrg")):
+        with pytest.raises(InputError, match=r"two\.mrg, line 2[:,] .*'dog' in \(NP \.\.\.\) has no tag"):
+            lines()

@@ -1,0 +1,53 @@
+"""Where a text lies: a file or URL, a member of an archive, a column of a table (docs/reading.md)."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from transformer.support.files import InputError
+
+URL = re.compile(r"(?:https?://[^/]+|file://[^/]*)/.+")
+# The host (taken whole, hence ?+) may end like an archive too.
+ARCHIVE = re.compile(r"((?:\w+://[^/]*/)?+.*?\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip))(?:/(.*))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a text lies: a path or URL, the member where that is an archive, the column (from 1) of a .tsv."""
+
+    file: str
+    member: str | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return self.file + (f"/{self.member}" if self.member else "") + (f"#{self.column}" if self.column else "")
+
+    @classmethod
+    def parse(cls, text: str) -> "Location":
+        """`FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError when it is none."""
+        marked = re.fullmatch(r"(.*)#([^/#]*)", text)
+        path, column = marked.groups() if marked else (text, "")
+        archive = ARCHIVE.fullmatch(path)
+        file, member = archive.groups() if archive else (path, None)
+        location = cls(file, member, int(column) if re.fullmatch("[1-9][0-9]{0,5}", column) else None)
+        table = location.kind == ".tsv"
+        if not path.strip():
+            problem = "it is empty; give a path or a URL"
+        elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
+            problem = "only http://HOST/PATH, https://HOST/PATH and file:///PATH, without .., are URLs"
+        elif archive and not member:
+            problem = f"it is an archive; add a member, as in {file}/MEMBER"
+        elif member and (ARCHIVE.fullmatch(member) or {"", ".", ".."} & set(member.split("/"))):
+            problem = f"{member!r} is no member; give a path without . and .. that leads into no further archive"
+        elif marked and (not table or not location.column):
+            problem = "after # stands a column, from 1, of a .tsv; correct it or rename the file"
+        elif table and not marked:
+            problem = f"add a column, as in {path}#1"
+        else:
+            return location
+        raise InputError(f"location {text!r}: {problem}")
+
+    @property
+    def kind(self) -> str:
+        """The suffix that tells the format, without that of its compression: `.sgm` of `dev/test.en.sgm.gz`."""
+        return PurePosixPath(re.sub(r"\.(gz|bz2|xz)$", "", (self.member or self.file).lower())).suffix
