@@ -1,7 +1,7 @@
 """What a package is, as text to read."""
 
 from transformer.package.package import Package
-from transformer.support.strict import plain
+from transformer.support.strict import listed, plain
 
 ROWS = {
     "task": "{task} ({kind}), {source} to {target}",
@@ -27,19 +27,13 @@ def describe(package: Package) -> str:
         **config.training,
         **config.corpus,
         **vars(config.decoding),
-        "architecture": _listed(plain(config.architecture)),
+        "architecture": listed(plain(config.architecture)),
         "parameters": sum(parameter.numel() for parameter in package.model.parameters()),
-        "pairs": _listed(config.corpus.get("pairs", {})),
-        "made_with": _listed(config.training.get("software", {})),
+        "pairs": listed(config.corpus.get("pairs", {})),
+        "made_with": listed(config.training.get("software", {})),
         "averaged": f"checkpoints of steps {', '.join(map(str, config.averaged))}" if config.averaged else "",
     }
     return "\n".join(f"{name:14}{_filled(text, known)}" for name, text in ROWS.items())
-
-
-def _listed(values: dict[str, object]) -> str:
-    """Names and values, those of a mapping in it in parentheses."""
-    shown = {name: f"({_listed(value)})" if isinstance(value, dict) else value for name, value in values.items()}
-    return ", ".join(f"{name} {value}" for name, value in shown.items() if value is not None)
 
 
 def _filled(text: str, known: dict[str, object]) -> str:

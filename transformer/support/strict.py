@@ -94,6 +94,12 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, Fraction) else value
 
 
+def listed(values: Mapping[str, Any]) -> str:
+    """A mapping in words: names and values, those of a mapping in it in parentheses; None is left out."""
+    shown = {name: f"({listed(value)})" if isinstance(value, Mapping) else value for name, value in values.items()}
+    return ", ".join(f"{name} {value}" for name, value in shown.items() if value is not None)
+
+
 def unknown(name: str, known: Iterable[str], noun: str) -> str:
     """A fault: `name` is not among `known`."""
     close = difflib.get_close_matches(str(name), list(known), n=1)

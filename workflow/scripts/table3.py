@@ -7,6 +7,7 @@ from records import logged, over_seeds
 from tables_common import Row, beside, metric_cells, number, read_inputs, write_table
 
 from transformer.evaluation.metrics import metrics_of
+from transformer.support.strict import listed
 
 TITLE = "Table 3: variations on the architecture, en-de, development set, published and ours"
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
@@ -47,12 +48,6 @@ def text_of(row: Mapping[str, Any]) -> list[str]:
         return [row["text"]]
     others = {key: value for key, value in row.get("changes", {}).items() if key not in OVERRIDES}
     return [listed(others)] if others else []
-
-
-def listed(values: Mapping[str, Any]) -> str:
-    """Names and values, those of a mapping in it in parentheses."""
-    shown = {name: f"({listed(value)})" if isinstance(value, Mapping) else value for name, value in values.items()}
-    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def measured(row: Mapping[str, Any], ours: Mapping[str, float]) -> Row:
