@@ -21,12 +21,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             torch.set_num_threads(arguments.threads)
         arguments.chosen.handler(arguments)
     except BrokenPipeError:
-        with contextlib.suppress(OSError):
-            sys.stdout.close()
+        _give_up_output()
         return 1
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
+        _give_up_output()
         return 1
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _give_up_output() -> None:
+    """Close standard output if it takes no more: else Python would try again when it ends, and fail."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
