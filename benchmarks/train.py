@@ -32,8 +32,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.experiment.config import read_experiment
-from transformer.model.config import PADDING, ModelConfig
+from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
+from transformer.model.ids import PADDING
 from transformer.model.positions import sinusoids
 from transformer.support.device import choose_device, device_name, keep_freed_memory, sustained_flops
 from transformer.text.batches import Batch

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from transformer.decoding import cache
 from transformer.decoding.beam import Beam, beam_search, length_penalty
-from transformer.model.config import END, PADDING, ModelConfig
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
 
 LONG = 1000  # a beam wider than there are sequences

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from transformer.decoding.sampling import sample
-from transformer.model.config import END, ModelConfig
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END
 from transformer.model.transformer import Transformer
 
 

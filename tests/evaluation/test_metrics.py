@@ -55,7 +55,7 @@ def test_every_column_is_found_in_a_record_of_its_kind(record, kind):
 
 def test_every_metric_belongs_to_a_kind_and_has_a_key_of_its_own():
     assert {metric.key for kind in KINDS for metric in metrics_of(kind)} == {metric.key for metric in METRICS}
-    assert [metric.key for kind in KINDS for metric in metrics_of(kind, own=True)] == [
+    assert [metric.key for kind in KINDS for metric in metrics_of(kind, shared=False)] == [
         metric.key for metric in METRICS if metric.kind
     ]
     assert max(Counter(metric.key for metric in METRICS).values()) == 1

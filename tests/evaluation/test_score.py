@@ -3,6 +3,7 @@ import json
 import pytest
 
 from transformer.evaluation.score import score, scores_in_words
+from transformer.package.config import read_package_config
 from transformer.package.readme import write_readme
 from transformer.support.files import InputError, read_lines, write_json, write_lines
 from transformer.text.subwords import pairs_of
@@ -24,7 +25,8 @@ def scores(tmp_path):
 
 def rows(folder, *paths):
     """The rows of scores in a package's README.md, written with these."""
-    write_readme(folder, list(scores_in_words(folder, paths)))
+    config = read_package_config(folder)
+    write_readme(folder, config, list(scores_in_words(folder, config, paths)))
     return [line for line in read_lines(folder / "README.md") if line.startswith("| scores |")]
 
 
@@ -77,7 +79,7 @@ def test_what_is_scored_is_told_in_words(package, text, tmp_path):
     pairs = pairs_of(source, target, tmp_path / "package" / "subwords.model", loaded.config.vocabulary)
     record = score(loaded, "dev", source, pairs, target, translation, 100)
     write_json(tmp_path / "dev.scores.json", record)
-    (words,) = scores_in_words(tmp_path / "package", [tmp_path / "dev.scores.json"])
+    (words,) = scores_in_words(tmp_path / "package", loaded.config, [tmp_path / "dev.scores.json"])
     assert words.startswith(f"dev, 5 sentences, beam 3, alpha 0.6: Perplexity {record['perplexity']:.2f}, BLEU 100.0 (")
     write_lines(translation, lines[1:])
     with pytest.raises(InputError, match=r"dev\.translation has 4 lines and .*dev\.source 5; translate the same part"):

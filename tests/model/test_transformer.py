@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from transformer.decoding.cache import Cache
-from transformer.model.config import END, PADDING, AttentionOverParametersConfig, ModelConfig
+from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
 
 BASE = ModelConfig(N=2, d_model=32, d_ff=64, h=4, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=16)

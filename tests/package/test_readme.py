@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from transformer.package.config import read_package_config
 from transformer.package.readme import write_readme
 from transformer.support.files import InputError, read_lines
 
@@ -27,7 +28,7 @@ def test_the_readme_of_a_parser_says_how_to_parse(save):
     folder = save()
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"kind": "parsing"}))
-    write_readme(folder, [])
+    write_readme(folder, read_package_config(folder), [])
     assert "Parse, a sentence a line:" in read_lines(folder / "README.md")
 
 

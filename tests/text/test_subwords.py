@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.model.config import END, PADDING, UNKNOWN
+from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.files import InputError
 from transformer.text import subwords as module
 from transformer.text.subwords import Sample, Subwords, encode_pairs, learn, pairs_of, sampled

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer.experiment.config import read_experiment
-from transformer.model.config import END, PADDING
+from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batch

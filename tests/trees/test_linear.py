@@ -3,8 +3,9 @@ from any_trees import TREES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.trees.linear import leaves, linearise, misread, repair, symbols, tags_of
+from transformer.trees.linear import linearise, misread, repair, tags_of
 from transformer.trees.penn import read_tree
+from transformer.trees.symbols import leaves, symbols
 from transformer.trees.tree import Leaf, Tree, build, tags, walk, words
 
 JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from transformer.corpora.kinds import Corpus
+from transformer.corpora.kinds import Corpus, Files, LibreOfficeHelp
 from workflow.lib.code import ROOT, TELLING, behind_command, behind_kind, behind_script, closure
 
 COMMANDS = [
@@ -75,6 +75,12 @@ def test_a_kind_of_corpus_has_its_own_code_and_not_that_of_others():
     assert not {"corpora/kinds", "experiment/config"} & set.union(*behind.values())
 
 
+def test_parallel_text_and_vocabularies_do_not_wait_for_models_nor_for_how_parses_are_repaired():
+    for files in (*map(behind_kind, (LibreOfficeHelp, Files)), *map(behind_command, ("subwords", "encode"))):
+        assert not {"trees/linear", "trees/penn", "trees/tree", "model/config", "model/positions"} & names(files)
+    assert "corpora/fetch" not in names(behind_command("pages"))  # `fetch` of libreoffice, not the command of that name
+
+
 def test_imports_are_followed_into_functions_but_not_for_a_type_checker(tmp_path):
     (tmp_path / "first.py").write_text(
         textwrap.dedent("""
@@ -106,8 +112,8 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
             if command != "fetch":  # what it gives has a SHA-256
                 assert re.search(commands.get(command, rf'code\("{command}"\)'), rule), name
         for script in re.findall(r"scripts/(.*)\.py", rule):
-            expected = {"{params.table}": "table.name", "write_config": None}.get(script, f'"{script}"')
-            assert expected is None or f"code=scripts({expected})" in rule, name
+            expected = {"table": '[*scripts("table"), *scripts(table.name)]', "write_config": ""}
+            assert expected.get(script, f'scripts("{script}")') in rule, name
     assert len(rules) > 20
 
 

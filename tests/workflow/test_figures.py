@@ -72,7 +72,7 @@ def test_a_line_is_as_opaque_as_its_weight(script):
 
 def test_training_curves_of_one_and_of_several_seeds_are_drawn(script, results):
     runs = [results.run("ende", "base", seed) for seed in (1, 2)] + [results.run("ende", "B-dk16")]
-    groups = {"Table 3 (B)": [["ende", "base"], ["ende", "B-dk16"]]}
+    groups = {"Table 3 (B)": [("ende", "base"), ("ende", "B-dk16")]}
     for path in draw(script, results, "training_curves", runs, kinds=("svg", "pdf", "png"), groups=groups):
         assert path.stat().st_size > 5_000
 
@@ -81,7 +81,7 @@ def test_a_group_may_have_more_models_than_there_are_colours(script, results):
     models = [f"model-{number}" for number in range(2 * len(script("figures_common").COLOURS))]
     runs = [results.run("ende", model) for model in models]
     [svg] = draw(
-        script, results, "training_curves", runs, groups={"Table 3 own": [["ende", model] for model in models]}
+        script, results, "training_curves", runs, groups={"Table 3 own": [("ende", model) for model in models]}
     )
     assert all(f"<!-- {model} -->" in svg.read_text() for model in models)
 
@@ -115,7 +115,7 @@ def test_the_same_numbers_make_the_same_bytes(script, results):
     first, again = (
         [
             path.read_bytes()
-            for path in draw(script, results, "training_curves", runs, kinds, groups={"Table 2": [["ende", "base"]]})
+            for path in draw(script, results, "training_curves", runs, kinds, groups={"Table 2": [("ende", "base")]})
         ]
         for _ in range(2)
     )

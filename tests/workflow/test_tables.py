@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import records
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -14,7 +15,7 @@ def make(results, name, runs, **params):
     """Run a table's script; return its csv as dicts, and its md, html and tex."""
     output = SimpleNamespace(**results.files(name, ("csv", "md", "html", "tex")))
     script = importlib.import_module(name)
-    script.logged(script.main, results.snakemake(runs, output, **params))
+    records.logged(script.main, results.snakemake(runs, output, **params))
     with Path(output.csv).open() as stream:
         rows = list(csv.DictReader(stream))
     return rows, [Path(path).read_text() for path in (output.md, output.html, output.tex)]
@@ -180,7 +181,7 @@ def test_a_run_without_its_package_is_named_in_the_log(results):
     snakemake.input.packages = []
     table3 = importlib.import_module("table3")
     with pytest.raises(KeyError):
-        table3.logged(table3.main, snakemake)
+        records.logged(table3.main, snakemake)
     assert "KeyError: ('ende', 'base', 1)" in Path(snakemake.log[0]).read_text()
 
 

@@ -24,7 +24,7 @@ class Command:
 
 
 def command(*arguments: Arguments, torch: bool = False) -> Callable[[Handler], Command]:
-    """Make a function a command: of its name, described by its docstring."""
+    """Turn a function into a command. Its name is the command's, and its docstring is the help text."""
     return lambda handler: Command(handler, arguments, torch)
 
 
@@ -51,7 +51,7 @@ def one_of(*arguments: Arguments) -> Arguments:
 
 def batch_tokens(default: int) -> Arguments:
     """The option --batch-tokens, with one meaning in every command."""
-    text = "padded subwords of a batch on its longer side, times the beam"
+    text = "padded subwords of a batch: of the source, times the beam; with a given target, of the longer side"
     return option("--batch-tokens", type=positive, default=default, help=text)
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 from transformer.cli.command import command, option, path, positive
 from transformer.package.config import TaskKind
-from transformer.support.files import stream_lines, write_lines
+from transformer.support.files import write_lines
 from transformer.support.strict import load, read_config
 
 
@@ -17,9 +17,9 @@ from transformer.support.strict import load, read_config
 def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment takes, before any of it is fetched or trained."""
     from transformer.experiment.config import read_experiment
-    from transformer.experiment.plan import plan as tables
+    from transformer.experiment.plan import plan as plan_of
 
-    print(tables(read_experiment(arguments.configfile)), end="")
+    print(plan_of(read_experiment(arguments.configfile)), end="")
 
 
 @command(
@@ -102,13 +102,9 @@ def sentences(arguments: argparse.Namespace) -> None:
 )
 def subwords(arguments: argparse.Namespace) -> None:
     """Learn the shared vocabulary of source and target."""
-    from transformer.text.subwords import Sample, learn, sampled
-    from transformer.trees.linear import symbols
+    from transformer.text.subwords import Sample, learn, sampled, whole_symbols
 
-    whole: list[str] = []
-    if arguments.kind == "parsing":
-        lines = stream_lines(arguments.source), stream_lines(arguments.target)
-        whole = [f"\u2581{symbol}" for symbol in symbols(*lines)]
+    whole = whole_symbols(arguments.source, arguments.target) if arguments.kind == "parsing" else []
     texts = sampled(arguments.source, arguments.target, Sample(arguments.pairs, arguments.seed))
     learn(texts, arguments.vocabulary, arguments.output, whole, arguments.threads)
 

@@ -79,10 +79,7 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.support.device import choose_device
 
     loaded = load_package(arguments.package, choose_device())
-    config = loaded.config.decoding
-    width = 1 if arguments.sample is not None else arguments.beam or config.beam
-    nbest = arguments.nbest or loaded.config.kind == "parsing"
-    search = Search(width, config.alpha, config.extra, arguments.sample, nbest)
+    search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     sure = atomic(arguments.log_probabilities) if arguments.log_probabilities else contextlib.nullcontext()
     how = (arguments.precision, arguments.workers, arguments.batch_tokens)
@@ -118,7 +115,7 @@ def parse(arguments: argparse.Namespace) -> None:
     config = loaded.config
     if config.kind != "parsing":
         raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
-    search = Search(config.decoding.beam, config.decoding.alpha, config.decoding.extra, nbest=True)
+    search = Search.of(config)
     trees: dict[int, list[Tree]] = {}
     parsed = repaired = 0
     drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()

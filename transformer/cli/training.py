@@ -90,6 +90,8 @@ def package(arguments: argparse.Namespace) -> None:
 def readme(arguments: argparse.Namespace) -> None:
     """Write a package's README.md again, with its scores."""
     from transformer.evaluation.score import scores_in_words
+    from transformer.package.config import read_package_config
     from transformer.package.readme import write_readme
 
-    write_readme(arguments.package, list(scores_in_words(arguments.package, arguments.scores)))
+    config = read_package_config(arguments.package)
+    write_readme(arguments.package, config, list(scores_in_words(arguments.package, config, arguments.scores)))

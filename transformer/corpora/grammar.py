@@ -13,7 +13,8 @@ from random import Random
 from typing import Literal
 
 from transformer.corpora.english import FORMS, WORDS
-from transformer.corpora.parts import PARTS, Given, Kind, write_record, write_trees
+from transformer.corpora.parts import PARTS, Given, Kind, write_record
+from transformer.corpora.tree_parts import write_trees
 from transformer.support.files import InputError, write_lines
 from transformer.support.strict import not_a_range, not_positive
 from transformer.trees.tree import Leaf, Tree, build, words
@@ -262,7 +263,7 @@ _RULES = _rules()
 
 
 def _sample(random: Random, most: int) -> list[Leaf | str]:
-    """A sentence as `trees.walk` gives it; empty when it would have more than `most` words."""
+    """A sentence as `walk` gives it; empty when it would have more than `most` words."""
     items: list[Leaf | str] = []
     pending = ["_root"]
     length = 1

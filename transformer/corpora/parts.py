@@ -1,12 +1,11 @@
 """A corpus as files: the parts train, dev and test, a file a side, a segment a line; and its record, corpus.json."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.support.files import InputError, atomic, write_json, write_lines
-from transformer.trees.linear import Leaves, linearise
-from transformer.trees.tree import Tree, words
+from transformer.support.files import InputError, atomic, write_json
+from transformer.trees.symbols import Leaves
 
 Pair = tuple[str, str]
 PARTS = ("train", "dev", "test")
@@ -32,9 +31,9 @@ class Given:
 
 
 class Kind:
-    """A kind of corpus: its dataclass is what a config says of it; these are the questions that stages ask it.
+    """A kind of corpus. The fields of its dataclass are the keys of its config; its methods answer what stages ask.
 
-    `of` gives the corpus of a task by the task's name.
+    `of` is a function from a task's name to that task's corpus.
     """
 
     description: str
@@ -115,11 +114,3 @@ def write_record(
     if leaves:
         record["leaves"] = leaves
     write_json(Path(folder) / "corpus.json", record)
-
-
-def write_trees(folder: Path, part: str, trees: Sequence[Tree], form: Leaves = "XX") -> None:
-    """Write `part`.source (words), `part`.target (linearised trees) and, of a part to be scored, `part`.trees."""
-    write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in trees))
-    write_lines(folder / f"{part}.target", (linearise(tree, form) for tree in trees))
-    if part in ("dev", "test"):
-        write_lines(folder / f"{part}.trees", map(str, trees))

@@ -33,7 +33,7 @@ class PlainText:
 
 def tokenise(line: str) -> list[str]:
     """The words of English text as the Penn Treebank writes them: do n't, `` '' for quotes, -LRB-, --, 1\\/2."""
-    from nltk.tokenize import TreebankWordTokenizer
+    from nltk.tokenize import TreebankWordTokenizer  # slow, and the workflow imports this module
 
     return TreebankWordTokenizer().tokenize(line.translate(_PENN), convert_parentheses=True)
 

@@ -14,8 +14,9 @@ from transformer.corpora.parts import Given, Kind, Pair, write_part, write_recor
 from transformer.corpora.reading import open_text
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.support.strict import not_positive
-from transformer.trees.linear import Leaves, linearise, misread
+from transformer.trees.linear import linearise, misread
 from transformer.trees.penn import read_mrg
+from transformer.trees.symbols import Leaves
 from transformer.trees.tree import words
 
 

@@ -33,9 +33,7 @@ class Files(Kind):
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return [
-            f"{part}: is empty; give at least one text" for part in ("train", "dev", "test") if not getattr(self, part)
-        ]
+        return [f"{part}: is empty; give at least one text" for part in PARTS if not getattr(self, part)]
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs of all parts, as `Kind.files`."""

@@ -11,12 +11,13 @@ from typing import Literal
 from transformer.corpora.archives import members
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
-from transformer.corpora.parts import PARTS, Given, Kind, write_record, write_trees
+from transformer.corpora.parts import PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
+from transformer.corpora.tree_parts import write_trees
 from transformer.support.files import InputError, read_lines
 from transformer.support.strict import not_a_range
-from transformer.trees.linear import Leaves
 from transformer.trees.penn import read_mrg
+from transformer.trees.symbols import Leaves
 from transformer.trees.tree import Tree, constituents
 
 
@@ -38,7 +39,7 @@ class Treebank(Kind):
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        ranges = {name: getattr(self, name) for name in ("train", "dev", "test", "constituents")}
+        ranges = {name: getattr(self, name) for name in (*PARTS, "constituents")}
         return [fault for name, values in ranges.items() if values for fault in not_a_range(name, values)]
 
     def files(self, name: str, source: str, target: str) -> list[str]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.decoding.cache import ROW, Cache
 from transformer.model.attention import KeysValues
-from transformer.model.config import END, PADDING
+from transformer.model.ids import END, PADDING
 from transformer.model.positions import last_position
 from transformer.model.transformer import Transformer
 

@@ -2,7 +2,8 @@
 
 from transformer.decoding.translate import Translation
 from transformer.package.package import Package
-from transformer.trees.linear import WORD, misread, repair, tags_of
+from transformer.trees.linear import misread, repair, tags_of
+from transformer.trees.symbols import WORD
 from transformer.trees.tree import Tree
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.decoding.beam import Hypothesis, limits
 from transformer.decoding.cache import Cache
-from transformer.model.config import END
+from transformer.model.ids import END
 from transformer.model.transformer import Transformer
 
 

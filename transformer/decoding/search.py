@@ -17,8 +17,9 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
 from transformer.decoding.precision import in_precision
 from transformer.decoding.sampling import sample
-from transformer.model.config import PADDING
+from transformer.model.ids import PADDING
 from transformer.model.transformer import Transformer
+from transformer.package.config import PackageConfig
 from transformer.package.package import Package, load_package
 from transformer.support.device import keep_freed_memory
 
@@ -46,6 +47,15 @@ class Search:
     extra: int
     seed: int | None = None
     nbest: bool = False
+
+    @classmethod
+    def of(
+        cls, config: PackageConfig, beam: int | None = None, seed: int | None = None, nbest: bool = False
+    ) -> "Search":
+        """As a package decodes, but for what is given; of a parser's whole beam the best tree is chosen."""
+        how = config.decoding
+        width = 1 if seed is not None else beam or how.beam
+        return cls(width, how.alpha, how.extra, seed, nbest or config.kind == "parsing")
 
     def __call__(self, model: Transformer, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
         """Hypotheses of each sentence, best first."""

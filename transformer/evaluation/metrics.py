@@ -42,11 +42,7 @@ class Metric:
     columns: tuple[Column, ...]
     kind: TaskKind | None = None  # of the tasks that it is for; None for all
     details: tuple[Column, ...] = ()  # columns of the csv only
-
-    @property
-    def signature(self) -> str:
-        """The key of its signature in a score file, if it has one."""
-        return f"{self.key}.signature"
+    signature: str | None = None  # its key in a score file
 
 
 def _perplexity(output: Output) -> float:
@@ -69,8 +65,20 @@ def _brackets(output: Output) -> dict[str, Any]:
 
 METRICS = (
     Metric("perplexity", _perplexity, (Column("perplexity", "Perplexity", 2, "ppl"),)),
-    Metric("paper_bleu", _paper_bleu, (Column("paper_bleu.score", "BLEU", 1, "bleu"),), "translation"),
-    Metric("sacrebleu", _sacrebleu, (Column("sacrebleu.score", "sacreBLEU", 1),), "translation"),
+    Metric(
+        "paper_bleu",
+        _paper_bleu,
+        (Column("paper_bleu.score", "BLEU", 1, "bleu"),),
+        "translation",
+        signature="paper_bleu.signature",
+    ),
+    Metric(
+        "sacrebleu",
+        _sacrebleu,
+        (Column("sacrebleu.score", "sacreBLEU", 1),),
+        "translation",
+        signature="sacrebleu.signature",
+    ),
     Metric(
         "brackets",
         _brackets,
@@ -95,9 +103,9 @@ METRICS = (
 )
 
 
-def metrics_of(kind: TaskKind, own: bool = False) -> Iterator[Metric]:
-    """The metrics of a kind of task; its `own` are those that other kinds do not have."""
-    return (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and not own))
+def metrics_of(kind: TaskKind, shared: bool = True) -> Iterator[Metric]:
+    """The metrics of a kind of task; without `shared` only those that no other kind has."""
+    return (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and shared))
 
 
 def in_words(score: Mapping[str, Any], kind: TaskKind) -> str:
@@ -109,12 +117,11 @@ def in_words(score: Mapping[str, Any], kind: TaskKind) -> str:
     texts = []
     for metric in metrics_of(kind):
         text = ", ".join(f"{each.heading} {value(each.key):.{each.digits}f}" for each in metric.columns)
-        signed = isinstance(score[metric.key], Mapping) and "signature" in score[metric.key]
-        texts.append(f"{text} ({value(metric.signature)})" if signed else text)
+        texts.append(f"{text} ({value(metric.signature)})" if metric.signature else text)
     return ", ".join(texts)
 
 
 def keys() -> Sequence[str]:
     """The keys in score files of all that tables show."""
     columns = (column.key for metric in METRICS for column in (*metric.columns, *metric.details))
-    return [*columns, *(metric.signature for metric in METRICS)]
+    return [*columns, *(metric.signature for metric in METRICS if metric.signature)]

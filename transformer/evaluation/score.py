@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer.evaluation.metrics import Output, in_words, metrics_of
 from transformer.evaluation.perplexity import perplexity
-from transformer.package.config import read_package_config
+from transformer.package.config import PackageConfig
 from transformer.package.package import Package
 from transformer.support.files import InputError, read_json, read_lines
 from transformer.text.tokens import Pairs
@@ -36,12 +36,11 @@ def score(
     }
 
 
-def scores_in_words(folder: Path, scores: Sequence[Path]) -> Iterator[str]:
+def scores_in_words(folder: Path, config: PackageConfig, scores: Sequence[Path]) -> Iterator[str]:
     """Each of some files of `score` as a line of the README.md of the package in `folder`.
 
     Raises InputError for what is no score, or one of another package.
     """
-    config = read_package_config(folder)
     made = {"task": config.task, "model": config.model, "seed": config.seed, "average": len(config.averaged)}
     for path in scores:
         record = read_json(path)

@@ -136,6 +136,10 @@ class Experiment:
         """The corpus of a task."""
         return self.corpora[self.tasks[task].corpus]
 
+    def count(self, task: str) -> tuple[int | None, int]:
+        """The pairs of a task's train part before cleaning, and its sentences without trees, as `Kind.count`."""
+        return self.corpus_of(task).count(self.corpus_of)
+
     def files_of(self, task: str) -> list[str]:
         """The files and URLs from which a task's corpus is read. Raises InputError as `Kind.files` does."""
         settings = self.tasks[task]

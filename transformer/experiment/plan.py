@@ -22,7 +22,7 @@ def downloads(experiment: Experiment, task: str) -> dict[str, int]:
 
 
 def _all_downloads(experiment: Experiment) -> dict[str, int]:
-    """Also of text that no model learns from, but the first parser parses."""
+    """The bytes of all downloads, also of text that is only parsed."""
     return {url: size for task in tasks_read(experiment) for url, size in downloads(experiment, task).items()}
 
 
@@ -89,7 +89,7 @@ def _data(experiment: Experiment) -> str:
     total = 0
     for task in (name for name, settings in experiment.tasks.items() if settings.models):
         corpus, files = experiment.tasks[task].corpus, downloads(experiment, task)
-        pairs, _ = experiment.corpus_of(task).count(experiment.corpus_of)
+        pairs, _ = experiment.count(task)
         rows.append((task, corpus, _bytes(files), *_sizes(pairs)))
         total += pairs or 0
     rows.append(("all", "", _bytes(_all_downloads(experiment)), *_sizes(total)))
@@ -108,8 +108,7 @@ def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collecti
     for (name, device), hours in zip(devices.items(), zip(*(one.hours for one in runs), strict=True), strict=True):
         whole = seeds * sum(hours)
         rows.append((name, str(device), _hours(whole), _hours(device.count * whole), _hours(max(hours))))
-    trained = [experiment.corpus_of(task) for task, settings in experiment.tasks.items() if settings.models]
-    pairs = sum(corpus.count(experiment.corpus_of)[0] or 0 for corpus in trained)
+    pairs = sum(experiment.count(task)[0] or 0 for task, settings in experiment.tasks.items() if settings.models)
     disk = {
         "checkpoints and packages": seeds * sum(one.disk for one in runs),
         "downloads": sum(_all_downloads(experiment).values()),

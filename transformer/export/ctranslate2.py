@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.export.marian import LAYERS
-from transformer.export.package import load_expressible, longest, new_folder, padding_bias, pieces_of, write_common
-from transformer.model.config import END
+from transformer.export.package import load_expressible, logit_bias, longest, new_folder, pieces_of, write_common
+from transformer.model.ids import END
 from transformer.support.files import InputError
 
 CTRANSLATE2_USAGE = """\
@@ -47,7 +47,7 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
                 fill(part, f"{stack}.{i}.{name}")
     embedding = weights["embedding"].numpy()
     spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = spec.decoder.projection.weight = embedding
-    spec.decoder.projection.bias = padding_bias(len(embedding)).numpy()
+    spec.decoder.projection.bias = logit_bias(len(embedding)).numpy()
     spec.decoder.start_from_zero_embedding = True
     for part, positions in (
         (spec.encoder, package.model.source_positions),

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from transformer.export.marian import MARIAN, MARIAN_DEFAULTS, SIZES, marian_order, marian_parts, marian_weights
 from transformer.export.package import new_folder, pieces_of
-from transformer.model.config import END, PADDING, UNKNOWN, ModelConfig
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.model.positions import sinusoids
 from transformer.model.transformer import Transformer
-from transformer.package.config import PackageConfig
+from transformer.package.config import SECTION_6_1, PackageConfig
 from transformer.package.package import save_package
 from transformer.support.files import InputError, read_bytes, read_json
 from transformer.support.strict import load, plain
@@ -124,7 +125,7 @@ def from_marian(folder: Path, output: Path) -> None:
             "seed": 0,
             "source": str(languages.get("source_lang")),
             "target": str(languages.get("target_lang")),
-            "decoding": {"beam": 4, "alpha": 0.6, "extra": 50},
+            "decoding": plain(SECTION_6_1),
             "averaged": (),
             "corpus": {
                 "corpus": "unknown text",

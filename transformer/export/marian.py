@@ -18,14 +18,15 @@ from torch import Tensor
 
 from transformer.export.package import (
     POSITIONS,
-    length_penalty,
+    length_exponent,
     load_expressible,
+    logit_bias,
     new_folder,
-    padding_bias,
     pieces_of,
     write_common,
 )
-from transformer.model.config import END, PADDING, ModelConfig
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END, PADDING
 from transformer.support.files import atomic, write_json
 
 STREAM_SCALE = 4.0  # a power of two, so that weights come back to the bit; the root of 10 would be exact in the epsilon
@@ -102,7 +103,7 @@ def marian_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> dict[s
         tensor = weights[ours] if axis is None else weights[ours].index_select(axis, order)
         result.update(zip(theirs, (tensor * factor).chunk(len(theirs)), strict=True))
     result["model.shared.weight"][PADDING] = 0
-    result["final_logits_bias"] = padding_bias(len(weights["embedding"]))[None]
+    result["final_logits_bias"] = logit_bias(len(weights["embedding"]))[None]
     return result
 
 
@@ -138,7 +139,7 @@ def to_marian(folder: Path, output: Path) -> None:
             "eos_token_id": END,
             "max_length": POSITIONS,
             "num_beams": decoding.beam,
-            "length_penalty": length_penalty(decoding.alpha),
+            "length_penalty": length_exponent(decoding.alpha),
         }
         write_json(temporary / "generation_config.json", generation)
         weights = marian_weights(package.model.state_dict(), architecture)

@@ -12,7 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer.model.config import PADDING, ModelConfig
+from transformer.model.config import ModelConfig
+from transformer.model.ids import PADDING
 from transformer.model.positions import last_position
 from transformer.package.package import Package, load_package
 from transformer.support.files import InputError, atomic, read_bytes, write_json, write_lines
@@ -78,7 +79,7 @@ def write_common(folder: Path, package: Package, origin: Path, names: tuple[str,
     """README.md, package.json, and of the package in `origin` history.csv and, by `names`, the SentencePiece model."""
     config = package.config
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
-    values["penalty"] = length_penalty(config.decoding.alpha)
+    values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
     write_lines(folder / "README.md", text.splitlines())
     write_json(folder / "package.json", plain(config))
@@ -92,7 +93,7 @@ def longest(config: ModelConfig) -> int:
     return last_position(config) or POSITIONS
 
 
-def length_penalty(alpha: float) -> float:
+def length_exponent(alpha: float) -> float:
     """The exponent of length that ranks as ((5 + length) / 6)^alpha does near TYPICAL_LENGTH."""
     return alpha * TYPICAL_LENGTH / (TYPICAL_LENGTH + 5)
 
@@ -102,7 +103,7 @@ def pieces_of(subwords: Subwords) -> list[str]:
     return [subwords.processor.id_to_piece(i) for i in range(len(subwords))]
 
 
-def padding_bias(vocabulary: int) -> Tensor:
+def logit_bias(vocabulary: int) -> Tensor:
     """[N]: what is added to the logits."""
     bias = torch.zeros(vocabulary)
     bias[PADDING] = PADDING_BIAS

@@ -1,11 +1,9 @@
-"""What a network is (Table 3's columns), and the ids that every vocabulary has."""
+"""What a network is: Table 3's columns."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from transformer.support.strict import not_positive
-
-PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
 
 
 @dataclass(frozen=True)

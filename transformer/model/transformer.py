@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.model.attention import KeysValues, attention_weights, causal_bias, padding_bias, split_heads
-from transformer.model.config import PADDING, ModelConfig
+from transformer.model.config import ModelConfig
 from transformer.model.dropout import Dropout
+from transformer.model.ids import PADDING
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.positions import positions
 

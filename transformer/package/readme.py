@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.package.config import read_package_config
+from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import plain
 
@@ -59,9 +59,8 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
         ) from error
 
 
-def write_readme(folder: Path, scores: Sequence[str]) -> None:
-    """Write a package's README.md again, with scores in words. Raises InputError as `read_package_config` does."""
-    config = read_package_config(folder)
+def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> None:
+    """Write the README.md of a package again, with scores in words. Raises InputError as `readme` does."""
     text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
     write_lines(folder / "README.md", text.splitlines())
 

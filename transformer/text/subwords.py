@@ -13,10 +13,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import sentencepiece
 
-from transformer.model.config import END, PADDING, UNKNOWN
+from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.files import InputError, atomic, count_parallel, stream_lines
 from transformer.support.strict import not_positive
 from transformer.text.tokens import Packed, Pairs, pack, read_pairs, write_pairs
+from transformer.trees.symbols import symbols
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ def sampled(source: Path, target: Path, sample: Sample) -> Iterator[str]:
         drawn[np.random.default_rng(sample.seed).choice(pairs, sample.pairs, replace=False, shuffle=False)] = True
     for path in (source, target):
         yield from compress(stream_lines(path), drawn)
+
+
+def whole_symbols(source: Path, target: Path) -> list[str]:
+    """The symbols of linearised trees, each a subword that begins a word. Raises InputError as `stream_lines` does."""
+    return [f"\u2581{symbol}" for symbol in symbols(stream_lines(source), stream_lines(target))]
 
 
 def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[str] = (), threads: int = 1) -> None:

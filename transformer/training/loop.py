@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.model.config import END, PADDING
 from transformer.model.flops import forward_flops
+from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place, faster_precision, within_memory
 from transformer.support.files import InputError

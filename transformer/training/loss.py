@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.model.config import PADDING
+from transformer.model.ids import PADDING
 from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch
 

@@ -63,6 +63,6 @@ def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]]
 
 
 def remove_states(folder: Path) -> None:
-    """Remove the states in `folder`: before the checkpoints, without which no state is whole."""
+    """Remove the states in `folder`: to be called before its checkpoints are removed, because a state needs them."""
     for name in ("previous", "state"):
         (folder / f"{name}.safetensors").unlink(missing_ok=True)

@@ -7,20 +7,17 @@ the part-of-speech tag stands there; where trees are few, the word itself shows 
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from transformer.support.files import InputError
 from transformer.trees.penn import read_trees
+from transformer.trees.symbols import LEAF, WORD, Leaves, leaves
 from transformer.trees.tree import Leaf, Tree, escaped, tags, walk, words
 
-Leaves = Literal["XX", "tags", "words"]  # what stands for words in linearised trees
-WORD = "XX"
 _SYMBOL = re.compile(r"[()][^()\s]+")
-_LEAF = re.compile(r"[^()\s]+")
 _PENN_LINE = re.compile(r"(\([^()\s]+ )+\([^()\s]+ [^()\s]+\)")
 
 
@@ -29,22 +26,6 @@ def linearise(tree: Tree, form: Leaves = "XX") -> str:
     texts: dict[Leaves, Callable[[Leaf], str]]
     texts = {"XX": lambda _: WORD, "tags": lambda leaf: leaf.tag, "words": lambda leaf: escaped(leaf.word)}
     return " ".join(texts[form](item) if isinstance(item, Leaf) else item for item in walk(tree))
-
-
-def leaves(tokens: Iterable[str]) -> list[str]:
-    """What stands for words in a decoder's output: all that has no parenthesis."""
-    return [token for token in tokens if _LEAF.fullmatch(token)]
-
-
-def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
-    """Every symbol of linearised trees, sorted: brackets, and XX or tags; where leaves are the words, no leaves."""
-    found: set[str] = set()
-    of_words = 0  # trees whose leaves are the words, less the others
-    for source, target in zip(sources, targets, strict=False):
-        tokens = target.split()
-        found.update(tokens)
-        of_words += 1 if leaves(tokens) == source.split() else -1
-    return sorted(found.difference(leaves(found)) if of_words > 0 else found)
 
 
 def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> tuple[Tree, bool]:
@@ -72,7 +53,7 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
         return label
 
     for token in tokens:
-        if _LEAF.fullmatch(token):
+        if LEAF.fullmatch(token):
             levels[-1][1].extend(islice(unread, next(taken)))
         elif _SYMBOL.fullmatch(token):
             label = token[1:]
@@ -89,7 +70,7 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
     if len(children) == 1 and isinstance(children[0], Tree):
         top, children = children[0].label, list(children[0].children)
     tree = Tree(top, (*children, *unread))
-    return tree, linearise(tree).split(" ") != [WORD if _LEAF.fullmatch(token) else token for token in tokens]
+    return tree, linearise(tree).split(" ") != [WORD if LEAF.fullmatch(token) else token for token in tokens]
 
 
 def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:

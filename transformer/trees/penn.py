@@ -1,5 +1,6 @@
 """Trees in Penn brackets, `(S (NP (NNP John)) (VP (VBZ runs)) (. .))`: ours, a tree a line, and the treebank's."""
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,13 +36,13 @@ class _FaultError(ValueError):
         self.place = place
 
 
-def _brackets(text: str) -> Iterator[_Bracket]:
+def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
     """The outermost brackets of a text. Raises _FaultError for text outside, and what is not balanced or too deep."""
     opened: list[_Bracket] = []
     for token in _TOKEN.finditer(text):
         place, found = token.start(), token[0]
         if found[0] == "(":
-            if len(opened) == DEEPEST:
+            if len(opened) == deepest:
                 raise _FaultError(opened[0].place, f"the tree that begins here is nested more than {DEEPEST} deep")
             bracket = _Bracket(place, token["label"] or "", [])
             if opened:
@@ -56,13 +57,13 @@ def _brackets(text: str) -> Iterator[_Bracket]:
         elif opened:
             opened[-1].children.append(_Word(place, found))
     if opened:
-        start = opened[0].place
+        start = opened[-1].place
         begin = " ".join(text[start : start + 20].split())
-        raise _FaultError(start, f"the tree that begins here, {begin!r}, is not closed; add a )")
+        raise _FaultError(start, f"the bracket that begins here, {begin!r}, is not closed; add a )")
 
 
 def _tree(outermost: _Bracket, treebank: bool) -> Tree:
-    """The tree of a bracket; of one of the treebank, what `read_mrg` says goes. Raises _FaultError with the remedy."""
+    """The tree of a bracket; of the `treebank`, without what `read_mrg` removes. Raises _FaultError with the remedy."""
     levels: list[list[Tree | Leaf]] = [[]]
     pending: list[_Bracket | str] = [outermost]
     while pending:
@@ -104,7 +105,7 @@ def read_tree(line: str) -> Tree:
     """The one tree of a line.
 
     Raises InputError naming the column, counted from 1, of what makes it no tree: a bracket that is not closed, closes
-    nothing, holds nothing, has no label or is more than DEEPEST deep, a word without a tag, text after the tree.
+    nothing, holds nothing or has no label, a word without a tag, text after the tree.
     """
     try:
         trees = list(_brackets(line))
@@ -136,11 +137,11 @@ def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
     one without label that holds several constituents is TOP, which EVALB leaves out. Unary chains stay, also
     those of X over X: EVALB counts both. Words stay as they are, -LRB- and 1\\/2 too.
 
-    Raises InputError naming the file, `name`, and the line of what makes it no trees: as `read_tree`, and a tree
-    without words.
+    Raises InputError naming the file, `name`, and the line of the fault: the faults of `read_tree`, a tree without
+    words, and one nested more than DEEPEST deep.
     """
     try:
-        for outermost in _brackets(text):
+        for outermost in _brackets(text, DEEPEST):
             yield _tree(outermost, treebank=True)
     except _FaultError as fault:
         line = text.count("\n", 0, fault.place) + first

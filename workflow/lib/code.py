@@ -7,12 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
-# These read, write and tell; no number depends on them.
+# These modules read files or print messages. No number depends on them.
 TELLING = {
     *(ROOT / "transformer/support" / name for name in ("files.py", "strict.py", "progress.py", "provenance.py")),
     ROOT / "transformer/evaluation/attention_page.py",
     ROOT / "transformer/package/readme.py",
-    *(ROOT / "transformer/training" / name for name in ("attempts.py", "signals.py")),
+    *(ROOT / "transformer/training" / name for name in ("attempts.py", "history.py", "signals.py")),
 }
 
 
@@ -45,7 +45,7 @@ def imports(path: Path) -> frozenset[Path]:
 
 
 def closure(files: Iterable[Path]) -> list[Path]:
-    """Files, all that they import, what that imports and so on, but for those that only tell."""
+    """The files, and all that they import directly or indirectly, without TELLING."""
     found: set[Path] = set()
     pending = list(files)
     while pending:
@@ -58,16 +58,33 @@ def closure(files: Iterable[Path]) -> list[Path]:
 
 @cache
 def _handlers() -> dict[str, frozenset[Path]]:
-    """What the handler of each command imports, and the functions beside it that it calls."""
+    """The files that each function of cli/ uses: imported in it or at the head of its module, or so by its helpers."""
     found = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
         body = ast.parse(path.read_text()).body
         functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
-        for name, node in functions.items():
-            called = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} & functions.keys()
-            used = [node, *(functions[other] for other in sorted(called - {name}))]
+        heads = {name: node for node in body if isinstance(node, ast.ImportFrom) for name in _names(node)}
+        for name, function in functions.items():
+            used: list[ast.AST] = []
+            pending: list[ast.AST] = [function]
+            while pending:
+                used.append(node := pending.pop())
+                read = _read_names(node)
+                pending += [functions[other] for other in read & functions.keys() if functions[other] not in used]
+                used += [heads[other] for other in read & heads.keys()]
             found[name] = frozenset(_imported(used, path.parent))
     return found
+
+
+def _names(node: ast.ImportFrom) -> list[str]:
+    return [alias.asname or alias.name for alias in node.names]
+
+
+def _read_names(function: ast.AST) -> set[str]:
+    """The names that the body of a function reads and does not import itself."""
+    nodes = [node for part in getattr(function, "body", []) for node in ast.walk(part)]
+    own = {name for node in nodes if isinstance(node, ast.ImportFrom) for name in _names(node)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - own
 
 
 def behind_command(name: str) -> list[Path]:
@@ -81,7 +98,7 @@ def behind_kind(kind: type) -> list[Path]:
 
 
 def behind_script(name: str) -> list[Path]:
-    """The files behind a script of the workflow, itself first; also what tells, where the script itself imports it."""
+    """A script, then the files behind it. Those of TELLING are among them only where the script imports them itself."""
     script = SCRIPTS / f"{name}.py"
     return [script, *sorted({*closure([script]), *imports(script)} - {script})]
 

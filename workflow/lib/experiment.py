@@ -8,6 +8,7 @@ from transformer.corpora.location import Location
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
+from transformer.experiment.origin import check_origin
 from transformer.support.files import InputError
 from transformer.support.strict import load, read_yaml
 from workflow.lib.runs import Runs
@@ -47,8 +48,6 @@ def missing_treebanks(experiment: Experiment) -> list[str]:
 
 def check_packages(experiment: Experiment, runs: Runs, tables: Tables) -> None:
     """Raises InputError for a given package that is missing, damaged or of another experiment."""
-    from transformer.experiment.origin import check_origin
-
     corpora = [experiment.corpus_of(task) for task in runs.trained]
     parsed = [runs.parses_of(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
     for package in runs.packages_behind([*tables.scored, runs.attention(), *parsed]):

@@ -8,6 +8,7 @@ from snakemake.iocontainers import Wildcards
 from transformer.corpora.fetch import Download, local_path
 from transformer.corpora.kinds import TaskCorpus
 from transformer.corpora.libreoffice import LibreOfficeHelp
+from transformer.corpora.parts import PARTS
 from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
@@ -15,7 +16,8 @@ from transformer.support.strict import plain
 from workflow.lib.runs import Runs
 
 SIDES = ("source", "target")
-TEXTS = {f"{part}_{side}": f"{part}.{side}" for part in ("train", "dev", "test") for side in SIDES}
+TEXTS = {f"{part}_{side}": f"{part}.{side}" for part in PARTS for side in SIDES}
+TREES = TEXTS | {f"{part}_trees": f"{part}.trees" for part in ("dev", "test")}
 
 
 class Inputs:
@@ -60,7 +62,7 @@ class Inputs:
         return {**plain(corpus.plain), "words": " ".join(map(str, corpus.plain.words))}
 
     def plain_source(self, wildcards: Wildcards) -> str:
-        """The text from which they are drawn."""
+        """The text from which a treebank's plain sentences are drawn."""
         return f"{self.paths.corpus(self.plain_text(wildcards)['task'])}/train.source"
 
     def gold(self, wildcards: Wildcards) -> dict[str, Any]:

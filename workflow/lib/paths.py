@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.experiment.config import Experiment
-
-PARTS_OF_A_PACKAGE = ("config.json", "model.safetensors", "subwords.model", "history.csv")
+from transformer.package.config import HASHED
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Paths:
     def package(self) -> list[str]:
         """The files of a package, config.json first."""
         folder = f"{self.packages}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package"
-        return [f"{folder}/{name}" for name in PARTS_OF_A_PACKAGE]
+        return [f"{folder}/{name}" for name in ("config.json", *HASHED)]
 
     def corpus(self, task: str) -> str:
         """The folder of a task's text."""

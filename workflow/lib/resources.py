@@ -11,15 +11,15 @@ Resource = Callable[..., int]
 
 
 def growing(megabytes: int | Resource) -> Resource:
-    """Memory, a number or a function of wildcards, that grows where a job has ended without its result."""
+    """Megabytes, a number or a function of wildcards: as many, twice and three times as many in a job's attempts."""
     size = megabytes if callable(megabytes) else lambda _: megabytes
     return lambda wildcards, attempt: size(wildcards) * min(attempt, 3)
 
 
 class Demands:
-    """What follows from the sizes of texts and models. `submits`: whether this process is the one that submits jobs.
+    """Requests that follow from the sizes of texts and models.
 
-    Sizes of models take PyTorch, and seconds, which a job need not spend again: there they are 1.
+    Only the process that submits jobs (`submits`) works out sizes of models, which loads PyTorch. Elsewhere each is 1.
     """
 
     def __init__(self, experiment: Experiment, runs: Runs, submits: bool):
@@ -27,27 +27,27 @@ class Demands:
 
     def pairs(self, wildcards: Wildcards) -> int:
         """The pairs of a task's train part and its sentences without trees; a million where nobody knows."""
-        pairs, plain = self.experiment.corpus_of(wildcards.task).count(self.experiment.corpus_of)
+        pairs, plain = self.experiment.count(wildcards.task)
         return (1_000_000 if pairs is None else pairs) + plain
 
     def reading_minutes(self, wildcards: Wildcards) -> int:
-        """For a job that goes through a task's text once."""
+        """Minutes that a job takes which goes through a task's text once."""
         return 60 + self.pairs(wildcards) // 100_000
 
     def reading_megabytes(self, wildcards: Wildcards) -> int:
-        """For a job that makes a corpus."""
+        """Megabytes that making a corpus takes."""
         return 2000 + self.pairs(wildcards) // 5000
 
     def learning_megabytes(self, wildcards: Wildcards) -> int:
-        """For a job that learns a vocabulary."""
+        """Megabytes that learning a vocabulary takes."""
         return 2000 + min(self.pairs(wildcards), self.experiment.subwords.pairs) // 200
 
     def translating_minutes(self, wildcards: Wildcards) -> int:
-        """For a job that translates a part; sentences without trees are many."""
+        """Minutes that translating a part takes; sentences without trees are many."""
         return 60 + (self.pairs(wildcards) // 3000 if wildcards.part == "plain" else 0)
 
     def weights_megabytes(self, wildcards: Wildcards) -> int:
-        """The size of a model's weights."""
+        """Megabytes of a model's weights."""
         if not self.submits:
             return 1
         from transformer.experiment.cost import parameters
@@ -56,11 +56,11 @@ class Demands:
         return 4 * parameters(architecture, self.experiment.tasks[wildcards.task].vocabulary) // 10**6
 
     def averaging_megabytes(self, wildcards: Wildcards) -> int:
-        """For a job that averages checkpoints."""
+        """Megabytes that averaging checkpoints takes."""
         return 2000 + 8 * self.weights_megabytes(wildcards)
 
     def decoding_megabytes(self, wildcards: Wildcards) -> int:
-        """For a job that uses a model."""
+        """Megabytes that using a model takes."""
         return 3000 + 4 * self.weights_megabytes(wildcards)
 
     def _training(self, wildcards: Wildcards) -> tuple[int, int]:
@@ -72,9 +72,9 @@ class Demands:
         return asked.minutes, asked.megabytes
 
     def training_minutes(self, wildcards: Wildcards) -> int:
-        """For a training."""
+        """Minutes that a training asks for."""
         return self._training(wildcards)[0]
 
     def training_megabytes(self, wildcards: Wildcards) -> int:
-        """For a training."""
+        """Megabytes that a training asks for."""
         return self._training(wildcards)[1]

@@ -42,7 +42,10 @@ class Runs:
         return run.training.steps * forward_flops(run.architecture, self.experiment.tasks[task].vocabulary, lengths)
 
     def priority(self, wildcards: Wildcards) -> int:
-        """What a corpus waits for goes first, then the costliest; all after what only waits for a finished run."""
+        """A run that a corpus waits for has priority -1. The others follow, the costliest first.
+
+        All come after the jobs that use a finished run, whose priority is 0.
+        """
         if wildcards.task in self.awaited:
             return -1
         return -2 - self.costliest_first.index((wildcards.task, wildcards.model))
@@ -111,6 +114,5 @@ class Runs:
 
     def parses_of(self, corpus: SelfTraining) -> str:
         """The plain sentences of a self-training corpus, parsed."""
-        folder = f"average-{self.average(corpus.gold, corpus.parser)}"
-        [first, *_] = self.files_of(corpus.gold, [corpus.parser], f"{folder}/plain.translation")
-        return first
+        run = f"{self.paths.results}/runs/{corpus.gold}/{corpus.parser}/{self.experiment.seeds[0]}"
+        return f"{run}/average-{self.average(corpus.gold, corpus.parser)}/plain.translation"

@@ -52,7 +52,7 @@ class Tables:
             Table(
                 "appendix",
                 self._on_dev("appendix"),
-                self._rows("appendix"),
+                {"notes": self.notes},
                 self._curves("Appendix", "appendix", [BASE]),
             ),
             Table("table2", self._on_test("table2"), self._rows("table2"), self._curves("Table 2", "table2")),
@@ -91,12 +91,12 @@ class Tables:
         """The rows of a table that the paper does not have, as config/published.yaml has the paper's."""
         rows: list[dict[str, Any]] = []
         for task, model in self.own.get(name, ()):
-            row: dict[str, dict[str, Any]] = {
+            by_table: dict[str, dict[str, Any]] = {
                 "table2": {"name": model, "model": {task: model}, "bleu": {}},
                 "table3": {"group": OWN, "model": model, "changes": self.experiment.models[model]},
                 "table4": {"name": model, "model": model, "task": task, "training": OWN},
             }
-            rows.append(row[name])
+            rows.append(by_table[name])
         return rows
 
     def _on_dev(self, name: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Tables:
         return {name: runs for name, group in groups.items() if set(runs := self._trained(group)) - {BASE}}
 
     def _curves(self, group: str, name: str, alone: Iterable[Run] = ()) -> dict[str, list[Run]]:
-        """A table's runs as one group; none where nothing is run but what needs no group `alone`."""
+        """A table's runs as one group; no group where all of them are among `alone`."""
         runs = self._trained(self.shown[name])
         return {group: runs} if set(runs) - set(alone) else {}
 

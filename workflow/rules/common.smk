@@ -1,4 +1,4 @@
-# What the rules share: the experiment, checked; where things are; which runs there are. All of it is in workflow/lib.
+# What the rules share: the experiment, checked; where things are; which runs there are. workflow/lib works it out.
 
 import os
 import re
@@ -14,7 +14,7 @@ from transformer.support.files import InputError
 from transformer.support.strict import plain
 from workflow.lib.code import behind_command, behind_kind, behind_script, relative
 from workflow.lib.experiment import check_filled_in, check_packages, checked, missing_treebanks
-from workflow.lib.inputs import TEXTS, Inputs
+from workflow.lib.inputs import TEXTS, TREES, Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
@@ -22,8 +22,8 @@ from workflow.lib.tables import Tables
 
 try:
     experiment = checked(config, workflow.overwrite_configfiles)
-    check_filled_in(workflow.resource_settings.default_resources or {})
     downloads = downloads_of(experiment)
+    check_filled_in(workflow.resource_settings.default_resources or {})
 except InputError as error:
     raise WorkflowError(str(error)) from None
 for warning in missing_treebanks(experiment):
@@ -53,9 +53,9 @@ def any_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def of_kind(*kinds):
-    """A wildcard constraint: a task whose corpus is of one of these kinds."""
-    return any_of(inputs.tasks_of(*kinds))
+def of_kind(kind):
+    """A wildcard constraint: a task whose corpus is of this kind."""
+    return any_of(inputs.tasks_of(kind))
 
 
 def code(stage):

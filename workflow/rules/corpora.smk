@@ -118,10 +118,7 @@ rule read_treebank:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code(kinds.Treebank),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
-        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target", ".trees"),
-        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
@@ -166,11 +163,7 @@ rule generate_trees:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code(kinds.Grammar),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
-        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target", ".trees"),
-        plain=f"{RESULTS}/corpora/{{task}}/plain.source",
-        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, plain="plain.source", record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
@@ -193,10 +186,7 @@ rule add_parsed_text:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code(kinds.SelfTraining),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
-        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target", ".trees"),
-        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
@@ -221,10 +211,7 @@ rule add_own_parsed_text:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code(kinds.ParsedText),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/train", ".source", ".target"),
-        multiext(f"{RESULTS}/corpora/{{task}}/dev", ".source", ".target", ".trees"),
-        multiext(f"{RESULTS}/corpora/{{task}}/test", ".source", ".target", ".trees"),
-        record=f"{RESULTS}/corpora/{{task}}/corpus.json",
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:

@@ -9,7 +9,7 @@ for table in tables.all:
             f"write_{table.name}"
         input:
             **table.input,
-            code=scripts(table.name),
+            code=[*scripts("table"), *scripts(table.name)],
         output:
             csv=table_report(table.name, "csv"),
             md=f"{RESULTS}/tables/{table.name}.md",
@@ -24,4 +24,4 @@ for table in tables.all:
             **table.params,
             table=table.name,
         script:
-            "../scripts/{params.table}.py"
+            "../scripts/table.py"

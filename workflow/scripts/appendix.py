@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from records import logged, over_seeds
+from records import over_seeds
 from table3 import COMPARED, measured
 from tables_common import Row, number, read_inputs, write_table
 
@@ -36,7 +36,3 @@ def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
     rows = table_rows(published["appendix"], over_seeds(runs), published["table3"][0]["steps"])
     write_table(snakemake.output, TITLE, rows, [*NOTES, COMPARED, *published["appendix_notes"], *notes], names=1)
-
-
-if "snakemake" in globals():
-    logged(main, snakemake)

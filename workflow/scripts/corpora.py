@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from records import logged, read_json
+from records import read_json
 from tables_common import Row, write_table
 
 TITLE = "The corpora: pairs read, removed by each cleaning step, and left"
@@ -38,7 +38,3 @@ def main(snakemake: Any) -> None:
     records = zip(snakemake.params.tasks, map(read_json, snakemake.input.corpora), strict=True)
     rows = [row for task, corpus in records for row in corpus_rows(task, corpus)]
     write_table(snakemake.output, TITLE, rows, NOTES, names=3)
-
-
-if "snakemake" in globals():
-    logged(main, snakemake)

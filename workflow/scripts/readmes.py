@@ -6,6 +6,7 @@ from typing import Any
 from records import logged
 
 from transformer.evaluation.score import scores_in_words
+from transformer.package.config import read_package_config
 from transformer.package.readme import write_readme
 
 
@@ -13,7 +14,8 @@ def main(snakemake: Any) -> None:
     for readme in map(Path, snakemake.output):
         package, run = readme.parent, readme.parent.parent
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
-        write_readme(package, list(scores_in_words(package, scores)))
+        config = read_package_config(package)
+        write_readme(package, config, list(scores_in_words(package, config, scores)))
 
 
 if "snakemake" in globals():

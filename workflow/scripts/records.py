@@ -1,23 +1,13 @@
-"""What the scripts know of the runs: scores and training costs, read from the files that each run leaves."""
+"""What the scripts share: logs, files that runs leave, and means over seeds."""
 
 import json
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
-
-from transformer.evaluation import metrics
-
-COLUMNS = [
-    *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha"],
-    *metrics.keys(),
-    *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
-    *["pairs", "left_out", "longest_pair", "parameters", "steps", "published_steps"],
-    *["seconds", "devices", "device", "sustained_flops", "flops"],
-]
 
 
 def logged(main: Callable[[Any], None], snakemake: Any) -> None:
@@ -42,26 +32,6 @@ def read_json(path: str) -> Any:
 def read_training(package: str) -> Any:
     """What the config.json of a package says of its training."""
     return read_json(package)["training"]
-
-
-def read_runs(scores: Iterable[str], packages: Iterable[str], comparisons: Iterable[str] = ()) -> pd.DataFrame:
-    """A row a run: its scores beside its training and its comparison with base; nested keys are joined by a dot.
-
-    A comparison stands in the folder of the scores that it belongs to.
-    `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
-    devices x sustained single-precision FLOP/s. `millions` are of parameters.
-    """
-    trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
-    compared = {Path(path).parent: read_json(path) for path in comparisons}
-    runs = pd.json_normalize(
-        [
-            {**trained[each["task"], each["model"], each["seed"]], **compared.get(Path(path).parent, {}), **each}
-            for path, each in ((path, read_json(path)) for path in scores)
-        ]
-    ).reindex(columns=COLUMNS)
-    return runs.assign(
-        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"], millions=runs["parameters"] / 1e6
-    )
 
 
 def over_seeds(runs: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:

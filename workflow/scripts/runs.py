@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from records import logged, read_training
+from records import read_training
 from tables_common import Row, write_table
 
 TITLE = "The runs: what made each"
@@ -46,7 +46,3 @@ def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
 def main(snakemake: Any) -> None:
     runs = [read_training(package) for package in snakemake.input.packages]
     write_table(snakemake.output, TITLE, [run_row(run) for run in runs], [*NOTES, *software_notes(runs)], names=7)
-
-
-if "snakemake" in globals():
-    logged(main, snakemake)

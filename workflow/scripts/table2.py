@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from records import logged, over_seeds
+from records import over_seeds
 from tables_common import NOT_RUN, Row, metric_cells, number, power, read_inputs, write_table
 
 from transformer.evaluation.metrics import metrics_of
@@ -31,7 +31,7 @@ def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
     cost = row.get("flops", {}).get(task)
     estimated = ours.get("estimated_flops")
     cells: dict[tuple[str, str], str] = {}
-    for metric in metrics_of("translation", own=True):
+    for metric in metrics_of("translation", shared=False):
         cells |= metric_cells(metric, {"bleu": row["bleu"].get(task)}, ours, NOT_RUN if "model" in row else "")
     return {
         ("Pair", ""): f"{task[:2]}-{task[2:]}",
@@ -53,7 +53,3 @@ def main(snakemake: Any) -> None:
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in trained)
     averaged = f"Published: checkpoints averaged: {averages}."
     write_table(snakemake.output, TITLE, rows, [*NOTES, averaged, *notes], names=2)
-
-
-if "snakemake" in globals():
-    logged(main, snakemake)

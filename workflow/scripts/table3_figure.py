@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from records import logged, over_seeds, read_runs, read_yaml
+from records import logged, over_seeds, read_yaml
+from scores import read_runs
 from table3 import OVERRIDES
 
 from transformer.evaluation.metrics import metrics_of

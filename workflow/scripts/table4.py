@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from records import logged, over_seeds
+from records import over_seeds
 from tables_common import NOT_RUN, Row, beside, number, read_inputs, spread, write_table
 
 from transformer.evaluation.metrics import metrics_of
@@ -21,13 +21,13 @@ def table_rows(
     ours: Mapping[tuple[str, str], Mapping[str, float]],
     trained_on: Mapping[str, str],
 ) -> list[Row]:
-    """A row for each row of the paper's table; `trained_on`: task -> which trees stand behind our number."""
+    """A row for each row of the paper's table and of one's own; `trained_on`: task -> the trees behind our number."""
     return [table_row(row, ours.get((row.get("task"), row.get("model")), {}), trained_on) for row in published]
 
 
 def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
     cells: dict[tuple[str, str], str] = {}
-    for column in (column for metric in metrics_of("parsing", own=True) for column in metric.columns):
+    for column in (column for metric in metrics_of("parsing", shared=False) for column in metric.columns):
         if column.published:
             missing = NOT_RUN if "task" in row else ""
             cells |= beside(column.heading, row.get(column.published), ours, column.key, column.digits, missing)
@@ -45,8 +45,13 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mappin
 
 def detail_row(ours: Mapping[str, float]) -> Row:
     """What else EVALB's summary prints; for the csv."""
-    details = [column for metric in metrics_of("parsing", own=True) for column in metric.details]
-    return {("Ours", column.heading): spread(ours, column.key, column.digits) for column in details}
+    details = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]
+    return {
+        ("Ours", column.heading): spread(ours, column.key, column.digits)
+        if column.digits
+        else number(ours.get(column.key), 0)  # a count
+        for column in details
+    }
 
 
 def main(snakemake: Any) -> None:
@@ -56,7 +61,3 @@ def main(snakemake: Any) -> None:
     rows = table_rows(shown, ours, snakemake.params.trained_on)
     details = [detail_row(ours.get((row.get("task"), row.get("model")), {})) for row in shown]
     write_table(snakemake.output, TITLE, rows, [*NOTES, *notes], names=3, details=details)
-
-
-if "snakemake" in globals():
-    logged(main, snakemake)

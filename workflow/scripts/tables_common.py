@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from records import read_json, read_runs, read_yaml
+from records import read_json, read_yaml
+from scores import read_runs
 
 from transformer.evaluation.metrics import METRICS, Metric
 from transformer.support.markdown import markdown
@@ -125,7 +126,7 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
         notes.append(f"Ours are means ± standard deviations over {seeds.max()} seeds.")
     for device, group in runs.dropna(subset="device").groupby("device"):
         notes.append(f"Ours, trained on {device}: {power(group['sustained_flops'].mean())} FLOP/s sustained, a device.")
-    signed = {metric.signature: metric.columns[0].heading for metric in METRICS}
+    signed = {metric.signature: metric.columns[0].heading for metric in METRICS if metric.signature}
     signed |= {
         "randomisation.signature": "the approximate randomisation",
         "bootstrap.signature": "the paired bootstrap",

@@ -77,8 +77,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
 
 def main(snakemake: Any) -> None:
     curves = read_curves(snakemake.input.packages, snakemake.input.histories)
-    groups = {name: [(task, model) for task, model in runs] for name, runs in snakemake.params.groups.items()}
-    figure = draw(curves, groups)
+    figure = draw(curves, snakemake.params.groups)
     save(figure, snakemake.output)
     plt.close(figure)
 

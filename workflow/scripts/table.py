@@ -1,0 +1,7 @@
+"""Write the table that the rule names, by the module of its name."""
+
+from importlib import import_module
+
+from records import logged
+
+logged(import_module(snakemake.params.table).main, snakemake)
