@@ -1,6 +1,9 @@
+import errno
 import fcntl
 import json
+import shutil
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,12 +18,38 @@ CPU = torch.device("cpu")
 VOCABULARY = 40
 
 
-def test_a_run_publishes_checkpoints_history_and_record_and_clears_its_state(tmp_path, run_config, encoded):
-    for _ in range(2):  # again over what it has published
-        train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
-        published = sorted(str(path.relative_to(tmp_path / "1")) for path in (tmp_path / "1").rglob("*"))
-        checkpoints = [f"checkpoints/step-{step}.safetensors" for step in (12, 6, 9)]
-        assert published == ["checkpoints", *checkpoints, "history.csv", "training.json"]
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def arguments(tmp_path, run_config, encoded):
+    return run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """From its call on no step is trained."""
+
+    def trained(*_):
+        raise AssertionError("a step is trained")
+
+    return lambda: monkeypatch.setattr(Trainer, "step", trained)
+
+
+def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(tmp_path, run_config, encoded):
+    train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+    checkpoints = [f"step-{step}.safetensors" for step in (12, 6, 9)]
+    kept = ["attempts", "finished.json", "history.csv", *checkpoints]
+    assert files(tmp_path / "1") == [
+        *(f"checkpoints/{name}" for name in checkpoints),
+        "history.csv",
+        "state.lock",
+        *(f"state/{name}" for name in kept),
+        "training.json",
+    ]
+    for name in checkpoints:
+        assert (tmp_path / "1/state" / name).samefile(tmp_path / "1/checkpoints" / name)
     record = json.loads((tmp_path / "1" / "training.json").read_text())
     assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
     assert record["parameters"] == sum(
@@ -59,6 +88,90 @@ def test_how_often_a_run_was_interrupted_stands_in_its_record(tmp_path, run_conf
     train_run(*arguments)
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert (record["resumed"], record["steps_redone"]) == (1, 4)
+
+
+def test_what_is_lost_of_a_finished_run_is_published_again_and_not_trained(tmp_path, arguments, untrained, capsys):
+    train_run(*arguments)
+    folder = tmp_path / "1"
+    made = {name: (folder / name).read_bytes() for name in files(folder)}
+    untrained()
+    for lost in ([], ["training.json"], [name for name in made if not name.startswith("state")]):
+        for name in lost:
+            (folder / name).unlink()
+        train_run(*arguments)
+        assert {name: (folder / name).read_bytes() for name in files(folder)} == made
+    assert capsys.readouterr().err.count("ende base: has finished before; published again from") == 3
+
+
+def test_a_finished_run_whose_state_is_gone_is_at_its_end_at_once(tmp_path, arguments, untrained, capsys):
+    train_run(*arguments)
+    shutil.rmtree(tmp_path / "1/state")
+    untrained()
+    train_run(*arguments)
+    assert f"has finished before; remove {tmp_path}/1 to train again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
+def test_a_folder_with_a_finished_run_of_another_config_is_refused(tmp_path, run_config, arguments, state):
+    train_run(*arguments)
+    if not state:
+        shutil.rmtree(tmp_path / "1/state")
+    before = {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")}
+    with pytest.raises(InputError, match=rf"{tmp_path}/1: has a finished run of another config, .*; remove it"):
+        train_run(run_config(seed=2), *arguments[1:])
+    assert {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")} == before
+
+
+def test_a_finished_run_is_trained_again_when_its_published_files_are_removed_and_config_or_code_differ(
+    tmp_path, run_config, arguments, monkeypatch
+):
+    train_run(*arguments)
+    for config, code in ((run_config(seed=2), "as it is"), (run_config(seed=2), "changed")):
+        shutil.rmtree(tmp_path / "1/checkpoints")
+        (tmp_path / "1/training.json").unlink()
+        trained = []
+        step = Trainer.step
+        with monkeypatch.context() as patch:
+            patch.setattr(Trainer, "step", lambda *given: trained.append(1) or step(*given))  # noqa: B023
+            if code == "changed":
+                patch.setattr(run, "code", lambda *_: code)  # noqa: B023
+            train_run(config, *arguments[1:])
+        assert len(trained) == 12
+        assert json.loads((tmp_path / "1/training.json").read_text())["seed"] == 2
+
+
+@pytest.mark.parametrize("call", ["unlink", "rmdir"])
+def test_no_clean_up_fails_a_run_that_has_ended(tmp_path, arguments, monkeypatch, call):
+    really = getattr(Path, call)
+
+    def busy(path, *given, **named):
+        if (tmp_path / "1/training.json").exists() and "state" in path.parts:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        return really(path, *given, **named)
+
+    monkeypatch.setattr(Path, call, busy)
+    train_run(*arguments)
+    assert json.loads((tmp_path / "1/training.json").read_text())["steps"] == 12
+
+
+def test_where_files_cannot_be_locked_a_run_is_trained_with_a_warning(tmp_path, arguments, monkeypatch, capsys):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    train_run(*arguments)
+    assert "state.lock: the file system has no locks" in capsys.readouterr().err
+    assert (tmp_path / "1/training.json").exists()
+
+
+def test_without_hard_links_files_are_copied(tmp_path, arguments, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    train_run(*arguments)
+    for name in ("step-12.safetensors", "step-9.safetensors"):
+        assert (tmp_path / "1/state" / name).read_bytes() == (tmp_path / "1/checkpoints" / name).read_bytes()
 
 
 class Writer:
@@ -117,8 +230,8 @@ def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, mon
 
 
 def test_a_run_that_another_process_trains_is_refused(tmp_path, run_config, encoded):
-    (tmp_path / "1/state").mkdir(parents=True)
-    with (tmp_path / "1/state/lock").open("w") as lock:
+    (tmp_path / "1").mkdir()
+    with (tmp_path / "1/state.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process trains this run"):
             train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)

@@ -3,12 +3,15 @@
 import gzip
 import hashlib
 import json
+import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -201,6 +204,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     for table in ("corpora", "runs", "table2", "table3", "table4", "appendix"):
         for kind in ("csv", "md", "html", "tex"):
             assert (results / f"tables/{table}.{kind}").stat().st_size > 0
+    assert not list(results.glob("runs/*/*/*/state"))
     for figure in ("figure3", "figure4", "figure5", "training_curves", "table3"):
         for kind in ("pdf", "svg", "png"):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
@@ -229,6 +233,35 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
     assert not {"fetch_pages", "fetch_file", "read_files"} & counts.keys()
     assert "learn_subwords" not in counts
+
+
+@pytest.mark.workflow
+def test_a_training_that_ended_without_snakemake_s_knowledge_is_not_trained_again(project, tmp_path):
+    ended = tmp_path / "ended"
+    (tmp_path / "tee").write_text(f"""#!/bin/sh
+/usr/bin/tee "$@"
+case "$*" in */train.log) touch {ended}; sleep 100;; esac
+""")
+    (tmp_path / "tee").chmod(0o755)
+    run = "killed/smoke/runs/ende/base/1"
+    call = ["snakemake", "--cores", "2", f"{run}/training.json", *SMOKE, "--config", "results=killed"]
+    environment = {"PATH": f"{tmp_path}:{Path(sys.executable).parent}:/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    killed = subprocess.Popen(call, cwd=project, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 300
+    while not ended.exists() and killed.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    finished = (project / run / "state/finished.json").read_bytes()
+    assert snakemake(project, "--unlock", *SMOKE, "--config", "results=killed").returncode == 0
+    again = snakemake(project, *call[3:])
+    assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
+    assert (
+        "ende base: has finished before; published again"
+        in (project / "killed/smoke/logs/ende/base/1/train.log").read_text()
+    )
+    assert (project / run / "state/finished.json").read_bytes() == finished
+    assert json.loads((project / run / "training.json").read_text()) == json.loads(finished)["record"]
 
 
 @pytest.mark.workflow

@@ -1,6 +1,5 @@
 """Downloading files: resumed after a break, tried again, and held to their size and SHA-256."""
 
-import fcntl
 import hashlib
 import os
 import re
@@ -17,7 +16,7 @@ from urllib.parse import unquote
 import requests
 import urllib3
 
-from transformer.support.files import InputError
+from transformer.support.files import InputError, locked
 from transformer.support.progress import Progress
 from transformer.support.strict import not_positive
 
@@ -102,7 +101,7 @@ def _lock(part: Path) -> BinaryIO:
     """Open a partial file to go on at its end, once no other process has it."""
     while True:
         stream = part.open("ab")
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        locked(stream, wait=True)
         stream.seek(0, os.SEEK_END)
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(stream.fileno()), part.stat()):

@@ -1,13 +1,17 @@
 """Reading and writing files: strict on the way in, all or nothing on the way out."""
 
+import errno
+import fcntl
 import glob
 import hashlib
 import json
 import os
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 
 class InputError(Exception):
@@ -144,6 +148,34 @@ def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     sources, targets = read_lines(source), read_lines(target)
     _same_count(source, target, len(sources), len(targets))
     return sources, targets
+
+
+def locked(stream: IO[Any], wait: bool = False) -> bool:
+    """Lock an open file until it is closed; whether no other process has it. With `wait`, wait for that process.
+
+    On a file system without locks, such as some NFS and Lustre, a warning is printed, and it counts as locked.
+    """
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK):
+            raise
+        print(
+            f"warning: {stream.name}: the file system has no locks; let no other process write there", file=sys.stderr
+        )
+    return True
+
+
+def link(source: Path, target: Path) -> None:
+    """Put a file at `target`, in place of one that may be there: as a hard link, or as a copy where there are none."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def sha256(path: Path) -> str:

@@ -1,5 +1,6 @@
 """With what a run is trained: the commit of this code, and versions of what decides numbers."""
 
+import hashlib
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -32,3 +33,11 @@ def commit(folder: Path) -> str:
     except OSError:
         return "unknown"
     return described.stdout.strip() or "unknown"
+
+
+def code(*folders: str) -> str:
+    """The SHA-256 of the modules in some folders of this package."""
+    content = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in (ROOT / "transformer" / folder).glob("*.py")):
+        content.update(f"{path.parent.name}/{path.name}\n".encode() + path.read_bytes())
+    return content.hexdigest()

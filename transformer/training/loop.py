@@ -30,7 +30,7 @@ from transformer.training.history import HISTORY, write_history
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
-from transformer.training.state import VERSION, State, digest, newest_state, write_state
+from transformer.training.state import State, identity, newest_state, write_state
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -80,12 +80,7 @@ class Trainer:
         training = config.training
         self.config, self.vocabulary, self.dev = config, vocabulary, dev
         self.folder, self.device, self.world = folder, device, world
-        self.made_of = {
-            "version": VERSION,
-            "config": config.identity(),
-            "vocabulary": vocabulary,
-            "data": digest(train, dev),
-        }
+        self.made_of = identity(config, vocabulary, train, dev)
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
         if device.type == "cuda":  # on a CPU compiled code is the slower (docs/speed.md)

@@ -1,29 +1,33 @@
-"""One run as a folder: its state while it trains; checkpoints, history.csv and training.json when it has ended."""
+"""One run as a folder: its state; and when it has ended, its checkpoints, history.csv and training.json."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from transformer.support.device import device_name, sustained_flops
-from transformer.support.files import InputError, write_json
-from transformer.support.provenance import software
+from transformer.support.files import InputError, link, locked, read_json, write_json
+from transformer.support.provenance import code, software
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import interruptions
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World
 from transformer.training.history import write_history
 from transformer.training.loop import ATTEMPTS, Trainer
-from transformer.training.state import remove_states
+from transformer.training.state import identity, remove_states
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
+
+
+FINISHED = "finished.json"  # beside the state: what a run that has ended was made of, and its record
+HISTORY_FILE = "history.csv"
 
 
 def train_run(
@@ -38,22 +42,53 @@ def train_run(
 ) -> None:
     """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
 
-    Until then all is in `folder`/state, which is removed at the end. The history goes to TensorBoard, too, if there is
-    a folder for it. Raises Interrupted and InputError as `Trainer` does, and InputError while others train the same run
-    and when the package tensorboard is missing.
+    Until then all is in `folder`/state. Checkpoints, history and record stay there, too (hard links), so that a run
+    whose published files are lost before they were used is published again and not trained again. The history goes to
+    TensorBoard, too, if there is a folder for it. Raises Interrupted and InputError as `Trainer` does, and InputError
+    while others train the same run, when `folder` has a run of another config, and when the package tensorboard is
+    missing.
     """
-    state_folder = folder / "state"
+    state = folder / "state"
     made_with = software() if world.first else {}  # before someone changes it
-    with locked(state_folder) if world.first else contextlib.nullcontext():
-        trainer = Trainer(config, vocabulary, train, dev, state_folder, device, world)
+    with alone_in(folder) if world.first else contextlib.nullcontext():
+        # By changed code a run is trained again, not published again.
+        made_of = identity(config, vocabulary, train, dev) | {"code": code("support", "model", "text", "training")}
+        if world.of_first(world.first and has_finished(folder, made_of, config)):
+            return
+        trainer = Trainer(config, vocabulary, train, dev, state, device, world)
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer
         ):
             trainer.train(writer=writer)
         if world.first:
-            publish(trainer, folder, made_with)
-            remove_states(state_folder)
-            shutil.rmtree(state_folder)
+            write_history(state / HISTORY_FILE, trainer.state.history)
+            write_json(state / FINISHED, {"made_of": made_of, "record": record_of(trainer, made_with)})
+            publish(folder, config)
+            with contextlib.suppress(OSError):  # nothing that goes wrong from here on may fail the run
+                remove_states(state)
+
+
+def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) -> bool:
+    """Whether a run has ended in `folder` before; then it is published again, if its state has been kept.
+
+    Raises InputError when it was a run of another config, vocabulary or data.
+    """
+    state, record = folder / "state", folder / "training.json"
+    other = f"{folder}: has a finished run of another config, vocabulary or data; remove it, or name another folder"
+    if (state / FINISHED).exists():
+        if read_json(state / FINISHED)["made_of"] == json.loads(json.dumps(made_of)):
+            publish(folder, config)
+            print(f"{config.task} {config.model}: has finished before; published again from {state}", file=sys.stderr)
+            return True
+        if record.exists() and read_json(record).get("config_sha256") != digest_of(config):
+            raise InputError(other)
+        shutil.rmtree(state)
+    elif record.exists() and not any(state.glob("*.safetensors")):
+        if read_json(record).get("config_sha256") != digest_of(config):
+            raise InputError(other)
+        print(f"{config.task} {config.model}: has finished before; remove {folder} to train again", file=sys.stderr)
+        return True
+    return False
 
 
 def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
@@ -67,58 +102,57 @@ def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
 
 
 @contextlib.contextmanager
-def locked(state_folder: Path) -> Iterator[None]:
-    """Keep a run's state to oneself."""
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep a run's folder to oneself. The lock stands beside the state: NFS keeps a removed file that is open."""
+    path = folder / "state.lock"
     try:
-        state_folder.mkdir(parents=True, exist_ok=True)
-        lock = (state_folder / "lock").open("w")
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
     except OSError as error:
-        raise InputError(f"{state_folder}: cannot be written ({error.strerror}); choose another folder") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(
-                f"{state_folder.parent}: another process trains this run; wait for it, or end it"
-            ) from error
+        if not locked(lock):
+            raise InputError(f"{folder}: another process trains this run; wait for it, or end it")
         yield
 
 
-def publish(trainer: Trainer, folder: Path, made_with: Mapping[str, str]) -> None:
-    """Write what a run that has ended leaves; training.json comes last."""
+def publish(folder: Path, config: RunConfig) -> None:
+    """Put what a finished run leaves from its state into `folder`; training.json comes last."""
+    state = folder / "state"
+    for name in (f"step-{step}.safetensors" for step in config.training.checkpoint_steps()):
+        link(state / name, folder / "checkpoints" / name)
+    link(state / HISTORY_FILE, folder / HISTORY_FILE)
+    write_json(folder / "training.json", read_json(state / FINISHED)["record"])
+
+
+def digest_of(config: RunConfig) -> str:
+    """The SHA-256 of all that decides a run's numbers."""
+    return hashlib.sha256(json.dumps(config.identity(), sort_keys=True).encode()).hexdigest()
+
+
+def record_of(trainer: Trainer, made_with: Mapping[str, str]) -> dict[str, Any]:
+    """training.json of a run that has ended."""
     config, state, device = trainer.config, trainer.state, trainer.device
     resumed, redone = interruptions(trainer.folder / ATTEMPTS)
-    for step in config.training.checkpoint_steps():
-        target = folder / "checkpoints" / f"step-{step}.safetensors"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        try:
-            target.hardlink_to(trainer.checkpoint(step))
-        except OSError:  # a file system without hard links
-            shutil.copyfile(trainer.checkpoint(step), target)
-    write_history(folder / "history.csv", state.history)
-    write_json(
-        folder / "training.json",
-        {
-            "task": config.task,
-            "model": config.model,
-            "seed": config.seed,
-            "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
-            "steps": state.step,
-            "pairs": len(trainer.batches.kept),
-            "left_out": len(trainer.batches.pairs) - len(trainer.batches.kept),
-            "longest_pair": config.training.longest_pair,
-            "seconds": state.seconds,
-            "resumed": resumed,
-            "steps_redone": redone,
-            "devices": trainer.world.size,
-            "device": device_name(device),
-            "threads": torch.get_num_threads(),
-            "sustained_flops": sustained_flops(device, torch.float32),
-            "flops": state.flops,
-            "target_tokens": state.target_tokens,
-            "precision": state.precision,
-            "config_sha256": hashlib.sha256(json.dumps(config.identity(), sort_keys=True).encode()).hexdigest(),
-            "software": made_with,
-        },
-    )
+    return {
+        "task": config.task,
+        "model": config.model,
+        "seed": config.seed,
+        "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "steps": state.step,
+        "pairs": len(trainer.batches.kept),
+        "left_out": len(trainer.batches.pairs) - len(trainer.batches.kept),
+        "longest_pair": config.training.longest_pair,
+        "seconds": state.seconds,
+        "resumed": resumed,
+        "steps_redone": redone,
+        "devices": trainer.world.size,
+        "device": device_name(device),
+        "threads": torch.get_num_threads(),
+        "sustained_flops": sustained_flops(device, torch.float32),
+        "flops": state.flops,
+        "target_tokens": state.target_tokens,
+        "precision": state.precision,
+        "config_sha256": digest_of(config),
+        "software": made_with,
+    }

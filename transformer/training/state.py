@@ -5,11 +5,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
 from transformer.support.tensors import DamagedFileError, read_tensors, write_tensors
 from transformer.text.tokens import Pairs
+from transformer.training.config import RunConfig
 
 VERSION = 2  # of what a state holds
 
@@ -28,6 +30,11 @@ class State:
     row_tokens: int = 0  # since the last row of the history
     row_seconds: float = 0.0
     history: list[list[float | None]] = field(default_factory=list)
+
+
+def identity(config: RunConfig, vocabulary: int, *data: Pairs) -> dict[str, Any]:
+    """What the state and the checkpoints of a run belong to."""
+    return {"version": VERSION, "config": config.identity(), "vocabulary": vocabulary, "data": digest(*data)}
 
 
 def digest(*parts: Pairs) -> str:

@@ -1,5 +1,6 @@
 """README.md of each package: what it was made of, and its scores."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ def main(snakemake: Any) -> None:
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
         config = read_package_config(package)
         write_readme(package, config, list(scores_in_words(package, config, scores)))
+        if (run.parent / "state/finished.json").exists():  # all that is made of the training is made
+            shutil.rmtree(run.parent / "state", ignore_errors=True)
 
 
 if "snakemake" in globals():
