@@ -64,6 +64,11 @@ def with_models(**rows):
     return {"models": MODELS | rows, "tasks": VALUES["tasks"] | {"more": TASK | {"models": list(rows)}}}
 
 
+def with_task(**changes):
+    """The first task, changed."""
+    return {"tasks": VALUES["tasks"] | {"wsj": TASK | changes}}
+
+
 def with_base(**changes):
     return {"models": MODELS | {"base": MODELS["base"] | changes}}
 
@@ -180,6 +185,25 @@ def test_the_checkpoints_kept_are_the_last_ones():
     assert experiment().run("", "base", 1).training.checkpoint_steps() == [100000, 98500, 97000, 95500, 94000]
 
 
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
+        ({"experiment": "downloads"}, "experiment: downloads is the folder of what all experiments download; choose"),
+        (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
+        (
+            with_task(vocabulary=3),
+            "tasks.wsj.vocabulary: 3 leaves no subword beside padding, end and unknown; give more",
+        ),
+        (with_task(target="words"), "tasks.wsj.source and target: are both words; name two sides of the corpus"),
+        ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: none has models, so that nothing is trained; name a model"),
+    ],
+)
+def test_what_would_be_trained_twice_or_not_at_all_is_told(changes, fault):
+    [found] = faults(**changes)
+    assert found.startswith(fault)
+
+
 def test_names_that_lead_nowhere_are_told_all_at_once():
     tasks = {
         "wsj": TASK | {"models": ["parser", "bas"]},
@@ -188,7 +212,7 @@ def test_names_that_lead_nowhere_are_told_all_at_once():
     }
     found = faults(
         seeds=[-1],
-        results="my results",
+        results="my {results}",
         tasks=tasks,
         figures={"task": "ende", "model": "base"},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": "wjs"}},
@@ -197,7 +221,7 @@ def test_names_that_lead_nowhere_are_told_all_at_once():
     )
     assert found == [
         "seeds: -1 is negative",
-        "results: 'my results' has a blank; name a folder without",
+        "results: 'my {results}' has a brace, Snakemake's wildcard; name a folder without",
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",

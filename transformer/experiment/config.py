@@ -12,8 +12,9 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
 from transformer.model.config import ModelConfig
+from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
-from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_yaml, unknown
+from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_yaml, repeated, unknown
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -34,7 +35,12 @@ class Task:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        return not_positive(self, "vocabulary")
+        found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
+        if 0 < self.vocabulary <= UNKNOWN + 1:
+            found.append(f"vocabulary: {self.vocabulary} leaves no subword beside padding, end and unknown; give more")
+        if self.source == self.target:
+            found.append(f"source and target: are both {self.source}; name two sides of the corpus")
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,14 @@ class Experiment:
 
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
-        found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0]
+        found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0] + repeated("seeds", self.seeds)
         if not re.fullmatch(r"\w[\w.-]*", self.experiment):
             found.append(f"experiment: {self.experiment!r} is no name of a folder; use letters, digits, - and _")
-        if re.search(r"\s", self.results):
-            found.append(f"results: {self.results!r} has a blank; name a folder without")
+        if self.experiment == "downloads":
+            found.append("experiment: downloads is the folder of what all experiments download; choose another name")
+        for key in ("results", "packages"):
+            if re.search("[{}]", getattr(self, key) or ""):
+                found.append(f"{key}: {getattr(self, key)!r} has a brace, Snakemake's wildcard; name a folder without")
         if not self.seeds:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:
@@ -108,7 +117,9 @@ class Experiment:
             for key, (named, model) in corpus.runs().items():
                 if named in self.tasks and model not in self.tasks[named].models:
                     found.append(f"corpora.{task.corpus}.{key}: {model} is not among tasks.{named}.models")
-        if self.figures.task not in self.tasks:
+        if not any(task.models for task in self.tasks.values()):
+            found.append("tasks: none has models, so that nothing is trained; name a model in one of them")
+        elif self.figures.task not in self.tasks:
             found.append("figures.task: " + unknown(self.figures.task, self.tasks, "task"))
         elif self.figures.model not in self.tasks[self.figures.task].models:
             found.append(

@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -110,6 +110,11 @@ def unknown(name: str, known: Iterable[str], noun: str) -> str:
 def not_positive(config: Any, *names: str) -> list[str]:
     """A fault for each of the named values that is not above 0."""
     return [f"{n}: {getattr(config, n)} is not positive" for n in names if not getattr(config, n) > 0]
+
+
+def repeated(name: str, values: Sequence[Any]) -> list[str]:
+    """A fault for each value that comes more than once."""
+    return [f"{name}: {value} comes twice; name it once" for value in dict.fromkeys(values) if values.count(value) > 1]
 
 
 def not_a_range(name: str, values: tuple[int, int]) -> list[str]:

@@ -45,7 +45,7 @@ rule fetch_pages:
     conda:
         "../../environment.yml"
     shell:
-        "python -m transformer pages --config {input.config} --output {output} 2>&1 | tee -i {log}"
+        "python -m transformer pages --config {input.config:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
 # Shared by all experiments; what a break has left of it stays in {output}.part, which Snakemake does not know.
@@ -61,8 +61,8 @@ rule fetch_file:
     params:
         download=inputs.download,
     shell:
-        "python -m transformer fetch --url {params.download[url]:q} --bytes {params.download[bytes]}"
-        " --sha256 {params.download[sha256]} --output {output:q} 2>&1 | tee -i {log:q}"
+        "python -m transformer fetch --url {params.download[url]:q} --bytes {params.download[bytes]:q}"
+        " --sha256 {params.download[sha256]:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
 rule pair_pages:
@@ -83,8 +83,8 @@ rule pair_pages:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.reading_megabytes),
     shell:
-        "python -m transformer corpus --config {input.config} --text {input.text} --output-dir $(dirname {output.record})"
-        " 2>&1 | tee -i {log}"
+        'python -m transformer corpus --config {input.config:q} --text {input.text:q} --output-dir "$(dirname {output.record:q})"'
+        " 2>&1 | tee -i {log:q}"
 
 
 rule read_files:
@@ -107,8 +107,8 @@ rule read_files:
     params:
         downloads=DOWNLOADS,
     shell:
-        "python -m transformer corpus --config {input.config} --downloads {params.downloads:q}"
-        " --output-dir $(dirname {output.record}) 2>&1 | tee -i {log}"
+        "python -m transformer corpus --config {input.config:q} --downloads {params.downloads:q}"
+        ' --output-dir "$(dirname {output.record:q})" 2>&1 | tee -i {log:q}'
 
 
 # A licensed treebank's folder is no input: without it the rest of the experiment still runs.
@@ -132,8 +132,8 @@ rule read_treebank:
         downloads=DOWNLOADS,
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer corpus --config {input.config} --downloads {params.downloads:q}"
-        " --output-dir {params.folder} 2>&1 | tee -i {log}"
+        "python -m transformer corpus --config {input.config:q} --downloads {params.downloads:q}"
+        " --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
 
 
 rule draw_plain_sentences:
@@ -154,8 +154,8 @@ rule draw_plain_sentences:
     params:
         plain=inputs.plain_text,
     shell:
-        "python -m transformer sentences --text {input.text} --count {params.plain[sentences]}"
-        " --words {params.plain[words]} --seed {params.plain[seed]} --output {output} 2>&1 | tee -i {log}"
+        "python -m transformer sentences --text {input.text:q} --count {params.plain[sentences]:q}"
+        " --words {params.plain[words]} --seed {params.plain[seed]:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
 rule generate_trees:
@@ -176,7 +176,7 @@ rule generate_trees:
     params:
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer corpus --config {input.config} --output-dir {params.folder} 2>&1 | tee -i {log}"
+        "python -m transformer corpus --config {input.config:q} --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
 
 
 rule add_parsed_text:
@@ -200,8 +200,8 @@ rule add_parsed_text:
         gold=subpath(input.gold_record, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer corpus --config {input.config} --gold {params.gold} --parses {input.parses}"
-        " --log-probabilities {input.log_probabilities} --output-dir {params.folder} 2>&1 | tee -i {log}"
+        "python -m transformer corpus --config {input.config:q} --gold {params.gold:q} --parses {input.parses:q}"
+        " --log-probabilities {input.log_probabilities:q} --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
 
 
 rule add_own_parsed_text:
@@ -223,5 +223,5 @@ rule add_own_parsed_text:
         gold=subpath(input.gold_record, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer corpus --config {input.config} --gold {params.gold}"
-        " --downloads {params.downloads:q} --output-dir {params.folder} 2>&1 | tee -i {log}"
+        "python -m transformer corpus --config {input.config:q} --gold {params.gold:q}"
+        " --downloads {params.downloads:q} --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"

@@ -83,5 +83,5 @@ if tables.parses():
             task=tables.parsing_task,
             trained_on=tables.trees(),
         shell:
-            "python -m transformer draw --reference {input.reference} --translations {input.translations}"
-            " --output {output} 2>&1 | tee -i {log}"
+            "python -m transformer draw --reference {input.reference:q} --translations {input.translations:q}"
+            " --output {output:q} 2>&1 | tee -i {log:q}"

@@ -30,4 +30,4 @@ rule plan:
     conda:
         "../../environment.yml"
     shell:
-        "python -m transformer plan --configfile {input.config} 2> {log} | tee -i {output}"
+        "python -m transformer plan --configfile {input.config:q} 2> {log:q} | tee -i {output:q}"

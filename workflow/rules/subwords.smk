@@ -24,9 +24,9 @@ rule learn_subwords:
         pairs=experiment.subwords.pairs,
         seed=experiment.subwords.seed,
     shell:
-        "python -m transformer subwords --source {input.source} --target {input.target} --output {output}"
-        " --vocabulary {params.vocabulary} --kind {params.kind} --pairs {params.pairs} --seed {params.seed}"
-        " --threads {threads} 2>&1 | tee -i {log}"
+        "python -m transformer subwords --source {input.source:q} --target {input.target:q} --output {output:q}"
+        " --vocabulary {params.vocabulary:q} --kind {params.kind:q} --pairs {params.pairs:q} --seed {params.seed:q}"
+        " --threads {threads} 2>&1 | tee -i {log:q}"
 
 
 rule encode_part:
@@ -50,5 +50,5 @@ rule encode_part:
     params:
         part="{part}",
     shell:
-        "python -m transformer encode --subwords {input.subwords} --source {input.source} --target {input.target}"
-        " --output $(dirname {output.ids})/{params.part} --threads {threads} 2>&1 | tee -i {log}"
+        "python -m transformer encode --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
+        ' --output "$(dirname {output.ids:q})"/{params.part:q} --threads {threads} 2>&1 | tee -i {log:q}'

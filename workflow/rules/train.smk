@@ -52,9 +52,9 @@ rule train:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        'exec bash "$LAUNCH" {log} {resources.gpu} {resources.nodes}'
-        " train --config {input.config} --subwords {input.subwords} --tokens {params.tokens}"
-        " --output-dir {params.folder} --threads {threads}"
+        'exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
+        " train --config {input.config:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
+        " --output-dir {params.folder:q} --threads {threads}"
 
 
 rule average_checkpoints:
@@ -84,10 +84,10 @@ rule average_checkpoints:
         alpha=lookup("tasks/{task}/decoding/alpha", within=SETTINGS),
         extra=lookup("tasks/{task}/decoding/extra", within=SETTINGS),
     shell:
-        "python -m transformer package --config {input.config} --checkpoints {params.checkpoints}"
-        " --training {input.training} --history {input.history} --corpus {input.corpus} --subwords {input.subwords}"
-        " --kind {params.kind} --beam {params.beam} --alpha {params.alpha} --extra {params.extra} --output-dir {params.folder}"
-        " 2>&1 | tee -i {log}"
+        "python -m transformer package --config {input.config:q} --checkpoints {params.checkpoints:q}"
+        " --training {input.training:q} --history {input.history:q} --corpus {input.corpus:q} --subwords {input.subwords:q}"
+        " --kind {params.kind:q} --beam {params.beam:q} --alpha {params.alpha:q} --extra {params.extra:q} --output-dir {params.folder:q}"
+        " 2>&1 | tee -i {log:q}"
 
 
 # `average_checkpoints` has written each README.md without scores; the last word is that with them.

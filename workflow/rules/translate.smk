@@ -23,8 +23,8 @@ rule translate:
     params:
         package=subpath(input.package, parent=True),
     shell:
-        "python -m transformer translate --package {params.package} --threads {threads}"
-        " --log-probabilities {output.log_probabilities} < {input.source} > {output.translations} 2> {log}"
+        "python -m transformer translate --package {params.package:q} --threads {threads}"
+        " --log-probabilities {output.log_probabilities:q} < {input.source:q} > {output.translations:q} 2> {log:q}"
 
 
 rule score:
@@ -49,9 +49,9 @@ rule score:
     params:
         package=subpath(input.package, parent=True),
     shell:
-        "python -m transformer score --package {params.package} --part {wildcards.part} --source {input.source}"
-        " --target {input.target} --reference {input.reference} --translations {input.translations}"
-        " --output {output} --threads {threads} 2>&1 | tee -i {log}"
+        "python -m transformer score --package {params.package:q} --part {wildcards.part} --source {input.source:q}"
+        " --target {input.target:q} --reference {input.reference:q} --translations {input.translations:q}"
+        " --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
 
 
 rule compare:
@@ -70,8 +70,8 @@ rule compare:
         runtime=60,
         mem_mb=growing(2000),
     shell:
-        "python -m transformer compare --baseline {input.baseline} --system {input.system}"
-        " --reference {input.reference} --output {output} 2>&1 | tee -i {log}"
+        "python -m transformer compare --baseline {input.baseline:q} --system {input.system:q}"
+        " --reference {input.reference:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
 rule read_attention:
@@ -94,5 +94,5 @@ rule read_attention:
         package=subpath(input.package, parent=True),
         sentences=tables.sentences(),
     shell:
-        "python -m transformer attention --package {params.package} --output {output} --threads {threads}"
-        " {params.sentences:q} 2>&1 | tee -i {log}"
+        "python -m transformer attention --package {params.package:q} --output {output:q} --threads {threads}"
+        " {params.sentences:q} 2>&1 | tee -i {log:q}"
