@@ -22,6 +22,22 @@ def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input)
     assert len(lines) == 18
 
 
+def test_outputs_that_cannot_be_are_told_before_anything_is_translated(house, tmp_path, refused, standard_input):
+    line = arguments("translate", package=house.package)
+    standard_input(b"the cat .\n")
+    same = ["--attention", str(tmp_path / "x"), "--log-probabilities", str(tmp_path / "x")]
+    refused([*line, *same], "--attention and --log-probabilities are both", tmp_path / "x", "name two files")
+    for option in ("--attention", "--log-probabilities"):
+        refused([*line, option, str(tmp_path)], f"{tmp_path}: is a folder; name a file")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_number_of_threads_that_pytorch_does_not_survive_is_refused(house, refused):
+    for threads in ("1025", "99999"):
+        line = [*arguments("describe", package=house.package), "--threads", threads]
+        refused(line, f"argument --threads: {threads} are too many; give at most 1024")
+
+
 def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
     standard_input(b"the cat .\n\na dog\n")
     assert main(arguments("translate", package=house.package, beam=1)) == 0

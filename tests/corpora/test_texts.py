@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from transformer.corpora.cleaning import Cleaning
-from transformer.corpora.parts import PARTS, Given
+from transformer.corpora.parts import PARTS, Given, write_whole
 from transformer.corpora.texts import Files
 from transformer.support.files import InputError, read_lines
 
@@ -34,6 +34,18 @@ def prepare(tmp_path):
     """Prepares a corpus in the folder `own`; `downloads` holds what URLs gave."""
     given = Given(Path("corpus.yaml"), tmp_path / "downloads")
     return lambda corpus, **names: corpus.write(tmp_path / "own", given, **LANGUAGES | names)
+
+
+def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
+    given, folder = Given(Path("corpus.yaml"), tmp_path), tmp_path / "own"
+    write_whole(own, folder, given, **LANGUAGES)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert {"corpus.json", "dev.source", "train.target"} <= before.keys()
+    (tmp_path / "dev.en").write_text("other text\nb c\na b\n")  # is written first
+    (tmp_path / "train.en").write_text("a b\n")
+    with pytest.raises(InputError, match="has 1 lines"):
+        write_whole(own, folder, given, **LANGUAGES)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_of_own_files_train_alone_is_cleaned(tmp_path, own, prepare):

@@ -166,6 +166,7 @@ def test_a_fault_of_base_is_told_once():
         ("N", -6, "-6 is not positive"),
         ("h", 0, "0 is not positive"),
         ("d_k", -64, "-64 is not positive"),
+        ("d_ff", 99999999999, "99999999999 is more than any memory holds; give at most 10000000"),
         ("P_drop", 1, "1.0 is not in [0, 1)"),
         ("eps_ls", -0.1, "-0.1 is not in [0, 1)"),
         ("beta2", 1.0, "1.0 is not in [0, 1)"),

@@ -201,6 +201,32 @@ def flip(path):
     path.write_bytes(content)
 
 
+def test_a_damaged_state_without_an_earlier_one_is_told_to_begin_at_the_start(start, capsys):
+    folder = interrupted(start, 4)
+    assert not (folder / "previous.safetensors").exists()
+    cut(folder / "state.safetensors")
+    trainer = start()
+    said = capsys.readouterr().err
+    assert "state.safetensors: damaged, removed; going on from the start" in said
+    assert trainer.state.step == 0
+
+
+def test_the_first_save_comes_early(start, monkeypatch):
+    trainer = start()
+    now, saves = [0.0], []
+    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(Trainer, "step", lambda trainer, _: advance(trainer))
+    monkeypatch.setattr(Trainer, "save", lambda trainer: saves.append(trainer.state.step))
+
+    def advance(trainer):
+        now[0] += 4
+        trainer.state.step += 1
+        trainer.state.row_tokens += 1
+
+    trainer.train()
+    assert saves == [3, 12]  # after more than 10 seconds, and at the end
+
+
 @pytest.mark.parametrize("damage", [cut, flip])
 def test_a_damaged_state_falls_back_to_the_one_before_and_says_so(start, whole, capsys, damage):
     folder = interrupted(start, 4, 7)

@@ -164,6 +164,16 @@ def test_where_files_cannot_be_locked_a_run_is_trained_with_a_warning(tmp_path, 
     assert (tmp_path / "1/training.json").exists()
 
 
+def test_a_model_that_does_not_fit_is_told_in_one_line(tmp_path, arguments, monkeypatch):
+    def full(*_):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000 bytes")
+
+    monkeypatch.setattr(run, "Trainer", full)
+    with pytest.raises(InputError, match="ende base: out of memory; choose a smaller model or vocabulary"):
+        train_run(*arguments)
+    assert files(tmp_path / "1") == ["state.lock"]
+
+
 def test_without_hard_links_files_are_copied(tmp_path, arguments, monkeypatch):
     def refuse(*_):
         raise OSError(errno.EPERM, "Operation not permitted")

@@ -163,6 +163,11 @@ def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
         assert "213 million" in text
 
 
+def test_the_subwords_of_a_step_are_those_of_the_record(results):
+    _, (md, _, _) = make(results, "table3", [results.run("ende", "base")])
+    assert "- Ours, ende: 667 target subwords a step; the paper's: about 25,000." in md  # 10^6 in 1,500 steps
+
+
 def test_special_characters_are_escaped(results):
     _, (_, html, tex) = make(results, "table4", [], trained_on={})
     assert "Vinyals &amp; Kaiser" in html

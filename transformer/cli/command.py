@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from transformer.support.files import InputError
 
+MOST_THREADS = 1024
 Handler = Callable[[argparse.Namespace], None]
 Arguments = Callable[[Any], object]  # adds them to an ArgumentParser or a group of one
 
@@ -62,6 +63,15 @@ def positive(text: str) -> int:
     return value
 
 
+def threads(text: str) -> int:
+    """A number of threads, at most as many as PyTorch survives."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"invalid positive value: {text!r}")
+    if int(text) > MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"{text} are too many; give at most {MOST_THREADS}")
+    return int(text)
+
+
 def seed(text: str) -> int:
     """A whole number, 0 or above."""
     if (value := int(text)) < 0:
@@ -87,7 +97,7 @@ def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
         name = each.handler.__name__.rstrip("_")  # import_, because of Python's own word
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(chosen=each)
-        added.add_argument("--threads", type=positive, default=os.cpu_count(), help="CPU threads (default: all)")
+        added.add_argument("--threads", type=threads, default=os.cpu_count(), help="CPU threads (default: all)")
         for argument in each.arguments:
             argument(added)
     return top

@@ -62,7 +62,7 @@ def pages(arguments: argparse.Namespace) -> None:
 def corpus(arguments: argparse.Namespace) -> None:
     """Write the parts of a corpus: clean, split, aligned."""
     from transformer.corpora.kinds import TaskCorpus
-    from transformer.corpora.parts import Given
+    from transformer.corpora.parts import Given, write_whole
 
     task = read_config(TaskCorpus, arguments.config)
     given = Given(
@@ -73,7 +73,7 @@ def corpus(arguments: argparse.Namespace) -> None:
         arguments.parses,
         arguments.log_probabilities,
     )
-    task.corpus.write(arguments.output_dir, given, name=task.name, source=task.source, target=task.target)
+    write_whole(task.corpus, arguments.output_dir, given, name=task.name, source=task.source, target=task.target)
 
 
 @command(

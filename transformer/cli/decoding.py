@@ -78,6 +78,8 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
 
+    if arguments.attention and arguments.attention == arguments.log_probabilities:
+        raise InputError(f"--attention and --log-probabilities are both {arguments.attention}; name two files")
     loaded = load_package(arguments.package, choose_device())
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from transformer.support.files import InputError, atomic, write_json
 from transformer.trees.symbols import Leaves
@@ -114,3 +115,15 @@ def write_record(
     if leaves:
         record["leaves"] = leaves
     write_json(Path(folder) / "corpus.json", record)
+
+
+def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
+    """Have a corpus written, and its files appear in `folder` when all of them are there; corpus.json comes last.
+
+    Raises InputError as `Kind.write` does; then nothing is left.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as temporary:
+        corpus.write(Path(temporary), given, name=name, source=source, target=target)
+        for path in sorted(Path(temporary).iterdir(), key=lambda path: path.name == "corpus.json"):
+            path.replace(folder / path.name)

@@ -5,6 +5,8 @@ from typing import Literal
 
 from transformer.support.strict import not_positive
 
+LARGEST = 10**7  # of any size
+
 
 @dataclass(frozen=True)
 class AttentionOverParametersConfig:
@@ -36,6 +38,9 @@ class ModelConfig:
         found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
         if self.attention_over_parameters is not None:
             found += not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+        for name in ("N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length"):
+            if (size := getattr(self, name)) > LARGEST:
+                found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
         if self.d_model % 2:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, choose an even number")
         if not 0 <= self.P_drop < 1:

@@ -25,6 +25,8 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     Raises InputError when the disk has no room or the folder cannot be written.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

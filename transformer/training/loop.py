@@ -40,6 +40,7 @@ DEV_POINTS = 10  # of which so many have a dev perplexity
 DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
 NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
 ATTEMPTS = "attempts"  # beside the state
+FIRST_SAVE = 10.0  # seconds: a run that is killed again and again advances
 
 
 class _Loss(nn.Module):
@@ -119,6 +120,8 @@ class Trainer:
     def train(self, save_seconds: float = 60.0, writer: "SummaryWriter | None" = None) -> None:
         """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
 
+        The first time it is saved after FIRST_SAVE seconds at the latest.
+
         The history goes to `writer`, too, if there is one.
 
         Raises Interrupted then, and InputError when memory runs out, and naming the step when the loss is no number.
@@ -132,6 +135,7 @@ class Trainer:
         )
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
+        wait = min(save_seconds, FIRST_SAVE)
         self.model.train()
         noted = attempt(self.folder / ATTEMPTS, self.state.step) if self.world.first else contextlib.nullcontext()
         with postponed_signals() as caught, within_memory(label, remedy), noted as reached:
@@ -154,12 +158,12 @@ class Trainer:
                     self.check_finite()
                     if self.world.first:
                         write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
-                signals, due = self.agree(caught, time.monotonic() - saved > save_seconds)
+                signals, due = self.agree(caught, time.monotonic() - saved > wait)
                 if signals or due or step == steps:
                     start = time.monotonic()
                     self.save()
                     saved = time.monotonic()
-                    save_seconds = max(save_seconds, 20 * (saved - start))
+                    wait = max(save_seconds, 20 * (saved - start))
                 if signals and step < steps:
                     raise Interrupted(signals[0])
                 mark = time.monotonic()

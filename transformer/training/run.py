@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from transformer.support.device import device_name, sustained_flops
+from transformer.support.device import device_name, sustained_flops, within_memory
 from transformer.support.files import InputError, link, locked, read_json, write_json
 from transformer.support.provenance import code, software
 from transformer.text.tokens import Pairs
@@ -55,7 +55,8 @@ def train_run(
         made_of = identity(config, vocabulary, train, dev) | {"code": code("support", "model", "text", "training")}
         if world.of_first(world.first and has_finished(folder, made_of, config)):
             return
-        trainer = Trainer(config, vocabulary, train, dev, state, device, world)
+        with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
+            trainer = Trainer(config, vocabulary, train, dev, state, device, world)
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer
         ):

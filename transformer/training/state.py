@@ -63,7 +63,8 @@ def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]]
         try:
             return path, *read_tensors(path)
         except DamagedFileError:
-            before = "the state before it" if name == "state" else "the start"
+            earlier = name == "state" and (folder / "previous.safetensors").exists()
+            before = "the state before it" if earlier else "the start"
             print(f"warning: {path}: damaged, removed; going on from {before}", file=sys.stderr)
             path.unlink()
     return None

@@ -180,7 +180,7 @@ class Tables:
         """What stands under every table: the experiment's notes, and its scale."""
         experiment, [seed, *_] = self.experiment, self.experiment.seeds
         scale, base = experiment.scale, experiment.run("", "base", seed)
-        ours = [f"Ours: batches of {base.training.batch_tokens:,} source and target tokens; the paper's: 25,000."]
+        ours: list[str] = []
         same: dict[Any, list[str]] = {}
         for task, models in self.runs.trained.items():
             for model in models:

@@ -10,7 +10,8 @@ from transformer.evaluation.metrics import metrics_of
 
 TITLE = "Table 2: BLEU on the test set and training cost, published and ours"
 NOTES = [
-    "BLEU, published and ours: tokenised, hyphenated compounds split; sacreBLEU: as its signature says.",
+    "BLEU, published and ours: tokenised, hyphenated compounds split (of the published en-fr numbers the split is not "
+    "known); sacreBLEU: as its signature says.",
     "Cost, published and estimated: seconds x devices x sustained single-precision FLOP/s of a device; "
     "counted: the matrix products of all training steps; ratio: estimated / published. Ours is measured on the "
     "threads of a run; products in bfloat16 can be faster than that.",

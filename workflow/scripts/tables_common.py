@@ -113,6 +113,9 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
             f"Ours, {task}: {sentences:,} sentences of {part}, beam {beam}, length penalty {alpha:g}; "
             f"checkpoints averaged: {averages}."
         )
+    for task, group in runs.groupby("task"):
+        tokens = (group["target_tokens"] / group["steps"]).mean()
+        notes.append(f"Ours, {task}: {tokens:,.0f} target subwords a step; the paper's: about 25,000.")
     for (task, longest, left_out), group in runs.groupby(["task", "longest_pair", "left_out"]):
         if left_out:
             notes.append(
