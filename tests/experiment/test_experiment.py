@@ -1,3 +1,4 @@
+import textwrap
 from fractions import Fraction
 from pathlib import Path
 
@@ -190,6 +191,8 @@ def test_the_checkpoints_kept_are_the_last_ones():
     ("changes", "fault"),
     [
         ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
+        ({"experiment": "my quick"}, "experiment: 'my quick' is no name of a folder; use letters"),
+        (with_models(**{"a/b": {}}), "models: 'a/b' is no name of a folder; use letters, digits, ., - and _"),
         ({"experiment": "downloads"}, "experiment: downloads is the folder of what all experiments download; choose"),
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
         (
@@ -314,3 +317,13 @@ def test_an_overlay_that_is_no_mapping_is_refused(tmp_path):
     (tmp_path / "odd.yaml").write_text("- models")
     with pytest.raises(ConfigError, match=r"odd.yaml.*\n.*\['models'\] is not a mapping"):
         read_experiment([tmp_path / "odd.yaml"])
+
+
+def test_table_4_alone_as_the_documentation_has_it_is_an_experiment(tmp_path):
+    page = (ROOT / "config/README.md").read_text()
+    block = page.partition("on a treebank of one's own:\n\n")[2].partition("\n\n")[0]
+    (tmp_path / "own.yaml").write_text(textwrap.dedent(block))
+    for overlays in ([], [ROOT / "config/paper.yaml"]):
+        own = read_experiment([*overlays, tmp_path / "own.yaml"])
+        assert {task for task, settings in own.tasks.items() if settings.models} == {"wsj"}
+        assert own.figures.task == "wsj"

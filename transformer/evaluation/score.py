@@ -44,6 +44,8 @@ def scores_in_words(folder: Path, config: PackageConfig, scores: Sequence[Path])
     made = {"task": config.task, "model": config.model, "seed": config.seed, "average": len(config.averaged)}
     for path in scores:
         record = read_json(path)
+        if not made.keys() <= record.keys():
+            raise InputError(f"{path}: not as `score` writes it; give files of `score`")
         if (found := {key: record.get(key) for key in made}) != made:
             raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
         try:

@@ -91,8 +91,11 @@ class Experiment:
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
         found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0] + repeated("seeds", self.seeds)
-        if not re.fullmatch(r"\w[\w.-]*", self.experiment):
-            found.append(f"experiment: {self.experiment!r} is no name of a folder; use letters, digits, - and _")
+        models = dict.fromkeys(model for task in self.tasks.values() for model in task.models)
+        for noun, names in (("experiment", [self.experiment]), ("tasks", self.tasks), ("models", models)):
+            for name in names:
+                if not re.fullmatch(r"\w[\w.-]*", name):
+                    found.append(f"{noun}: {name!r} is no name of a folder; use letters, digits, ., - and _")
         if self.experiment == "downloads":
             found.append("experiment: downloads is the folder of what all experiments download; choose another name")
         for key in ("results", "packages"):

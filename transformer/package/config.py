@@ -55,7 +55,10 @@ def read_package_config(folder: Path) -> PackageConfig:
     """A package's config. Raises InputError naming the file that is missing, damaged or not of this package."""
     path = folder / "config.json"
     if not path.is_file():
-        raise InputError(f"{folder}: no package (it has no config.json); name a folder that `train` or `package` made")
+        raise InputError(
+            f"{folder}: no package (it has no config.json); name a folder that `package` made, such as "
+            "results/quick/runs/ende/base/1/average-5/package"
+        )
     try:
         config = load(PackageConfig, json.loads(read_bytes(path)), str(path))
     except ValueError as error:

@@ -89,7 +89,8 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
                 raise unreadable[0] from None
             reason = str(error).rsplit("] ", 1)[-1] or "it is empty"
             raise InputError(
-                f"{path}: a vocabulary of {vocabulary} subwords cannot be learnt from this text ({reason})"
+                f"{path}: a vocabulary of {vocabulary} subwords cannot be learnt from this text ({reason}); "
+                "set a smaller vocabulary for its task"
             ) from error
 
 
