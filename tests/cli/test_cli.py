@@ -62,7 +62,10 @@ def test_text_that_is_not_utf8_is_named_with_its_line(house, tmp_path, refused, 
 
 
 def test_lines_that_cannot_be_translated_are_named(house, tmp_path, refused, standard_input):
-    for bad, message in ((b"a\0b", "line 2: a NUL"), (b"the cat " * 5000, "subwords, but at most 4096")):
+    for bad, message in (
+        (b"a\0b", "standard input, line 2: a NUL"),
+        (b"the cat " * 5000, "subwords, but at most 4096"),
+    ):
         standard_input(b"the cat .\n" + bad + b"\n")
         line = arguments("translate", package=house.package, attention=tmp_path / "page.html")
         refused(line, message, "line 2: ")

@@ -41,7 +41,8 @@ def _translations(
     remedy = f"lower --batch-tokens, {tokens} now"
     remedy += f", or the beam, {search.width} now" if search.width > 1 else ""
     with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
-        found = translate(loaded, lines, decode, max(1, tokens // search.width), progress.update)
+        share = max(1, tokens // search.width)
+        found = translate(loaded, lines, decode, share, progress.update, "standard input, line")
         yield (trees_first(loaded, each) for each in found) if parsing else found
 
 

@@ -28,28 +28,31 @@ def translate(
     decode: Decode,
     batch_tokens: int,
     report: Callable[[int], object] = lambda _: None,
+    name: str = "line",
 ) -> Iterator[Translation]:
     """The translation of each line, in order.
 
     `batch_tokens` bounds the source tokens of a batch; `report` hears how many lines each batch had. Raises InputError
-    for a line with NUL or of too many subwords.
+    for a line with NUL or of too many subwords, by its `name` and number.
     """
     stream, first = iter(lines), 1
     while chunk := list(islice(stream, LINES)):
         for number, line in enumerate(chunk, first):
             if "\0" in line:
-                raise InputError(f"line {number}: a NUL character marks a damaged file; mend it, or remove NUL (tr -d)")
+                raise InputError(
+                    f"{name} {number}: a NUL character marks a damaged file; mend it, or remove NUL (tr -d)"
+                )
         ids = package.subwords.encode(chunk)
-        check_lengths(package, map(len, ids), first)
+        check_lengths(package, map(len, ids), first, name)
         found = hypotheses(list(map(Sentence, range(first, first + len(ids)), ids)), decode, batch_tokens, report)
         yield from map(Translation, chunk, ids, found)
         first += len(chunk)
 
 
-def check_lengths(package: Package, lengths: Iterable[int], first: int = 1) -> None:
+def check_lengths(package: Package, lengths: Iterable[int], first: int = 1, name: str = "line") -> None:
     """Raises InputError naming the first line with more subwords than LONGEST, or than the model's learned positions.
 
-    `lengths` are those of the lines from line `first` on.
+    `lengths` are those of the lines from number `first` on; `name` is what a line is called.
     """
     architecture = package.config.architecture
     last = last_position(architecture)
@@ -57,7 +60,7 @@ def check_lengths(package: Package, lengths: Iterable[int], first: int = 1) -> N
     what = f"{package.config.model} has learned {most} positions" if last else f"at most {most} can be translated"
     for number, length in enumerate(lengths, first):
         if length > most:
-            raise InputError(f"line {number}: {length} subwords, but {what}; split the line")
+            raise InputError(f"{name} {number}: {length} subwords, but {what}; split the line")
 
 
 def hypotheses(
