@@ -227,7 +227,8 @@ def test_torchrun_trains_and_publishes_once(torchrun, tmp_path):
     assert process.returncode == 0, said
     assert sum(line.startswith("ende base: 12 steps") for line in said.splitlines()) == 1
     assert json.loads((tmp_path / "run/training.json").read_text())["devices"] == 2
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoints", "history.csv", "training.json"]
+    left = ["checkpoints", "history.csv", "state", "state.lock", "training.json"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == left
 
 
 def test_sigterm_to_torchrun_saves_and_ends_all(torchrun, tmp_path):
