@@ -4,6 +4,7 @@ import hashlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def identity(config: RunConfig, vocabulary: int, *data: Pairs) -> dict[str, Any]
     return {"version": VERSION, "config": config.identity(), "vocabulary": vocabulary, "data": digest(*data)}
 
 
+@lru_cache(maxsize=1)  # a start asks twice, and WMT's ids are gigabytes
 def digest(*parts: Pairs) -> str:
     """The SHA-256 of encoded pairs."""
     content = hashlib.sha256()
