@@ -156,7 +156,8 @@ class Ours:
 
     def __init__(self, run: RunConfig, vocabulary: int, pairs: Pairs, device: torch.device):
         with TemporaryDirectory() as folder:
-            self.trainer = Trainer(run, vocabulary, pairs, pairs, Path(folder), device)
+            micro = {"micro_batch_tokens": run.training.batch_tokens}
+            self.trainer = Trainer(run, vocabulary, pairs, pairs, Path(folder), device, **micro)
         self.network, self.setting = self.trainer.model.train(), (self.trainer.state.precision,)
 
     def loss(self, pairs: Batch) -> Tensor:
@@ -337,7 +338,7 @@ def main() -> None:
     print("| N/d_model/d_ff/h | model | setting | subwords/s | ratio | MFU | padding | GB | loss | difference |")
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
-    sizes = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens, "micro_batch_tokens": tokens}
+    sizes = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens}
     training = replace(paper.training, **sizes)
     for size in arguments.sizes:
         sizes = dict(zip(("N", "d_model", "d_ff", "h"), map(int, size.split("/")), strict=True))

@@ -43,7 +43,6 @@ TRAINING = TrainingConfig(
     eps_ls=0.1,
     batch_tokens=96,
     longest_pair=24,
-    micro_batch_tokens=48,
     checkpoint_every=3,
     average=3,
     precision="float32",

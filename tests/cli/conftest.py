@@ -21,7 +21,7 @@ def house(tmp_path_factory, text, run_config):
         write_lines(corpus / f"{part}.source", lines)
         write_lines(corpus / f"{part}.target", [" ".join(reversed(line.split())) for line in lines])
     write_json(corpus / "corpus.json", CORPUS)
-    config = run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400)
+    config = run_config(longest_pair=64, batch_tokens=400)
     write_config(root / "config.yaml", config)
     train = {"source": corpus / "train.source", "target": corpus / "train.target"}
     subwords = root / "ende.model"

@@ -28,6 +28,7 @@ def test_every_command_has_help(capsys):
         (["translate", "--package", "p", "--threads", "0"], "--threads: invalid positive value: '0'"),
         (["translate", "--package", "p", "--batch-tokens", "-5"], "--batch-tokens: invalid positive value: '-5'"),
         (["translate", "--package", "p", "--sample", "-1"], "--sample: invalid seed value: '-1'"),
+        (["train", "--micro-batch-tokens", "-1"], "--micro-batch-tokens: invalid count value: '-1'"),
         (["translate", "--package", "p", "--sample", "1", "--beam", "2"], "not allowed with argument --sample"),
         (["subwords", "--kind", "poetry"], "--kind: invalid choice: 'poetry'"),
     ],

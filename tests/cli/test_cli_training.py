@@ -10,6 +10,8 @@ from commands import CORPUS, arguments, in_a_process
 from transformer.cli.main import main
 from transformer.support.files import read_lines
 from transformer.support.strict import plain, write_config
+from transformer.text.batches import Batches
+from transformer.training import loop
 
 
 def training(house, folder, **changes):
@@ -71,6 +73,14 @@ def test_what_training_reads_must_be_there_and_fit_together(house, tmp_path, ref
     assert not (tmp_path / "run").exists()
 
 
+def test_the_command_takes_the_size_of_a_forward_pass(house, tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(loop, "Batches", lambda *sizes: given.append(sizes[2]) or Batches(*sizes))
+    for micro in (0, 24):
+        assert main(training(house, tmp_path, output_dir=tmp_path / str(micro), micro_batch_tokens=micro)) == 0
+    assert given == [4096, 24]
+
+
 def test_sentences_that_are_all_too_long_are_refused(house, tmp_path, run_config, refused):
     write_config(tmp_path / "config.yaml", run_config(longest_pair=2))
     refused(training(house, tmp_path, config=tmp_path / "config.yaml"), "no pair has at most 2 subwords")
@@ -89,7 +99,7 @@ def test_a_folder_that_cannot_be_written_is_refused(house, tmp_path, refused):
 
 def test_a_checkpoint_of_another_config_is_not_packed(house, tmp_path, run_config, refused):
     config = tmp_path / "config.yaml"
-    write_config(config, run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400, P_drop=0.2))
+    write_config(config, run_config(longest_pair=64, batch_tokens=400, P_drop=0.2))
     checkpoint = house.packing["checkpoints"][0]
     refused(packing(house, tmp_path, config=config), f"{checkpoint}: a checkpoint of another config than {config}")
     assert not (tmp_path / "package").exists()
@@ -133,7 +143,7 @@ def test_decoding_that_is_impossible_is_not_packed(house, tmp_path, capsys):
 
 def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house, tmp_path, run_config, monkeypatch):
     config = tmp_path / "config.yaml"
-    write_config(config, run_config(longest_pair=64, batch_tokens=400, micro_batch_tokens=400, steps=100))
+    write_config(config, run_config(longest_pair=64, batch_tokens=400, steps=100))
     line = training(house, tmp_path, config=config)
     history = tmp_path / "run" / "state" / "history.csv"
     with in_a_process(line, stderr=subprocess.PIPE) as process:

@@ -94,7 +94,6 @@ def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver)
         d_k=32,
         d_v=32,
         batch_tokens=2048,
-        micro_batch_tokens=2048,
         longest_pair=longest,
     )
     sentences = [[3 + i] * longest for i in range(100)]
@@ -118,11 +117,12 @@ def test_larger_models_ask_for_longer_jobs_with_more_memory():
     assert asked[1].megabytes > asked[0].megabytes
 
 
-def test_smaller_micro_batches_take_less_memory():
+def test_memory_grows_with_a_step_up_to_a_gpu_s_micro_batch():
     base = run("base")
-    half = replace(base, training=replace(base.training, micro_batch_tokens=12500))
-    whole, less = (cost(one, 37000, 1, []).memory - 16 * parameters(one.architecture, 37000) for one in (base, half))
-    assert less == pytest.approx(whole / 2, rel=0.05)
+    steps = [replace(base, training=replace(base.training, batch_tokens=tokens)) for tokens in (12_500, 25_000, 99_000)]
+    half, whole, more = (cost(one, 37000, 1, []).memory - 16 * parameters(one.architecture, 37000) for one in steps)
+    assert half == pytest.approx(whole / 2, rel=0.05)
+    assert more == whole
 
 
 @given(st.floats(1, 9e20))

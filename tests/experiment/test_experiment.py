@@ -278,7 +278,7 @@ architectures = st.builds(
 )
 trainings = st.builds(
     TrainingConfig,
-    **dict.fromkeys(("warmup", "batch_tokens", "micro_batch_tokens"), sizes),
+    **dict.fromkeys(("warmup", "batch_tokens"), sizes),
     **dict.fromkeys(("beta1", "beta2", "eps_ls"), shares),
     **dict.fromkeys(("learning_rate", "epsilon"), positive),
     steps=st.integers(100, 10**6),

@@ -26,7 +26,7 @@ VOCABULARY = 40
 SECONDS = 60  # in which all processes have to end
 
 
-def member(rank, size, port, folder, config, tokens, act):
+def member(rank, size, port, folder, config, tokens, micro, act):
     """Train as one of `size` processes; `act`: (rank, step, what happens to it then)."""
     torch.set_num_threads(1)
     os.fsync = lambda _: None
@@ -36,7 +36,7 @@ def member(rank, size, port, folder, config, tokens, act):
     try:
         with joined() as world:
             train, dev = (Pairs(tokens / part) for part in ("train", "dev"))
-            trainer = Trainer(config, VOCABULARY, train, dev, folder, CPU, world)
+            trainer = Trainer(config, VOCABULARY, train, dev, folder, CPU, world, micro)
             step = trainer.step
 
             def wrapped(batches):
@@ -65,11 +65,13 @@ def together(tmp_path, run_config, encoded, forkserver):
     """Train in `size` processes; returns their exit statuses and what each wrote to standard error."""
     tokens = Path(encoded("train").ids.filename).parent
 
-    def start(size, name="state", act=None, **changes):
+    def start(size, name="state", act=None, micro=48, **changes):
         store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
         folder = tmp_path / name
         members = [
-            forkserver.Process(target=member, args=(rank, size, store.port, folder, run_config(**changes), tokens, act))
+            forkserver.Process(
+                target=member, args=(rank, size, store.port, folder, run_config(**changes), tokens, micro, act)
+            )
             for rank in range(size)
         ]
         for each in members:
@@ -89,8 +91,9 @@ def together(tmp_path, run_config, encoded, forkserver):
 def alone(tmp_path, run_config, encoded):
     """A trainer that has trained in one process."""
 
-    def train(**changes):
-        trainer = Trainer(run_config(**changes), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "alone", CPU)
+    def train(micro=48, **changes):
+        pairs, folder = (encoded("train"), encoded("dev")), tmp_path / "alone"
+        trainer = Trainer(run_config(**changes), VOCABULARY, *pairs, folder, CPU, micro_batch_tokens=micro)
         trainer.train()
         return trainer
 
@@ -109,7 +112,7 @@ def saved(folder):
     ("size", "changes"),
     [
         (2, {}),
-        (2, {"batch_tokens": 300, "micro_batch_tokens": 40}),
+        (2, {"batch_tokens": 300, "micro": 40}),
         (3, {"batch_tokens": 24}),  # two pairs, or one
     ],
     ids=["one micro-batch each", "many micro-batches", "processes without any"],

@@ -20,7 +20,8 @@ def test_the_losses_of_100_steps_are_what_they_were(tmp_path, run_config, encode
     # Steps are small, lest rounding, which differs from machine to machine, wakes a ReLU here and not there.
     changes = {"steps": 100, "warmup": 40, "learning_rate": 0.05, "epsilon": 1e-6}
     config = run_config(N=2, d_model=32, d_ff=64, d_k=16, d_v=16, **changes)
-    trainer = Trainer(config, 40, encoded("train"), encoded("dev"), tmp_path, torch.device("cpu"))
+    pairs = (encoded("train"), encoded("dev"))
+    trainer = Trainer(config, 40, *pairs, tmp_path, torch.device("cpu"), micro_batch_tokens=48)
     trainer.train()
     losses = {step: loss for step, loss, *_ in trainer.state.history}
     if os.environ.get("GOLDEN") == "write":

@@ -34,9 +34,9 @@ def quick_writes(monkeypatch):
 def start(tmp_path, run_config, encoded):
     """A trainer in the folder of that name; the config with some keys changed."""
 
-    def make(folder="state", vocabulary=VOCABULARY, **changes):
-        config = run_config(**changes)
-        return Trainer(config, vocabulary, encoded("train"), encoded("dev"), tmp_path / folder, CPU)
+    def make(folder="state", vocabulary=VOCABULARY, micro=48, **changes):
+        config, pairs = run_config(**changes), (encoded("train"), encoded("dev"))
+        return Trainer(config, vocabulary, *pairs, tmp_path / folder, CPU, micro_batch_tokens=micro)
 
     return make
 
@@ -280,7 +280,7 @@ def test_the_state_of_another_config_is_refused(start, changes):
 
 def test_smaller_micro_batches_go_on_with_the_state(start):
     interrupted(start, 4)
-    trainer = start(micro_batch_tokens=24)
+    trainer = start(micro=24)
     assert trainer.state.step == 4
     trainer.train()
 
@@ -312,8 +312,8 @@ def gradients(trainer):
 
 
 def test_micro_batches_sum_to_the_gradients_of_the_whole_batch(start):
-    once, one = gradients(start("once", P_drop=0.0, batch_tokens=300, micro_batch_tokens=300))
-    summed, many = gradients(start("summed", P_drop=0.0, batch_tokens=300, micro_batch_tokens=40))
+    once, one = gradients(start("once", P_drop=0.0, batch_tokens=300, micro=300))
+    summed, many = gradients(start("summed", P_drop=0.0, batch_tokens=300, micro=40))
     assert one == 1
     assert many > 3
     for name, gradient in once.items():
@@ -335,10 +335,13 @@ def in_numpy(_):
 @pytest.mark.parametrize("step", [exhausted, on_a_gpu, in_numpy])
 @pytest.mark.parametrize(("micro", "lower"), [(48, 24), (1000, 48)])
 def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, lower):
-    trainer = start(micro_batch_tokens=micro)  # of 96 tokens a step
+    trainer = start(micro=micro)  # of 96 tokens a step
     trainer.step = step
-    with pytest.raises(InputError, match=f"base: out of memory; set micro_batch_tokens to {lower} "):
+    with pytest.raises(
+        InputError, match=f"base: out of memory; start again with --micro-batch-tokens {lower} "
+    ) as told:
         trainer.train()
+    assert f"--set-resources train:micro_batch_tokens={lower}:" in str(told.value)
 
 
 def test_other_errors_of_pytorch_stay_what_they_are(start):
@@ -465,7 +468,7 @@ def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
 
 def test_the_gradient_norm_of_the_history_is_that_of_the_whole_batch(start):
     found, _ = gradients(start("once", P_drop=0.0))
-    trainer = start(P_drop=0.0, micro_batch_tokens=24)
+    trainer = start(P_drop=0.0, micro=24)
     trainer.train()
     norm = torch.cat([gradient.flatten() for gradient in found.values()]).norm().item()
     assert trainer.state.history[0][HISTORY.index("gradient_norm")] == pytest.approx(norm, rel=1e-4)

@@ -65,9 +65,9 @@ def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_st
 
 def test_a_config_s_hash_is_the_same_as_long_as_its_numbers_are(tmp_path, run_config, encoded):
     hashes = []
-    for number, changes in enumerate([{}, {"micro_batch_tokens": 96}, {"seed": 2}]):
-        folder = tmp_path / str(number)
-        train_run(run_config(**changes), VOCABULARY, encoded("train"), encoded("dev"), folder, CPU)
+    for number, (changes, micro) in enumerate([({}, 0), ({}, 24), ({"seed": 2}, 0)]):
+        pairs, folder = (encoded("train"), encoded("dev")), tmp_path / str(number)
+        train_run(run_config(**changes), VOCABULARY, *pairs, folder, CPU, micro_batch_tokens=micro)
         hashes.append(json.loads((folder / "training.json").read_text())["config_sha256"])
     assert hashes[0] == hashes[1] != hashes[2]
 

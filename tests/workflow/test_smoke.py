@@ -37,6 +37,12 @@ def snakemake(folder, *arguments):
     )
 
 
+def jobs(run):
+    """Rule -> how many jobs of it a call of snakemake lists."""
+    lines = map(str.split, (run.stdout + run.stderr).splitlines())
+    return {line[0]: line[1] for line in lines if len(line) == 2 and line[1].isdigit()}
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory, copy_project):
     """A copy of what the project tracks, and a small corpus in it."""
@@ -227,12 +233,29 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
     changed = finished / "changed.yaml"
     changed.write_text((finished / "smoke.yaml").read_text().replace("  parser:", "  A-h1: {eps_ls: 0.2}\n  parser:"))
     run = snakemake(finished, "--configfile", "changed.yaml", "fetched.yaml", "--dry-run")
-    counts = dict(
-        line.split() for line in run.stdout.splitlines() if len(line.split()) == 2 and line.split()[1].isdigit()
-    )
+    counts = jobs(run)
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
     assert not {"fetch_pages", "fetch_file", "read_files"} & counts.keys()
     assert "learn_subwords" not in counts
+
+
+@pytest.mark.workflow
+def test_micro_batches_made_smaller_half_way_retrain_no_finished_run(finished, tmp_path):
+    folder = tmp_path / "project"
+    shutil.copytree(finished, folder)
+    run = "results/smoke/runs/ende/A-h1"
+    shutil.rmtree(folder / run)
+    smaller = ("--set-resources", "train:micro_batch_tokens=64")
+    trained = snakemake(folder, f"{run}/1/training.json", *SMOKE, *smaller)
+    assert trained.returncode == 0, trained.stdout[-3000:] + trained.stderr[-3000:]
+    assert jobs(trained)["train"] == "1"
+    assert (
+        "--micro-batch-tokens 64"
+        in snakemake(folder, "--dry-run", "--printshellcmds", "--forcerun", "train", *SMOKE, *smaller).stdout
+    )
+    rest = snakemake(folder, *SMOKE, *smaller, "--dry-run")
+    assert jobs(rest)["average_checkpoints"] == "2"
+    assert not {"train", "configure_run", "encode_part"} & jobs(rest).keys()
 
 
 @pytest.mark.workflow

@@ -72,11 +72,16 @@ def threads(text: str) -> int:
     return int(text)
 
 
-def seed(text: str) -> int:
+def count(text: str) -> int:
     """A whole number, 0 or above."""
     if (value := int(text)) < 0:
         raise ValueError(text)
     return value
+
+
+def seed(text: str) -> int:
+    """A whole number, 0 or above; its name stands in the message about another."""
+    return count(text)
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,6 +11,7 @@ import torch
 from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
+from transformer.support.device import MICRO_BATCH_TOKENS
 from transformer.training.config import RunConfig
 from transformer.training.loss import ROWS
 
@@ -100,12 +101,12 @@ def step_flops(run: RunConfig, vocabulary: int) -> float:
 
 
 def activations(run: RunConfig, vocabulary: int) -> int:
-    """Bytes of what a micro-batch of the longest pairs keeps from forward to backward pass, in float32.
+    """Bytes of what a GPU's micro-batch of the longest pairs keeps from forward to backward pass, in float32.
 
     Counted a subword and side, those of one layer once more for what its backward pass computes on the way.
     """
     sizes, training = run.architecture, run.training
-    tokens, length = min(training.micro_batch_tokens, training.batch_tokens), training.longest_pair
+    tokens, length = min(MICRO_BATCH_TOKENS["cuda"], training.batch_tokens), training.longest_pair
     parameters = sizes.attention_over_parameters
     inner = sizes.d_ff
     if parameters is not None:

@@ -70,7 +70,8 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         f"Disk: checkpoints and packages. While a run trains, {STATE_BYTES} bytes a parameter more.",
         "Memory: 16 bytes a parameter (weight, gradient, Adam's two means) and what a micro-batch of the longest pairs "
         "keeps in float32, within a third of what a CPU took; PyTorch itself takes some 0.4 GB more, bfloat16 and a "
-        "GPU's fused attention less. micro_batch_tokens lowers it; the last row is the most, not the sum.",
+        "GPU's fused attention less. A micro-batch is a GPU's; a CPU's is smaller, and so is one with "
+        "--micro-batch-tokens. The last row is the most, not the sum.",
         "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another; decoding is not counted. Models "
         "narrower than the first width given reach less: their hours are a lower bound.",
         "Job: what a training asks a cluster for: half as many hours again as an A100 takes and half an hour; a third "

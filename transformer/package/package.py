@@ -66,7 +66,7 @@ def make_package(
     steps = []
     for path in checkpoints:
         metadata = read_metadata(path)
-        if json.loads(metadata.get("config", "null")) != run.identity():
+        if json.loads(metadata.get("config", "null")) != plain(run):
             raise InputError(f"{path}: a checkpoint of another config than {config}; train that one")
         steps.append(json.loads(metadata["step"]))
     record = {

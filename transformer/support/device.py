@@ -12,6 +12,8 @@ from torch import nn
 
 from transformer.support.files import InputError
 
+# Padded subwords of a side in one forward pass of training, by the type of the device.
+MICRO_BATCH_TOKENS = {"cpu": 4096, "cuda": 25_000}
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 
 

@@ -1,10 +1,10 @@
 """How a network is trained (section 5), and one run, resolved: everything that decides its numbers."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from transformer.model.config import ModelConfig
-from transformer.support.strict import not_positive, plain
+from transformer.support.strict import not_positive
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,6 @@ class TrainingConfig:
     eps_ls: float
     batch_tokens: int  # source tokens, and target tokens, of one step
     longest_pair: int  # in subwords; longer ones are left out
-    micro_batch_tokens: int  # of one forward pass; the gradients of a step's micro-batches are summed
     checkpoint_every: int  # steps between the checkpoints that are averaged
     average: int  # how many of the last checkpoints are kept, and averaged for Tables 2 and 4
     precision: Literal["auto", "float32", "bfloat16"]
@@ -28,7 +27,7 @@ class TrainingConfig:
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon", "batch_tokens")
-        found += not_positive(self, "micro_batch_tokens", "longest_pair", "checkpoint_every", "average")
+        found += not_positive(self, "longest_pair", "checkpoint_every", "average")
         for name in ("beta1", "beta2", "eps_ls"):
             if not 0 <= getattr(self, name) < 1:
                 found.append(f"{name}: {getattr(self, name)} is not in [0, 1)")
@@ -64,9 +63,3 @@ class RunConfig:
             if last_position(self.architecture):
                 found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
         return found
-
-    def identity(self) -> dict[str, Any]:
-        """What its state and checkpoints belong to: all but micro_batch_tokens, which may be lowered half-way."""
-        values = plain(self)
-        del values["training"]["micro_batch_tokens"]
-        return values

@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
-from transformer.support.device import compile_in_place, faster_precision, within_memory
+from transformer.support.device import MICRO_BATCH_TOKENS, compile_in_place, faster_precision, within_memory
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
@@ -70,13 +70,15 @@ class Trainer:
         folder: Path,
         device: torch.device,
         world: World = ALONE,
+        micro_batch_tokens: int = 0,
     ):
         """Prepare a run, or go on with the one whose state is in a folder.
 
         `config` is the run, resolved; `vocabulary` the number of subwords; `train` and `dev` are its pairs as ids;
         `folder` holds its state and its checkpoints until it ends; `device` is where this process computes; `world` are
-        all processes that train it. Raises InputError when the state is of another config, vocabulary or data, and when
-        no pair is short enough.
+        all processes that train it; a forward pass takes `micro_batch_tokens` padded subwords of a side, 0 standing for
+        the device's MICRO_BATCH_TOKENS, and a step sums the gradients of its passes. Raises InputError when the state
+        is of another config, vocabulary or data, and when no pair is short enough.
         """
         training = config.training
         self.config, self.vocabulary, self.dev = config, vocabulary, dev
@@ -97,8 +99,9 @@ class Trainer:
             eps=training.epsilon,
             fused=True,
         )
+        self.micro_tokens = micro_batch_tokens or MICRO_BATCH_TOKENS[device.type]
         self.batches = Batches(
-            train, training.batch_tokens, training.micro_batch_tokens, training.longest_pair, config.seed, world.share
+            train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
         )
         if (left_out := len(train) - len(self.batches.kept)) and world.first:
             print(
@@ -129,9 +132,10 @@ class Trainer:
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
         label = f"{self.config.task} {self.config.model}"
-        held = min(self.config.training.micro_batch_tokens, -(-self.config.training.batch_tokens // self.world.size))
+        held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
         remedy = (
-            f"set micro_batch_tokens to {held // 2} (a pass holds {held} now) and start again: it changes rounding only"
+            f"start again with --micro-batch-tokens {held // 2} (a pass holds {held} now), under Snakemake with "
+            f"--set-resources train:micro_batch_tokens={held // 2}: it goes on, with other rounding and dropout"
         )
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
@@ -276,7 +280,7 @@ class Trainer:
         order = np.argsort(longest, kind="stable")[: int((longest <= self.config.architecture.max_length).sum())]
         if not len(order):
             return None
-        for part in chunks(self.dev.lengths, order, self.config.training.micro_batch_tokens):
+        for part in chunks(self.dev.lengths, order, self.micro_tokens):
             pairs = batch(self.dev, part)
             with self.autocast():
                 total += self.loss(pairs, 0.0).item()

@@ -14,6 +14,7 @@ import torch
 from transformer.support.device import device_name, sustained_flops, within_memory
 from transformer.support.files import InputError, link, locked, read_json, write_json
 from transformer.support.provenance import code, software
+from transformer.support.strict import plain
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import interruptions
 from transformer.training.config import RunConfig
@@ -39,14 +40,15 @@ def train_run(
     device: torch.device,
     world: World = ALONE,
     tensorboard: Path | None = None,
+    micro_batch_tokens: int = 0,
 ) -> None:
     """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
 
     Until then all is in `folder`/state. Checkpoints, history and record stay there, too (hard links), so that a run
     whose published files are lost before they were used is published again and not trained again. The history goes to
-    TensorBoard, too, if there is a folder for it. Raises Interrupted and InputError as `Trainer` does, and InputError
-    while others train the same run, when `folder` has a run of another config, and when the package tensorboard is
-    missing.
+    TensorBoard, too, if there is a folder for it. `micro_batch_tokens` is as for `Trainer`. Raises Interrupted and
+    InputError as `Trainer` does, and InputError while others train the same run, when `folder` has a run of another
+    config, and when the package tensorboard is missing.
     """
     state = folder / "state"
     made_with = software() if world.first else {}  # before someone changes it
@@ -56,7 +58,7 @@ def train_run(
         if world.of_first(world.first and has_finished(folder, made_of, config)):
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
-            trainer = Trainer(config, vocabulary, train, dev, state, device, world)
+            trainer = Trainer(config, vocabulary, train, dev, state, device, world, micro_batch_tokens)
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer
         ):
@@ -128,7 +130,7 @@ def publish(folder: Path, config: RunConfig) -> None:
 
 def digest_of(config: RunConfig) -> str:
     """The SHA-256 of all that decides a run's numbers."""
-    return hashlib.sha256(json.dumps(config.identity(), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(plain(config), sort_keys=True).encode()).hexdigest()
 
 
 def record_of(trainer: Trainer, made_with: Mapping[str, str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer.support.strict import plain
 from transformer.support.tensors import DamagedFileError, read_tensors, write_tensors
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
@@ -35,7 +36,7 @@ class State:
 
 def identity(config: RunConfig, vocabulary: int, *data: Pairs) -> dict[str, Any]:
     """What the state and the checkpoints of a run belong to."""
-    return {"version": VERSION, "config": config.identity(), "vocabulary": vocabulary, "data": digest(*data)}
+    return {"version": VERSION, "config": plain(config), "vocabulary": vocabulary, "data": digest(*data)}
 
 
 @lru_cache(maxsize=1)  # a start asks twice, and WMT's ids are gigabytes

@@ -20,7 +20,8 @@ rule configure_run:
 
 
 # What a run needs to go on after an interruption stands in {RUN}/state, which Snakemake does not know and so keeps.
-# On how many GPUs and nodes is no parameter, so another number retrains nothing.
+# How many GPUs and nodes it takes, and how many subwords a forward pass (0: the device's default), are resources and no
+# parameters, so other numbers retrain nothing.
 rule train:
     input:
         config=f"{RUN}/config.yaml",
@@ -48,13 +49,14 @@ rule train:
         mem_mb=growing(demands.training_megabytes),
         gpu=0,
         nodes=1,
+        micro_batch_tokens=0,
     params:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
         'exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
         " train --config {input.config:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
-        " --output-dir {params.folder:q} --threads {threads}"
+        " --output-dir {params.folder:q} --threads {threads} --micro-batch-tokens {resources.micro_batch_tokens}"
 
 
 rule average_checkpoints:
