@@ -329,10 +329,7 @@ def main() -> None:
     device = choose_device()
     gpu = device.type == "cuda"
     tokens = arguments.batch_tokens or (25_000 if gpu else 512)
-    peaks = {
-        name: max(sustained_flops(device, dtype, 8192 if gpu else 1024) for _ in range(5))
-        for name, dtype in PRECISIONS.items()
-    }
+    peaks = {name: max(sustained_flops(device, dtype) for _ in range(5)) for name, dtype in PRECISIONS.items()}
     print(f"{device_name(device)}, {arguments.threads} threads, PyTorch {torch.__version__}, {tokens} subwords a step;")
     print(", ".join(f"{peak / 1e12:.2f} TFLOP/s in {name}" for name, peak in peaks.items()), end="\n\n")
     print("| N/d_model/d_ff/h | model | setting | subwords/s | ratio | MFU | padding | GB | loss | difference |")

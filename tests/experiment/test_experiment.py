@@ -301,6 +301,14 @@ def test_a_fraction_scales_exactly():
     assert experiment(scale={"width": "3/8", "depth": 0.5}).run("", "base", 1).architecture.d_model == 192
 
 
+@pytest.mark.parametrize(("width", "precision"), [("1/4", "float32"), ("1/2", "auto"), (1, "auto")])
+def test_auto_precision_is_the_same_for_all_rows_by_the_width_of_base(width, precision):
+    models = MODELS | {"narrow": {"d_model": 64}, "mine": {"precision": "bfloat16"}}
+    one = experiment(models=models, scale={"width": width, "depth": 1})
+    found = {model: one.run("wsj", model, 1).training.precision for model in models}
+    assert found == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
+
+
 def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
     paper = read_experiment([ROOT / "config/paper.yaml"])
     published = read_yaml(ROOT / "config/published.yaml")

@@ -44,10 +44,14 @@ def test_the_devices_and_what_is_assumed_stand_below():
     assert "20 % at d_model 512, 30 % at d_model 1024 (assumed, not measured" in text
 
 
-def test_the_peak_of_this_cpu_is_measured(monkeypatch):
-    monkeypatch.setattr("transformer.experiment.plan.faster_precision", lambda _: "bfloat16")
-    monkeypatch.setattr("transformer.experiment.plan.sustained_flops", lambda _, dtype: {torch.bfloat16: 2.5e11}[dtype])
-    assert "1 x 250 GFLOP/s, bfloat16" in plan(experiment())
+@pytest.mark.parametrize(
+    ("width", "shown"), [(1, "1 x 250 GFLOP/s, bfloat16"), ("1/4", "1 x 100 GFLOP/s, float32")], ids=["wide", "narrow"]
+)
+def test_the_peak_of_this_cpu_is_measured_in_the_precision_of_the_runs(monkeypatch, width, shown):
+    peaks = {torch.bfloat16: 2.5e11, torch.float32: 1e11}
+    monkeypatch.setattr("transformer.experiment.plan.auto_precision", lambda _: "bfloat16")
+    monkeypatch.setattr("transformer.experiment.plan.sustained_flops", lambda _, dtype: peaks[dtype])
+    assert shown in plan(experiment(scale={"width": width, "depth": 1}))
 
 
 def test_the_whole_is_all_runs_on_all_processors_and_the_disk_of_all():

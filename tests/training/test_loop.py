@@ -481,8 +481,8 @@ def test_bfloat16_keeps_the_weights_in_float32(start):
     assert trainer.state.precision == "bfloat16"
 
 
-def test_auto_precision_is_measured_once_and_kept(start, monkeypatch):
-    monkeypatch.setattr(loop, "faster_precision", lambda _: "bfloat16")
+def test_auto_precision_is_chosen_once_and_kept(start, monkeypatch):
+    monkeypatch.setattr(loop, "auto_precision", lambda _: "bfloat16")
     interrupted(lambda: start(precision="auto"), 3)
-    monkeypatch.setattr(loop, "faster_precision", lambda _: "float32")
+    monkeypatch.setattr(loop, "auto_precision", lambda _: "float32")
     assert start(precision="auto").state.precision == "bfloat16"

@@ -58,6 +58,7 @@ class Scale:
         return not_positive(self, "width", "depth")
 
 
+AUTO_WIDTH = 256  # d_model of base from which `precision: auto` is left to the hardware (docs/speed.md)
 WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
 
 
@@ -160,10 +161,17 @@ class Experiment:
         return self.corpus_of(task).files(settings.corpus, settings.source, settings.target)
 
     def run(self, task: str, model: str, seed: int) -> RunConfig:
-        """The resolved config of one run. Raises ConfigError for an unknown model, and for each key of it at fault."""
+        """The resolved config of one run. Raises ConfigError for an unknown model, and for each key of it at fault.
+
+        `precision: auto` stays where the scaled base has a d_model of AUTO_WIDTH or more; elsewhere it is float32.
+        """
         if model not in self.models:
             raise ConfigError("config", [unknown(model, self.models, "model")])
-        values = self.models["base"] | self.models[model]
+        base = self.models["base"]
+        values = base | self.models[model]
+        width = base.get("d_model")
+        if values.get("precision") == "auto" and type(width) is int and width * self.scale.width < AUTO_WIDTH:
+            values["precision"] = "float32"
         faults: list[str] = []
         parts = []
         for part in (ModelConfig, TrainingConfig):

@@ -54,15 +54,19 @@ SHARED = (
     "assumed, not measured: half of one H100's, because eight share a step's batch; NVIDIA's DeepLearningExamples "
     "reach 84 % of one A100's on eight, but with 10,240 tokens on each, where the paper's 25,000 leave 3,125"
 )
-MEASURED = "measured with this code on one thread of an AMD EPYC, in bfloat16"
+MEASURED = "measured with this code on one thread of an AMD EPYC"
 PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs a step of 37,000 subwords
+CPUS = {  # by precision; `plan` measures the peak
+    "float32": Device(1, math.nan, "float32", {128: 0.53, 512: 0.68, 1024: 0.68}, MEASURED),
+    "bfloat16": Device(1, math.nan, "bfloat16", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED),
+}
 DEVICES = {
     "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
     "A100": Device(1, 312e12, "bfloat16", {512: 0.22, 1024: 0.33}, PUBLISHED),
     "H100": Device(1, 989e12, "bfloat16", {512: 0.20, 1024: 0.30}, ASSUMED),
     "H200": Device(1, 989e12, "bfloat16", {512: 0.20, 1024: 0.30}, ASSUMED),
     "8xH100": Device(8, 989e12, "bfloat16", {512: 0.10, 1024: 0.15}, SHARED),
-    "cpu": Device(1, math.nan, "auto", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED),  # `plan` measures the peak
+    "cpu": CPUS["bfloat16"],
 }
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import torch
 
 from transformer.experiment.config import Experiment
-from transformer.experiment.cost import DEVICES, LENGTH, STATE_BYTES, Cost, Device, cost, request, si
+from transformer.experiment.cost import CPUS, DEVICES, LENGTH, STATE_BYTES, Cost, Device, cost, request, si
 from transformer.experiment.downloads import tasks_read
-from transformer.support.device import faster_precision, sustained_flops
+from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.markdown import markdown
 
 TEXT_BYTES = 280  # of a pair
@@ -32,9 +32,11 @@ def plan(experiment: Experiment) -> str:
     Raises InputError as `Experiment.files_of` does.
     """
     cpu = torch.device("cpu")
-    precision = faster_precision(cpu)
+    precision: str = experiment.run("", "base", experiment.seeds[0]).training.precision
+    if precision == "auto":
+        precision = auto_precision(cpu)
     peak = sustained_flops(cpu, getattr(torch, precision))
-    devices = DEVICES | {"cpu": replace(DEVICES["cpu"], peak=peak, precision=precision)}
+    devices = DEVICES | {"cpu": replace(CPUS[precision], peak=peak)}
     runs = costs(experiment, devices.values())
     return "\n".join([_runs(experiment, devices, runs), _data(experiment), _whole(experiment, devices, runs.values())])
 

@@ -1,4 +1,4 @@
-"""The device a run uses: which one, how fast, and whether bfloat16 is the faster precision on it."""
+"""The device a run uses: which one, how fast, and whether it multiplies matrices of bfloat16."""
 
 import ctypes
 import platform
@@ -61,17 +61,32 @@ def device_name(device: torch.device) -> str:
     return platform.processor() or platform.machine()
 
 
-def sustained_flops(device: torch.device, dtype: torch.dtype, size: int = 1024) -> float:
-    """FLOP/s of a [size, size] matrix product in `dtype` on the threads in use: the best of five."""
+def sustained_flops(device: torch.device, dtype: torch.dtype) -> float:
+    """FLOP/s of large matrix products in `dtype`, on the threads in use: the best of five times, after a first product.
+
+    A GPU multiplies matrices of [8192, 8192], five in a row; smaller ones, or one by itself, would not fill it.
+    """
+    size, products = (8192, 5) if device.type == "cuda" else (1024, 1)
     a = torch.randn(size, size, device=device).to(dtype)
-    seconds = min(_seconds(lambda: a @ a, device) for _ in range(5))
-    return 2 * size**3 / seconds
+    product = a @ a
+
+    def work() -> None:
+        for _ in range(products):
+            torch.mm(a, a, out=product)
+
+    return products * 2 * size**3 / min(_seconds(work, device) for _ in range(5))
 
 
-def faster_precision(device: torch.device) -> str:
-    """bfloat16 where its matrix products are at least 1.3 times as fast as those of float32, else float32."""
-    gain = sustained_flops(device, torch.bfloat16, 512) / sustained_flops(device, torch.float32, 512)
-    return "bfloat16" if gain >= 1.3 else "float32"
+def auto_precision(device: torch.device) -> str:
+    """bfloat16 where the hardware multiplies it, else float32.
+
+    It does on a GPU of CUDA capability 8.0 or above, and on a CPU with AVX512-BF16 or AMX.
+    """
+    if device.type == "cuda":
+        able = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return "bfloat16" if able else "float32"
 
 
 def compile_in_place(model: nn.Module) -> None:

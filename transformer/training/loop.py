@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
-from transformer.support.device import MICRO_BATCH_TOKENS, compile_in_place, faster_precision, within_memory
+from transformer.support.device import MICRO_BATCH_TOKENS, auto_precision, compile_in_place, within_memory
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
@@ -113,7 +113,7 @@ class Trainer:
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
         self.state = State()
         if not self.restore():
-            precision = faster_precision(device) if training.precision == "auto" else training.precision
+            precision = auto_precision(device) if training.precision == "auto" else training.precision
             self.state.precision = world.of_first(precision)
 
     def autocast(self) -> torch.autocast:
