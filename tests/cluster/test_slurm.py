@@ -12,6 +12,7 @@ import pytest
 from slurm import wait_until
 
 from tests.workflow.test_smoke import ROOT, project, snakemake  # noqa: F401
+from transformer.training.attempts import read_attempts
 
 pytestmark = pytest.mark.cluster
 SMALL = ("--configfile", "smoke.yaml", "fetched.yaml", "small.yaml")
@@ -60,8 +61,7 @@ def submitted(cluster, slurm, *arguments, slow=None):
 
 def attempts(cluster, run):
     """The first step of each attempt at a run, and the step it has reached."""
-    path = cluster / RUNS / run / "state/attempts"
-    return [tuple(map(int, line.split())) for line in path.read_text().splitlines()] if path.exists() else []
+    return [(each["from"], each["to"]) for each in read_attempts(cluster / RUNS / run / "state/attempts")]
 
 
 def test_the_dag_gives_what_it_gives_on_one_machine_whatever_happens_to_its_jobs(cluster, slurm, tmp_path):

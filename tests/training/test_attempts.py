@@ -1,26 +1,58 @@
-from transformer.training.attempts import attempt, interruptions
+import json
+
+import pytest
+
+from transformer.training.attempts import attempt, read_attempts, unlike
+
+MEANS = {"device": "abacus", "threads": 1}
 
 
-def go_on(path, start, steps):
-    with attempt(path, start) as reached:
+def go_on(path, start, steps, **means):
+    with attempt(path, start, MEANS | means) as reached:
         for step in steps:
             reached(step)
 
 
-def test_a_run_in_one_go_was_not_interrupted(tmp_path):
+def spans(path):
+    return [(each["from"], each["to"], each["steps_redone"]) for each in read_attempts(path)]
+
+
+def test_an_attempt_tells_its_means_its_steps_and_its_seconds(tmp_path):
     go_on(tmp_path / "state/attempts", 0, [1, 2, 3])
-    assert interruptions(tmp_path / "state/attempts") == (0, 0)
+    [only] = read_attempts(tmp_path / "state/attempts")
+    assert 0 <= only.pop("seconds") < 60
+    assert only == MEANS | {"from": 0, "to": 3, "steps_redone": 0}
 
 
 def test_what_each_attempt_did_beyond_the_start_of_the_next_was_done_again(tmp_path):
     for start, steps in ((0, [1, 2, 3, 4]), (2, []), (2, [3, 4, 5]), (5, [6])):
         go_on(tmp_path / "attempts", start, steps)
-    assert interruptions(tmp_path / "attempts") == (3, 2)
+    assert spans(tmp_path / "attempts") == [(0, 4, 2), (2, 2, 0), (2, 5, 0), (5, 6, 0)]
 
 
-def test_a_line_that_a_power_failure_spoilt_is_passed_over(tmp_path):
+def test_an_attempt_is_whole_from_its_first_moment(tmp_path):
+    path = tmp_path / "attempts"
+    with attempt(path, 7, MEANS) as reached:
+        for step in (7, 8, 123456):
+            reached(step)
+            assert json.loads(path.read_bytes())["to"] == step
+            assert path.read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("spoilt", [bytes(32), b'{"device": "aba', b'{"device": "abacus"}'[:-1] + b"\n"])
+def test_a_line_that_a_power_failure_spoilt_is_passed_over(tmp_path, spoilt):
     go_on(tmp_path / "attempts", 0, [4])
     with (tmp_path / "attempts").open("ab") as file:
-        file.write(bytes(32))
+        file.write(spoilt)
     go_on(tmp_path / "attempts", 3, [4])
-    assert interruptions(tmp_path / "attempts") == (1, 1)
+    assert spans(tmp_path / "attempts") == [(0, 4, 1), (3, 4, 0)]
+
+
+def test_means_are_compared_with_those_of_the_attempt_that_came_to_the_first_step(tmp_path):
+    path = tmp_path / "attempts"
+    assert unlike(path, 0, MEANS) == ""
+    go_on(path, 0, [1, 2, 3])
+    go_on(path, 3, [4], threads=2)  # which saved nothing
+    assert unlike(path, 3, MEANS | {"micro_batch_tokens": 9}) == ""
+    assert unlike(path, 3, MEANS | {"threads": 2}) == "2 thread(s), not 1,"
+    assert unlike(path, 4, MEANS | {"device": "slide rule"}) == "slide rule, not abacus, and 1 thread(s), not 2,"

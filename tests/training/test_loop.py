@@ -16,6 +16,7 @@ from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training import loop
+from transformer.training.attempts import attempt, read_attempts
 from transformer.training.history import HISTORY
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
@@ -146,7 +147,9 @@ def test_how_often_the_state_is_saved_changes_nothing(start, whole):
 def train_on(config, train, dev, folder):
     """Train in a process of its own, saving as often as may be."""
     torch.set_num_threads(1)
-    Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU).train(save_seconds=0)
+    trainer = Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU)
+    with attempt(folder / "attempts", trainer.state.step, {}) as reached:
+        trainer.train(save_seconds=0, reached=reached)
 
 
 def written_at(file):
@@ -173,7 +176,7 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_con
         process.kill()
         process.join()
         killed += process.exitcode == -signal.SIGKILL
-    assert killed == 20
+    assert killed == len(read_attempts(state.parent / "attempts")) == 20
     trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), state.parent, CPU)
     assert trainer.state.step > 0
     trainer.train()

@@ -1,7 +1,9 @@
 import errno
 import fcntl
 import json
+import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +15,7 @@ from transformer.support.files import InputError, read_lines
 from transformer.training import run
 from transformer.training.loop import Trainer
 from transformer.training.run import train_run
+from transformer.training.signals import Interrupted
 
 CPU = torch.device("cpu")
 VOCABULARY = 40
@@ -88,6 +91,32 @@ def test_how_often_a_run_was_interrupted_stands_in_its_record(tmp_path, run_conf
     train_run(*arguments)
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert (record["resumed"], record["steps_redone"]) == (1, 4)
+    first, second = record["attempts"]
+    assert [(each["from"], each["to"]) for each in (first, second)] == [(0, 4), (0, 12)]
+    assert (first["threads"], first["devices"], first["compiled"], first["micro_batch_tokens"]) == (1, 1, False, 4096)
+    assert second["software"] == record["software"]
+    assert second["device"] == record["device"]
+
+
+def test_a_run_that_goes_on_by_other_means_says_that_bits_may_differ(tmp_path, arguments, monkeypatch, capsys):
+    log = Trainer.log
+
+    def stopped(trainer):
+        log(trainer)
+        if trainer.state.step == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "log", stopped)
+        with pytest.raises(Interrupted):
+            train_run(*arguments)
+    torch.set_num_threads(2)
+    train_run(*arguments)
+    said = "ende base: goes on with 2 thread(s), not 1, as before: equal up to rounding, not to the bit\n"
+    assert capsys.readouterr().err.count(said) == 1
+    record = json.loads((tmp_path / "1/training.json").read_text())
+    assert [each["threads"] for each in record["attempts"]] == [1, 2]
+    assert (record["resumed"], record["steps_redone"], record["threads"]) == (1, 0, 2)
 
 
 def test_what_is_lost_of_a_finished_run_is_published_again_and_not_trained(tmp_path, arguments, untrained, capsys):

@@ -40,7 +40,7 @@ class SyntheticResults:
         f1 = {"brackets": {"f1": 88.14, "recall": 88.0, "precision": 88.3, "exact": 40.0, **counts}}
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
         made = {"config_sha256": "c0ffee0123456789", "software": {"commit": f"{'ab' * 20}-dirty", "torch": "2.13.0"}}
-        made |= {"precision": "float32", "resumed": 2, "steps_redone": 1250}
+        made |= {"precision": "float32", "threads": 1, "resumed": 2, "steps_redone": 1250}
         size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
         folder = f"runs/{task}/{model}/{seed}"
         package = f"{folder}/average-{average}/package"

@@ -249,10 +249,8 @@ def test_micro_batches_made_smaller_half_way_retrain_no_finished_run(finished, t
     trained = snakemake(folder, f"{run}/1/training.json", *SMOKE, *smaller)
     assert trained.returncode == 0, trained.stdout[-3000:] + trained.stderr[-3000:]
     assert jobs(trained)["train"] == "1"
-    assert (
-        "--micro-batch-tokens 64"
-        in snakemake(folder, "--dry-run", "--printshellcmds", "--forcerun", "train", *SMOKE, *smaller).stdout
-    )
+    [attempt] = json.loads((folder / run / "1/training.json").read_text())["attempts"]
+    assert attempt["micro_batch_tokens"] == 64
     rest = snakemake(folder, *SMOKE, *smaller, "--dry-run")
     assert jobs(rest)["average_checkpoints"] == "2"
     assert not {"train", "configure_run", "encode_part"} & jobs(rest).keys()

@@ -1,5 +1,6 @@
 import csv
 import importlib
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -232,6 +233,50 @@ def test_the_runs_say_what_made_each(results):
     assert (rows[0]["Resumed"], rows[0]["Steps again"]) == ("2", "1,250")
     assert "- Made with torch 2.13.0: all." in md
     assert "Made with torch 2.13.0: all." in html
+
+
+def remade(run, **changes):
+    """Change what a run's package says of its training."""
+    path = Path(run.package)
+    training = json.loads(path.read_text())["training"]
+    path.write_text(json.dumps({"training": training | changes}))
+    return run
+
+
+@pytest.mark.parametrize("table", ["runs", "table2", "table3", "table4"])
+def test_where_runs_were_not_trained_alike_the_notes_say_so(results, table):
+    task, part = {"table4": ("wsj", "test"), "table2": ("ende", "test")}.get(table, ("ende", "dev"))
+    models = ["parser", "mine", "other"] if task == "wsj" else ["base", "big", "A-h1"]
+    runs = [results.run(task, model, part=part) for model in models]
+    _, texts = make(results, table, runs, trained_on={"wsj": "trees"})
+    assert not any("not all trained" in text for text in texts)
+    remade(runs[1], precision="bfloat16", threads=4, device="a GPU", software={"commit": "cd" * 20, "torch": "2.13.0"})
+    _, texts = make(results, table, runs, trained_on={"wsj": "trees"})
+    name = f"{task} {models[1]} 1"
+    for text in texts:
+        for means, theirs, others in (
+            ("commit", "cdcdcdcdcdcd", "abababababab-dirty"),
+            ("device", "2 x a GPU", "2 x a CPU"),
+            ("threads", "4", "1"),
+            ("precision", "bfloat16", "float32"),
+        ):
+            assert f"Ours were not all trained with the same {means}: {theirs}: {name}; {others}: all others." in text
+
+
+def test_where_attempts_of_a_run_differ_the_notes_say_so(results):
+    runs = [results.run("ende", model) for model in ("base", "big", "A-h1")]
+    steps = [(0, 9, 4, 1), (5, 7, 2, 3), (5, 12, 0, 2)]  # of the second nothing was kept
+    attempts = [
+        {"from": start, "to": to, "steps_redone": redone, "threads": threads} for start, to, redone, threads in steps
+    ]
+    remade(runs[2], attempts=attempts, threads=2)
+    _, (md, _, _) = make(results, "table3", runs)
+    assert "same threads: 2: ende A-h1 1 (in part); 1: all others." in md
+
+
+def test_what_resumed_counts_stands_under_the_runs(results):
+    _, (md, _, _) = make(results, "runs", [results.run("ende", "base")])
+    assert "Resumed: how often the training was interrupted, be it stopped or killed, and went on" in md
 
 
 def test_runs_made_with_other_versions_are_told_apart(results):

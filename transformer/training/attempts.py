@@ -1,30 +1,57 @@
-"""The processes that trained a run, one after the other: from which step each went on, and how far it came."""
+"""The processes that trained a run, one after the other: by what means, from which step, and how far each came."""
 
-import re
-from collections.abc import Callable, Iterator
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+DECIDE_BITS = {"device": "{}", "threads": "{} thread(s)"}  # in words
 
 
 @contextmanager
-def attempt(path: Path, start: int) -> Iterator[Callable[[int], None]]:
-    """Write, as a line of `path`, this process's first step and, at every call, the step it has reached."""
+def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callable[[int], None]]:
+    """Write, as a line of JSON at the end of `path`, the means of this process and its first step.
+
+    Every call of what is yielded writes the step reached, and the seconds until then.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
+    began = time.monotonic()
+    known = json.dumps({**means, "from": start})[:-1]
     with path.open("r+b", buffering=0) as file:
-        place = file.seek(0, 2)
+        end = file.read()[-1:]
+        line = b"" if end in (b"", b"\n") else b"\n"  # a power failure may have spoilt the line before
+        place = file.tell()
 
         def reached(step: int) -> None:
             file.seek(place)
-            file.write(b"%15d %15d\n" % (start, step))
+            file.write(line + f'{known}, "to": {step:15}, "seconds": {time.monotonic() - began:15.3f}}}\n'.encode())
 
         reached(start)
         yield reached
 
 
-def interruptions(path: Path) -> tuple[int, int]:
-    """How many attempts of `path` went on where another was interrupted; how many steps these had to do again."""
-    lines = re.findall(rb"(\d+) +(\d+)\n", path.read_bytes())
-    attempts = [(int(start), int(reached)) for start, reached in lines]
-    return len(attempts) - 1, sum(reached - start for (_, reached), (start, _) in pairwise(attempts))
+def read_attempts(path: Path) -> list[dict[str, Any]]:
+    """The attempts of `path`, and how many steps of each the next had to do again; spoilt lines are passed over."""
+    found: list[dict[str, Any]] = []
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line) | {"steps_redone": 0})
+    for one, following in pairwise(found):
+        one["steps_redone"] = one["to"] - following["from"]
+    return found
+
+
+def unlike(path: Path, start: int, means: Mapping[str, Any]) -> str:
+    """In words, which means that decide bits are not those of the attempt that came to the step `start`."""
+    before = [each for each in read_attempts(path) if each["from"] < start][-1:]
+    return " and ".join(
+        f"{words.format(means[key])}, not {each[key]},"
+        for each in before
+        for key, words in DECIDE_BITS.items()
+        if means[key] != each[key]
+    )

@@ -1,9 +1,12 @@
 """history.csv: what a run measured while it trained."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformer.support.files import atomic
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "dev_perplexity")
 
@@ -13,3 +16,11 @@ def write_history(path: Path, rows: list[list[Any]]) -> None:
     lines = [",".join(HISTORY)] + [",".join("" if x is None else f"{x:.8g}" for x in row) for row in rows]
     with atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode())
+
+
+def show(writer: "SummaryWriter", row: list[Any]) -> None:
+    """Give a row to TensorBoard."""
+    step, *values = row
+    for name, value in zip(HISTORY[1:], values, strict=True):
+        if value is not None:
+            writer.add_scalar(name, value, step)

@@ -5,6 +5,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,9 @@ from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import Batch, Batches, batch, chunks
 from transformer.text.tokens import Pairs
-from transformer.training.attempts import attempt
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
-from transformer.training.history import HISTORY, write_history
+from transformer.training.history import show, write_history
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
@@ -39,7 +39,6 @@ LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # of which so many have a dev perplexity
 DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
 NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
-ATTEMPTS = "attempts"  # beside the state
 FIRST_SAVE = 10.0  # seconds: a run that is killed again and again advances
 
 
@@ -86,7 +85,8 @@ class Trainer:
         self.made_of = identity(config, vocabulary, train, dev)
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
-        if device.type == "cuda":  # on a CPU compiled code is the slower (docs/speed.md)
+        self.compiled = device.type == "cuda"  # on a CPU compiled code is the slower (docs/speed.md)
+        if self.compiled:
             compile_in_place(self.model)
         self.replica: nn.Module = _Loss(self.model)
         if world.size > 1:
@@ -120,12 +120,17 @@ class Trainer:
         """The precision of matrix products; weights stay float32."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.state.precision == "bfloat16")
 
-    def train(self, save_seconds: float = 60.0, writer: "SummaryWriter | None" = None) -> None:
+    def train(
+        self,
+        save_seconds: float = 60.0,
+        writer: "SummaryWriter | None" = None,
+        reached: Callable[[int], None] | None = None,
+    ) -> None:
         """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
 
         The first time it is saved after FIRST_SAVE seconds at the latest.
 
-        The history goes to `writer`, too, if there is one.
+        The history goes to `writer`, and the number of every step to `reached`, if there are any.
 
         Raises Interrupted then, and InputError when memory runs out, and naming the step when the loss is no number.
         """
@@ -141,8 +146,7 @@ class Trainer:
         saved = mark = time.monotonic()
         wait = min(save_seconds, FIRST_SAVE)
         self.model.train()
-        noted = attempt(self.folder / ATTEMPTS, self.state.step) if self.world.first else contextlib.nullcontext()
-        with postponed_signals() as caught, within_memory(label, remedy), noted as reached:
+        with postponed_signals() as caught, within_memory(label, remedy):
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
@@ -154,9 +158,10 @@ class Trainer:
                 if step in rows:
                     self.log()
                     if writer:
-                        self.show(writer)
-                if progress and reached:
+                        show(writer, self.state.history[-1])
+                if progress:
                     progress.update(1, self.note())
+                if reached:
                     reached(step)
                 if step in checkpoints:
                     self.check_finite()
@@ -252,14 +257,6 @@ class Trainer:
         state.row_tokens, state.row_seconds = 0, 0.0
         if self.world.first:
             write_history(self.folder / "history.csv", state.history)
-
-    def show(self, writer: "SummaryWriter") -> None:
-        """Give the history's last row to TensorBoard."""
-        row = dict(zip(HISTORY, self.state.history[-1], strict=True))
-        step = row.pop("step")
-        for name, value in row.items():
-            if value is not None:
-                writer.add_scalar(name, value, step)
 
     def note(self) -> str:
         """What progress shows beside the steps."""

@@ -5,7 +5,7 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,11 @@ from transformer.support.files import InputError, link, locked, read_json, write
 from transformer.support.provenance import code, software
 from transformer.support.strict import plain
 from transformer.text.tokens import Pairs
-from transformer.training.attempts import interruptions
+from transformer.training.attempts import attempt, read_attempts, unlike
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World
 from transformer.training.history import write_history
-from transformer.training.loop import ATTEMPTS, Trainer
+from transformer.training.loop import Trainer
 from transformer.training.state import identity, remove_states
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FINISHED = "finished.json"  # beside the state: what a run that has ended was made of, and its record
 HISTORY_FILE = "history.csv"
+ATTEMPTS = "attempts"  # beside the state
 
 
 def train_run(
@@ -59,13 +60,15 @@ def train_run(
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
             trainer = Trainer(config, vocabulary, train, dev, state, device, world, micro_batch_tokens)
+        noted = attempted(trainer, made_with) if world.first else contextlib.nullcontext()
         with (
-            summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer
+            summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer,
+            noted as reached,
         ):
-            trainer.train(writer=writer)
+            trainer.train(writer=writer, reached=reached)
         if world.first:
             write_history(state / HISTORY_FILE, trainer.state.history)
-            write_json(state / FINISHED, {"made_of": made_of, "record": record_of(trainer, made_with)})
+            write_json(state / FINISHED, {"made_of": made_of, "record": record_of(trainer)})
             publish(folder, config)
             with contextlib.suppress(OSError):  # nothing that goes wrong from here on may fail the run
                 remove_states(state)
@@ -92,6 +95,25 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
         print(f"{config.task} {config.model}: has finished before; remove {folder} to train again", file=sys.stderr)
         return True
     return False
+
+
+def attempted(
+    trainer: Trainer, made_with: Mapping[str, str]
+) -> contextlib.AbstractContextManager[Callable[[int], None]]:
+    """Note what a trainer works with and how far it comes; a difference from before that moves bits is printed."""
+    path, step = trainer.folder / ATTEMPTS, trainer.state.step
+    means = {
+        "software": made_with,
+        "device": device_name(trainer.device),
+        "devices": trainer.world.size,
+        "threads": torch.get_num_threads(),
+        "micro_batch_tokens": trainer.micro_tokens,
+        "compiled": trainer.compiled,
+    }
+    if others := unlike(path, step, means):
+        run = f"{trainer.config.task} {trainer.config.model}"
+        print(f"{run}: goes on with {others} as before: equal up to rounding, not to the bit", file=sys.stderr)
+    return attempt(path, step, means)
 
 
 def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
@@ -133,10 +155,10 @@ def digest_of(config: RunConfig) -> str:
     return hashlib.sha256(json.dumps(plain(config), sort_keys=True).encode()).hexdigest()
 
 
-def record_of(trainer: Trainer, made_with: Mapping[str, str]) -> dict[str, Any]:
-    """training.json of a run that has ended."""
+def record_of(trainer: Trainer) -> dict[str, Any]:
+    """training.json of a run that has ended; what is said of device and software is that of its last attempt."""
     config, state, device = trainer.config, trainer.state, trainer.device
-    resumed, redone = interruptions(trainer.folder / ATTEMPTS)
+    attempts = read_attempts(trainer.folder / ATTEMPTS)
     return {
         "task": config.task,
         "model": config.model,
@@ -147,15 +169,13 @@ def record_of(trainer: Trainer, made_with: Mapping[str, str]) -> dict[str, Any]:
         "left_out": len(trainer.batches.pairs) - len(trainer.batches.kept),
         "longest_pair": config.training.longest_pair,
         "seconds": state.seconds,
-        "resumed": resumed,
-        "steps_redone": redone,
-        "devices": trainer.world.size,
-        "device": device_name(device),
-        "threads": torch.get_num_threads(),
+        "resumed": len(attempts) - 1,
+        "steps_redone": sum(each["steps_redone"] for each in attempts),
+        **{key: attempts[-1][key] for key in ("devices", "device", "threads", "software")},
         "sustained_flops": sustained_flops(device, torch.float32),
         "flops": state.flops,
         "target_tokens": state.target_tokens,
         "precision": state.precision,
         "config_sha256": digest_of(config),
-        "software": made_with,
+        "attempts": attempts,
     }

@@ -15,7 +15,7 @@ from transformer.support.tensors import DamagedFileError, read_tensors, write_te
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-VERSION = 2  # of what a state holds
+VERSION = 3  # of what a state and the attempts beside it hold
 
 
 @dataclass

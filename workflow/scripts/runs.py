@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from means import by_means, difference_notes, short_commit, versions
 from records import read_training
 from tables_common import Row, write_table
 
@@ -10,18 +11,18 @@ TITLE = "The runs: what made each"
 NOTES = [
     "Config: the start of the SHA-256 that stands in the package. Commit: of this code; -dirty: with further changes; "
     "unknown: trained without git.",
-    "Resumed: how often the training was interrupted; steps again: those since its last save, which it repeated.",
+    "Commit, device: of the last attempt. Resumed: how often the training was interrupted, be it stopped or killed, "
+    "and went on; steps again: those since its last save, which it repeated.",
 ]
 
 
 def run_row(run: Mapping[str, Any]) -> Row:
-    commit, dash, dirty = run["software"]["commit"].partition("-")
     return {
         ("Task", ""): run["task"],
         ("Model", ""): run["model"],
         ("Seed", ""): str(run["seed"]),
         ("Config", ""): run["config_sha256"][:12],
-        ("Commit", ""): commit[:12] + dash + dirty,
+        ("Commit", ""): short_commit(run["software"]),
         ("Device", ""): f"{run['devices']} x {run['device']}",
         ("Precision", ""): run["precision"],
         ("Parameters", ""): f"{run['parameters']:,}",
@@ -34,15 +35,11 @@ def run_row(run: Mapping[str, Any]) -> Row:
 
 def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The versions, with the runs that they made where these differ."""
-    made: dict[str, list[str]] = {}
-    for run in runs:
-        versions = ", ".join(f"{name} {value}" for name, value in run["software"].items() if name != "commit")
-        made.setdefault(versions, []).append(f"{run['task']} {run['model']} {run['seed']}")
-    return [
-        f"Made with {versions}: {'all' if len(made) == 1 else ', '.join(names)}." for versions, names in made.items()
-    ]
+    made = by_means(runs, lambda one: versions(one["software"]))
+    return [f"Made with {each}: {'all' if len(made) == 1 else ', '.join(names)}." for each, names in made.items()]
 
 
 def main(snakemake: Any) -> None:
     runs = [read_training(package) for package in snakemake.input.packages]
-    write_table(snakemake.output, TITLE, [run_row(run) for run in runs], [*NOTES, *software_notes(runs)], names=7)
+    notes = [*NOTES, *difference_notes(runs), *software_notes(runs)]
+    write_table(snakemake.output, TITLE, [run_row(run) for run in runs], notes, names=7)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from records import read_json, read_yaml
+from means import difference_notes
+from records import read_json, read_training, read_yaml
 from scores import read_runs
 
 from transformer.evaluation.metrics import METRICS, Metric
@@ -91,6 +92,7 @@ def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]
         *snakemake.params.notes,
         *map(corpus_note, map(read_json, snakemake.input.corpora)),
         *run_notes(runs),
+        *difference_notes(map(read_training, snakemake.input.packages)),
     ]
     return read_yaml(snakemake.input.published), runs, notes
 

@@ -1,0 +1,45 @@
+"""By what means runs were trained, and where these differ: from run to run, or between the attempts of one run."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def short_commit(software: Mapping[str, str]) -> str:
+    commit, dash, dirty = software["commit"].partition("-")
+    return commit[:12] + dash + dirty
+
+
+def versions(software: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in software.items() if name != "commit")
+
+
+MEANS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "commit": lambda one: short_commit(one["software"]),
+    "device": lambda one: f"{one['devices']} x {one['device']}",
+    "threads": lambda one: str(one.get("threads", "not recorded")),
+    "precision": lambda one: one["precision"],
+}
+
+
+def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], str]) -> dict[str, list[str]]:
+    """The runs by some means of theirs. A run with several, in attempts whose steps were kept, stands with each."""
+    made: dict[str, list[str]] = {}
+    for run in runs:
+        attempts = [one for one in run.get("attempts", ()) if one["to"] - one["steps_redone"] > one["from"]]
+        found = dict.fromkeys(of({**run, **one}) for one in attempts or [run])
+        for means in found:
+            name = f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(found) > 1)
+            made.setdefault(means, []).append(name)
+    return made
+
+
+def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A note for each of MEANS that is not the same throughout."""
+    runs, notes = list(runs), []
+    for name, of in MEANS.items():
+        made = by_means(runs, of)
+        if len(made) > 1:
+            usual = max(made, key=lambda means: len(made[means]))
+            others = "; ".join(f"{means}: {', '.join(names)}" for means, names in made.items() if means != usual)
+            notes.append(f"Ours were not all trained with the same {name}: {others}; {usual}: all others.")
+    return notes
