@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import textwrap
 from fractions import Fraction
 from pathlib import Path
@@ -307,6 +309,14 @@ def test_auto_precision_is_the_same_for_all_rows_by_the_width_of_base(width, pre
     one = experiment(models=models, scale={"width": width, "depth": 1})
     found = {model: one.run("wsj", model, 1).training.precision for model in models}
     assert found == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
+
+
+def test_the_paper_s_runs_are_resolved_without_pytorch():
+    resolve = "read_experiment([Path('config/paper.yaml')]).run('wsj', 'parser', 1)"
+    code = (
+        f"import sys; from pathlib import Path; from transformer.experiment.config import read_experiment; {resolve}; "
+    )
+    subprocess.run([sys.executable, "-c", f"{code}assert 'torch' not in sys.modules"], cwd=ROOT, check=True)
 
 
 def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():

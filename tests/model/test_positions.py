@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 import pytest
 import torch
 
-from transformer.model.config import ModelConfig
+from transformer.model.config import BOUNDED, ModelConfig
 from transformer.model.positions import (
     ENCODINGS,
     LearnedPositions,
@@ -80,10 +80,10 @@ def test_an_encoding_that_there_is_not_is_named_with_those_there_are(run_config)
 def test_there_is_a_last_position_where_the_encoding_has_one(run_config, name):
     config = run_config(positions=name).architecture
     last = last_position(config)
-    assert last == (config.max_length if ENCODINGS[name].has_last else None)
+    assert last == (config.max_length if name in BOUNDED else None)
     assert last_position(replace(config, max_length=7)) == (last and 7)
     encode = ENCODINGS[name](8, 10)
-    if ENCODINGS[name].has_last:
+    if name in BOUNDED:
         with pytest.raises(ValueError, match="beyond"):
             encode(11)
     else:

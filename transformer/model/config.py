@@ -6,6 +6,7 @@ from typing import Literal
 from transformer.support.strict import not_positive
 
 LARGEST = 10**7  # of any size
+BOUNDED = ("learned",)  # the positional encodings that have a last position, max_length
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,9 @@
 """Positional encodings (section 3.5): sinusoids, or learned positions (Table 3, row E)."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 
-from transformer.model.config import ModelConfig
+from transformer.model.config import BOUNDED, ModelConfig
 from transformer.support.strict import unknown
 
 
@@ -25,8 +23,6 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 class SinusoidalPositions(nn.Module):
     """Sinusoids for positions `start` to `start + length`, computed once and longer when a longer sentence comes."""
 
-    has_last: ClassVar = False
-
     def __init__(self, d_model: int, length: int):
         super().__init__()
         self.register_buffer("table", sinusoids(length, d_model), persistent=False)
@@ -42,8 +38,6 @@ class SinusoidalPositions(nn.Module):
 
 class LearnedPositions(nn.Module):
     """One vector a position, learnt (row E); initialised and scaled as the word embeddings are."""
-
-    has_last: ClassVar = True
 
     def __init__(self, d_model: int, length: int):
         super().__init__()
@@ -64,17 +58,13 @@ ENCODINGS: dict[str, type[SinusoidalPositions] | type[LearnedPositions]] = {  # 
 }
 
 
-def _encoding(config: ModelConfig) -> type[SinusoidalPositions] | type[LearnedPositions]:
-    if config.positions not in ENCODINGS:
-        raise ValueError("positions: " + unknown(config.positions, ENCODINGS, "encoding"))
-    return ENCODINGS[config.positions]
-
-
 def positions(config: ModelConfig) -> nn.Module:
     """The positional encoding that a model's config names. Raises ValueError for one that there is not."""
-    return _encoding(config)(config.d_model, config.max_length)
+    if config.positions not in ENCODINGS:
+        raise ValueError("positions: " + unknown(config.positions, ENCODINGS, "encoding"))
+    return ENCODINGS[config.positions](config.d_model, config.max_length)
 
 
 def last_position(config: ModelConfig) -> int | None:
-    """How many positions a model has; None where there is no last one. Raises ValueError as `positions` does."""
-    return config.max_length if _encoding(config).has_last else None
+    """How many positions a model has; None where there is no last one."""
+    return config.max_length if config.positions in BOUNDED else None

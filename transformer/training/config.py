@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from transformer.model.config import ModelConfig
+from transformer.model.config import BOUNDED, ModelConfig
 from transformer.support.strict import not_positive
 
 
@@ -57,9 +57,6 @@ class RunConfig:
         """What is impossible about these values."""
         found = [f"seed: {self.seed} is negative"] if self.seed < 0 else []
         longest, most = self.training.longest_pair, self.architecture.max_length
-        if longest > most:
-            from transformer.model.positions import last_position  # PyTorch, which all else here does without
-
-            if last_position(self.architecture):
-                found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
+        if longest > most and self.architecture.positions in BOUNDED:
+            found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
         return found
