@@ -267,6 +267,12 @@ def test_an_unknown_model_is_named():
         experiment().run("wsj", "bigg", 1)
 
 
+def test_a_key_that_now_belongs_to_the_machine_is_told_where_it_is_set():
+    [fault] = faults(models=MODELS | {"base": MODELS["base"] | {"micro_batch_tokens": 9}})
+    told = "unknown key micro_batch_tokens; remove it; it is set for the machine: --set-resources train:micro"
+    assert fault.startswith(f"models.base.micro_batch_tokens: {told}")
+
+
 sizes = st.integers(1, 10**6)
 shares = st.floats(0, 1, exclude_max=True)
 positive = st.floats(0, exclude_min=True, allow_infinity=False)

@@ -131,7 +131,7 @@ def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
         return _BROKEN
     hints = get_type_hints(cls, include_extras=True)
     keys = {key.name: key for key in dataclasses.fields(cls)}
-    faults += [f"{prefix}{name}: " + unknown(name, keys, "key") for name in values if name not in keys]
+    faults += [f"{prefix}{name}: " + _unknown_key(name, keys, [cls]) for name in values if name not in keys]
     arguments = {}
     for name, key in keys.items():
         if name in values:
@@ -145,6 +145,12 @@ def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
     if hasattr(instance, "faults"):
         faults.extend(prefix + fault for fault in instance.faults())
     return instance
+
+
+def _unknown_key(name: str, known: Iterable[str], kinds: Iterable[Any]) -> str:
+    """A fault: no dataclass of `kinds` has the key. What their GONE says of it goes before a similar key."""
+    gone = {key: remedy for kind in kinds for key, remedy in getattr(kind, "GONE", ())}
+    return f"unknown key {name}; {gone[name]}" if name in gone else unknown(name, known, "key")
 
 
 def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
@@ -167,7 +173,7 @@ def _overrides(kinds: Iterable[Any], value: Any, where: str, faults: list[str]) 
         faults.append(f"{where}: {value!r} is not a mapping")
         return _BROKEN
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
-    faults += [f"{where}.{name}: " + unknown(name, hints, "key") for name in value if name not in hints]
+    faults += [f"{where}.{name}: " + _unknown_key(name, hints, kinds) for name in value if name not in hints]
     checked = [_convert(hints[name], value[name], f"{where}.{name}", faults) for name in value if name in hints]
     return _BROKEN if _BROKEN in checked else dict(value)
 

@@ -11,6 +11,10 @@ from transformer.support.strict import not_positive
 class TrainingConfig:
     """How the network is trained (section 5)."""
 
+    GONE = (
+        ("micro_batch_tokens", "remove it; it is set for the machine: --set-resources train:micro_batch_tokens=N"),
+    )  # keys of earlier versions
+
     steps: int
     warmup: int
     learning_rate: float  # multiplies the schedule of section 5.3; the paper's is 1
