@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -94,6 +95,16 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
     return weights
 
 
+def _put_padding(embedding: Tensor, row: Any, path: Path) -> None:
+    """Put the row of padding back that `to_marian` left in package.json. Raises InputError when it is no such row."""
+    try:
+        embedding[PADDING] = torch.tensor(row)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"{path}: `padding` is no row of {embedding.size(1)} numbers; export the package again"
+        ) from error
+
+
 def from_marian(folder: Path, output: Path) -> None:
     """Write a package from a Marian folder of Transformers, one that `to_marian` has written or another.
 
@@ -116,6 +127,7 @@ def from_marian(folder: Path, output: Path) -> None:
     origin = folder / "package.json"
     if origin.is_file():
         values = read_json(origin)
+        _put_padding(weights["embedding"], values.pop("padding", None), origin)
     else:
         languages = read_json(folder / "tokenizer_config.json")
         values = {

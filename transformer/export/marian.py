@@ -4,7 +4,8 @@ Marian is a post-norm Transformer with biases and one scaled embedding matrix, a
 
 - Marian puts all sines before all cosines, the paper alternates them: the d_model dimensions of every weight that reads
   or writes the residual stream are put in Marian's order.
-- Our decoder starts from a zero vector, Marian's from the embedding of padding: that row is zero in the export.
+- Our decoder starts from a zero vector, Marian's from the embedding of padding: that row is zero in the export, and
+  ours stands in package.json.
 - LayerNorm's epsilon is 1e-6 here, always 1e-5 in Hugging Face's Marian: what goes into a LayerNorm is STREAM_SCALE
   times as large there, which makes it 6e-7; sums with the embedding excepted, so the first of a stack.
 """
@@ -142,7 +143,8 @@ def to_marian(folder: Path, output: Path) -> None:
             "length_penalty": length_exponent(decoding.alpha),
         }
         write_json(temporary / "generation_config.json", generation)
-        weights = marian_weights(package.model.state_dict(), architecture)
+        ours = package.model.state_dict()
+        weights = marian_weights(ours, architecture)
         with atomic(temporary / "model.safetensors") as stream:
             stream.write(safetensors.torch.save(weights, {"format": "pt"}))
         pieces = pieces_of(package.subwords)
@@ -156,4 +158,4 @@ def to_marian(folder: Path, output: Path) -> None:
         }
         write_json(temporary / "tokenizer_config.json", tokenizer)
         names = ("source.spm", "target.spm")
-        write_common(temporary, package, folder, names, MARIAN_USAGE)
+        write_common(temporary, package, folder, names, MARIAN_USAGE, padding=ours["embedding"][PADDING].tolist())

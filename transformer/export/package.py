@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -75,14 +76,17 @@ def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Pa
     return package
 
 
-def write_common(folder: Path, package: Package, origin: Path, names: tuple[str, ...], usage: str) -> None:
-    """README.md, package.json, and of the package in `origin` history.csv and, by `names`, the SentencePiece model."""
+def write_common(folder: Path, package: Package, origin: Path, names: tuple[str, ...], usage: str, **more: Any) -> None:
+    """README.md, package.json, and of the package in `origin` history.csv and, by `names`, the SentencePiece model.
+
+    `more` goes into package.json beside the package's config.
+    """
     config = package.config
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
     write_lines(folder / "README.md", text.splitlines())
-    write_json(folder / "package.json", plain(config))
+    write_json(folder / "package.json", plain(config) | more)
     for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:
             stream.write(read_bytes(origin / source))
