@@ -8,6 +8,7 @@ from commands import arguments, change_json, in_a_process
 from transformer.cli.main import main
 from transformer.decoding.translate import LINES
 from transformer.support.files import read_lines, write_lines
+from transformer.text.subwords import Subwords
 from transformer.trees.penn import read_tree
 from transformer.trees.tree import words
 
@@ -121,6 +122,15 @@ def test_parse_prints_the_tree_that_translate_writes(tree_parser, monkeypatch, c
         b"(S (NP (XX John)) (VP (XX runs)) (XX .))\n",
         b"(S (NP (NNP John)) (VP (VBZ runs)) (XX .))\n",
     ]
+
+
+def test_a_parsers_output_becomes_text_once(tree_parser, monkeypatch, standard_input):
+    decoded = []
+    decode = Subwords.decode
+    monkeypatch.setattr(Subwords, "decode", lambda self, ids: decoded.extend(map(tuple, ids)) or decode(self, ids))
+    standard_input(b"John runs .\n")
+    assert main(arguments("parse", package=tree_parser)) == 0
+    assert len(decoded) == len(set(decoded)) > 0
 
 
 def test_only_a_parser_parses_and_what_fails_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):

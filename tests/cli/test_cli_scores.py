@@ -47,6 +47,14 @@ def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tre
     refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, as of `parse`")
 
 
+def test_a_part_that_is_not_scored_is_refused(house, tmp_path, refused):
+    sides = {"source": house.corpus / "dev.source"} | dict.fromkeys(
+        ("target", "reference", "translations"), house.corpus / "dev.target"
+    )
+    line = arguments("score", package=house.package, **sides, output=tmp_path / "s.json", part="foo")
+    refused(line, "argument --part: invalid choice: 'foo' (choose from")
+
+
 @pytest.mark.parametrize("wrong", ["translations", "reference"])
 def test_scores_need_as_many_lines_everywhere(house, tmp_path, refused, wrong):
     options = dict.fromkeys(("translations", "reference", "target"), house.corpus / "dev.target")

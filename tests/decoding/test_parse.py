@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.parse import trees_first
 from transformer.decoding.translate import Translation
@@ -14,12 +12,13 @@ TEXTS = [
     "(NP a god )NP",
     "(NP a dog )NP",
 ]
-PACKAGE = SimpleNamespace(subwords=SimpleNamespace(decode=lambda sentences: [TEXTS[ids[0]] for ids in sentences]))
 
 
 def order(line, texts):
     hypotheses = [Hypothesis([text], -float(place)) for place, text in enumerate(texts)]
-    return [each.ids[0] for each in trees_first(PACKAGE, Translation(line, [1], hypotheses)).hypotheses]
+    found = trees_first(Translation(line, [1], hypotheses, [TEXTS[text] for text in texts]))
+    assert found.texts == [TEXTS[each.ids[0]] for each in found.hypotheses]
+    return [each.ids[0] for each in found.hypotheses]
 
 
 def test_hypotheses_that_are_trees_over_the_words_come_first_best_first():

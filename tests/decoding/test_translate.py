@@ -46,7 +46,7 @@ def test_empty_lines_stay_empty(package, lines, translate):
 def test_an_empty_line_has_the_empty_hypothesis_alone(package, translations):
     for seed in (None, 1):
         (found,) = translations(package(), [" "], 2, 200, seed)
-        assert found == (" ", [1], [Hypothesis([], 0.0)])
+        assert found == (" ", [1], [Hypothesis([], 0.0)], [""])
 
 
 def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines, translations):

@@ -1,3 +1,4 @@
+import json
 import sys
 
 import pytest
@@ -27,6 +28,19 @@ def test_what_cannot_be_expressed_is_refused(save, tmp_path, capsys, monkeypatch
     assert main(["export", "--package", str(folder), "--to", to, "--output", str(tmp_path / "out")]) == 1
     assert reason in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["package"]
+
+
+def test_the_export_of_a_parser_says_that_it_repairs_nothing(ours, tmp_path, capsys):
+    line = ["export", "--to", "marian", "--package", str(ours)]
+    assert main([*line, "--output", str(tmp_path / "translator")]) == 0
+    assert not capsys.readouterr().err
+    path = ours / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"kind": "parsing"}))
+    assert main([*line, "--output", str(tmp_path / "parser")]) == 0
+    assert capsys.readouterr().err == (
+        f"{ours}: a parser; in Marian it writes the best hypothesis, which may be no tree: "
+        "only `parse` chooses and repairs\n"
+    )
 
 
 def test_a_folder_with_files_is_left_as_it_is(ours, marian, tmp_path):

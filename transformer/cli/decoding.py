@@ -43,7 +43,7 @@ def _translations(
     with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
         share = max(1, tokens // search.width)
         found = translate(loaded, lines, decode, share, progress.update, "standard input, line")
-        yield (trees_first(loaded, each) for each in found) if parsing else found
+        yield map(trees_first, found) if parsing else found
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -88,14 +88,13 @@ def translate(arguments: argparse.Namespace) -> None:
     how = (arguments.precision, arguments.workers, arguments.batch_tokens)
     with page as show, sure as stream, _translations(loaded, arguments.package, search, *how) as found:
         for number, translation in enumerate(found, 1):
-            hypotheses = translation.hypotheses[: None if arguments.nbest else 1]
-            texts = loaded.subwords.decode([hypothesis.ids for hypothesis in hypotheses])
             if arguments.nbest:
-                scored = zip(texts, hypotheses, strict=True)
-                texts = [f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored]
-            _print(texts)
+                scored = zip(translation.texts, translation.hypotheses, strict=True)
+                _print(f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored)
+            else:
+                _print(translation.texts[:1])
             if stream:
-                stream.write(f"{search.log_probability(hypotheses[0]):.6f}\n".encode())
+                stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
 
@@ -118,7 +117,7 @@ def parse(arguments: argparse.Namespace) -> None:
     config = loaded.config
     if config.kind != "parsing":
         raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
-    search = Search.of(config)
+    search, tagged = Search.of(config), config.corpus.get("leaves") == "tags"
     trees: dict[int, list[Tree]] = {}
     parsed = repaired = 0
     drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
@@ -126,7 +125,7 @@ def parse(arguments: argparse.Namespace) -> None:
     with drawing as stream, _translations(loaded, arguments.package, search, *how) as found:
         for number, translation in enumerate(found, 1):
             text = ""
-            if made := tree_of(loaded, translation):
+            if made := tree_of(translation, tagged):
                 tree, changed = made
                 parsed, repaired, text = parsed + 1, repaired + changed, str(tree)
                 if stream:

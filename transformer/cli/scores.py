@@ -27,7 +27,7 @@ def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
     path("reference", "translations, or gold trees, to compare with"),
     path("translations", "what the model wrote"),
     path("output", "scores.json"),
-    option("--part", required=True, help="the part's name: dev or test"),
+    option("--part", required=True, choices=("dev", "test")),
     batch_tokens(BATCH_TOKENS),
     torch=True,
 )

@@ -15,11 +15,12 @@ LONGEST = 4096  # subwords of a line; attention takes memory by their square
 
 
 class Translation(NamedTuple):
-    """A line, its ids, closed by the end of sentence, and at least one hypothesis, best first."""
+    """A line, its ids, closed by the end of sentence, and at least one hypothesis, best first, each with its text."""
 
     line: str
     source: list[int]
     hypotheses: list[Hypothesis]
+    texts: list[str]
 
 
 def translate(
@@ -45,7 +46,8 @@ def translate(
         ids = package.subwords.encode(chunk)
         check_lengths(package, map(len, ids), first, name)
         found = hypotheses(list(map(Sentence, range(first, first + len(ids)), ids)), decode, batch_tokens, report)
-        yield from map(Translation, chunk, ids, found)
+        texts = (package.subwords.decode([hypothesis.ids for hypothesis in each]) for each in found)
+        yield from map(Translation, chunk, ids, found, texts)
         first += len(chunk)
 
 

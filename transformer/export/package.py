@@ -5,6 +5,7 @@ Neither export can choose padding, whose logit has a bias of PADDING_BIAS.
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,6 +74,12 @@ def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Pa
         reason = f"{config.positions} positions"
     if reason:
         raise InputError(f"{folder}: {model} has {reason}, which {other} cannot express; use it with this program")
+    if package.config.kind == "parsing":
+        print(
+            f"{folder}: a parser; in {other} it writes the best hypothesis, which may be no tree: "
+            "only `parse` chooses and repairs",
+            file=sys.stderr,
+        )
     return package
 
 
