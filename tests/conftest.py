@@ -1,6 +1,7 @@
 """A tiny run: its config, its data and a package of it."""
 
 import dataclasses
+import json
 import multiprocessing
 import os
 import random
@@ -18,7 +19,9 @@ from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import Translation, translate
 from transformer.model.config import ModelConfig
 from transformer.model.transformer import Transformer
+from transformer.package.config import signed
 from transformer.package.package import Package, load_package, save_package
+from transformer.support.files import write_json
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords, learn
 from transformer.text.tokens import Pairs, pack, write_pairs
@@ -217,6 +220,17 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
         return tmp_path / name
 
     return write
+
+
+@pytest.fixture(scope="session")
+def change_package() -> Callable[..., None]:
+    """Make a package another one: set keys of its config.json, and its SHA-256."""
+
+    def change(folder: Path, **values) -> None:
+        path = folder / "config.json"
+        write_json(path, signed(json.loads(path.read_text()) | values))
+
+    return change
 
 
 @pytest.fixture

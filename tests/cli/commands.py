@@ -1,6 +1,5 @@
 """What the tests of commands share: command lines, run here or in a process, and files."""
 
-import json
 import os
 import signal
 import subprocess
@@ -24,7 +23,3 @@ def in_a_process(line, **options):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
     options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background
     return subprocess.Popen([sys.executable, "-m", "transformer", *line], env=environment, text=True, **options)
-
-
-def change_json(path, **values):
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))

@@ -4,7 +4,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from commands import CORPUS, arguments, change_json
+from commands import CORPUS, arguments
 
 from transformer.cli.main import main
 from transformer.support.files import write_json, write_lines
@@ -69,8 +69,8 @@ def standard_input(monkeypatch):
 
 
 @pytest.fixture
-def tree_parser(house, tmp_path):
+def tree_parser(house, tmp_path, change_package):
     """The package, its kind made parsing."""
     package = shutil.copytree(house.package, tmp_path / "parser")
-    change_json(package / "config.json", kind="parsing")
+    change_package(package, kind="parsing")
     return package

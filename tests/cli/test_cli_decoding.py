@@ -3,7 +3,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from commands import arguments, change_json, in_a_process
+from commands import arguments, in_a_process
 
 from transformer.cli.main import main
 from transformer.decoding.translate import LINES
@@ -105,12 +105,14 @@ def test_parse_prints_and_draws_a_tree_for_a_line_over_its_words(tree_parser, tm
     assert ">&lt;old&gt;</text>" in svg
 
 
-def test_parse_prints_the_tree_that_translate_writes(tree_parser, monkeypatch, capsysbinary, standard_input):
+def test_parse_prints_the_tree_that_translate_writes(
+    tree_parser, change_package, monkeypatch, capsysbinary, standard_input
+):
     monkeypatch.setattr("transformer.text.subwords.Subwords.decode", lambda *_: ["(S (NP NNP )NP (VP VBZ"])
     corpus = json.loads((tree_parser / "config.json").read_text())["corpus"]
     printed = []
     for command, form in (("translate", "words"), ("parse", "words"), ("parse", "tags")):
-        change_json(tree_parser / "config.json", corpus={**corpus, "leaves": form})
+        change_package(tree_parser, corpus={**corpus, "leaves": form})
         standard_input(b"John runs .\n")
         assert main(arguments(command, package=tree_parser)) == 0
         captured = capsysbinary.readouterr()

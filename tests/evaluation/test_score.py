@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from transformer.evaluation.score import score, scores_in_words
@@ -43,10 +41,9 @@ def test_the_readme_has_the_scores_of_each_part(save, scores):
     assert test == f"| scores | test, {WHERE}Perplexity 6.00, {text}"
 
 
-def test_the_readme_of_a_parser_has_the_scores_of_its_brackets(save, scores):
+def test_the_readme_of_a_parser_has_the_scores_of_its_brackets(save, scores, change_package):
     folder = save()
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"kind": "parsing"}))
+    change_package(folder, kind="parsing")
     brackets = {"f1": 91.26, "recall": 90.5, "precision": 92.04, "exact": 40.04, "repaired": 3}
     (test,) = rows(folder, scores("test", brackets=brackets))
     assert test == (

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -39,13 +38,11 @@ def test_a_package_of_another_experiment_is_refused(save, experiment, changes, m
         check_origin(save(), experiment(**changes), "ende/base/1/average-3")
 
 
-def test_a_package_that_does_not_say_what_made_it_is_refused(save, experiment):
-    path = save() / "config.json"
-    config = json.loads(path.read_text())
-    del config["training"]["software"]
-    path.write_text(json.dumps(config))
+def test_a_package_that_does_not_say_what_made_it_is_refused(save, change_package, experiment):
+    folder = save()
+    change_package(folder, training={"config_sha256": "c0ffee"})
     with pytest.raises(InputError, match="its training lacks software, as of an earlier version; train it again"):
-        check_origin(path.parent, experiment(), "ende/base/1/average-3")
+        check_origin(folder, experiment(), "ende/base/1/average-3")
 
 
 def test_a_package_in_the_place_of_another_is_refused(save, experiment):

@@ -1,4 +1,3 @@
-import json
 import sys
 
 import pytest
@@ -30,12 +29,11 @@ def test_what_cannot_be_expressed_is_refused(save, tmp_path, capsys, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["package"]
 
 
-def test_the_export_of_a_parser_says_that_it_repairs_nothing(ours, tmp_path, capsys):
+def test_the_export_of_a_parser_says_that_it_repairs_nothing(ours, change_package, tmp_path, capsys):
     line = ["export", "--to", "marian", "--package", str(ours)]
     assert main([*line, "--output", str(tmp_path / "translator")]) == 0
     assert not capsys.readouterr().err
-    path = ours / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"kind": "parsing"}))
+    change_package(ours, kind="parsing")
     assert main([*line, "--output", str(tmp_path / "parser")]) == 0
     assert capsys.readouterr().err == (
         f"{ours}: a parser; in Marian it writes the best hypothesis, which may be no tree: "

@@ -6,6 +6,7 @@ import torch
 
 from transformer.package.package import load_package
 from transformer.support.files import InputError
+from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors
 
 CPU = torch.device("cpu")
@@ -76,22 +77,39 @@ def test_a_file_of_another_package_is_named(save):
         load_package(one, CPU)
 
 
-def test_a_hash_that_is_left_out_is_missed(save):
-    path = save() / "config.json"
-    config = json.loads(path.read_text())
-    del config["sha256"]["subwords.model"]
-    path.write_text(json.dumps(config))
+def test_a_hash_that_is_left_out_is_missed(save, change_package):
+    folder = save()
+    hashes = json.loads((folder / "config.json").read_text())["sha256"]
+    del hashes["subwords.model"]
+    change_package(folder, sha256=hashes)
     with pytest.raises(InputError, match=r"subwords\.model: SHA-256 [0-9a-f]+, expected None"):
-        load_package(path.parent, CPU)
+        load_package(folder, CPU)
 
 
-def test_weights_of_another_architecture_are_refused(save):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda config: config.update(seed=2),
+        lambda config: config["decoding"].update(beam=4),
+        lambda config: config["sha256"].pop("config.json"),  # as packages were before
+    ],
+)
+def test_a_config_that_is_changed_by_hand_is_refused(save, change):
     path = save() / "config.json"
     config = json.loads(path.read_text())
-    config["architecture"]["d_ff"] = 64
+    path.write_text(json.dumps(config, indent=4))
+    assert load_package(path.parent, CPU)
+    change(config)
     path.write_text(json.dumps(config))
-    with pytest.raises(InputError, match=r"model\.safetensors is not of the architecture in config\.json"):
+    with pytest.raises(InputError, match=rf"{path}: changed or damaged .* unpack the package again, or make it again"):
         load_package(path.parent, CPU)
+
+
+def test_weights_of_another_architecture_are_refused(save, change_package, run_config):
+    folder = save()
+    change_package(folder, architecture=plain(run_config(d_ff=64).architecture))
+    with pytest.raises(InputError, match=r"model\.safetensors is not of the architecture in config\.json"):
+        load_package(folder, CPU)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from transformer.package.config import read_package_config
@@ -24,10 +22,9 @@ def test_the_readme_is_filled(save):
     assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
 
 
-def test_the_readme_of_a_parser_says_how_to_parse(save):
+def test_the_readme_of_a_parser_says_how_to_parse(save, change_package):
     folder = save()
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"kind": "parsing"}))
+    change_package(folder, kind="parsing")
     write_readme(folder, read_package_config(folder), [])
     assert "Parse, a sentence a line:" in read_lines(folder / "README.md")
 

@@ -1,6 +1,8 @@
-"""A package's config.json, and the SHA-256 of the files beside it."""
+"""A package's config.json: its own SHA-256, and those of the files beside it."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +36,7 @@ SECTION_6_1 = Decoding(beam=4, alpha=0.6, extra=50)  # of translation
 
 @dataclass(frozen=True)
 class PackageConfig:
-    """config.json: the model, how to decode with it, what it was made of, and the SHA-256 of the files beside it."""
+    """config.json: the model, how to decode with it, what it was made of, and the SHA-256 of each file (`signed`)."""
 
     task: str
     kind: TaskKind
@@ -51,8 +53,16 @@ class PackageConfig:
     sha256: dict[str, str]
 
 
+def signed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a config.json with its own SHA-256 in `sha256`: that of all else in it."""
+    others = {name: digest for name, digest in config["sha256"].items() if name != "config.json"}
+    unsigned = {**config, "sha256": others}
+    digest = hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
+    return {**unsigned, "sha256": {**others, "config.json": digest}}
+
+
 def read_package_config(folder: Path) -> PackageConfig:
-    """A package's config. Raises InputError naming the file that is missing, damaged or not of this package."""
+    """A package's config. Raises InputError naming the file that is missing, changed or not of this package."""
     path = folder / "config.json"
     if not path.is_file():
         raise InputError(
@@ -60,11 +70,17 @@ def read_package_config(folder: Path) -> PackageConfig:
             "results/quick/runs/ende/base/1/average-5/package"
         )
     try:
-        config = load(PackageConfig, json.loads(read_bytes(path)), str(path))
+        values = json.loads(read_bytes(path))
+        config = load(PackageConfig, values, str(path))
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); make the package again") from error
     except ConfigError as error:
         raise InputError(f"{error}\n  (a package of another version, or none of ours)") from error
+    if signed(values) != values:
+        raise InputError(
+            f"{path}: changed or damaged (its content does not have the SHA-256 it states); "
+            "unpack the package again, or make it again"
+        )
     for name in HASHED:
         if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
             raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.transformer import Transformer
-from transformer.package.config import HASHED, Decoding, PackageConfig, TaskKind, read_package_config
+from transformer.package.config import HASHED, Decoding, PackageConfig, TaskKind, read_package_config, signed
 from transformer.package.readme import readme
 from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_lines
 from transformer.support.strict import plain, read_config
@@ -43,7 +43,7 @@ def save_package(
             stream.write(read_bytes(source))
     hashes = {name: sha256(folder / name) for name in HASHED}
     write_lines(folder / "README.md", text.splitlines())
-    write_json(folder / "config.json", {**plain(config), "sha256": hashes})
+    write_json(folder / "config.json", signed({**plain(config), "sha256": hashes}))
 
 
 def make_package(
