@@ -8,7 +8,7 @@ from pathlib import Path
 from commands import CORPUS, arguments, in_a_process
 
 from transformer.cli.main import main
-from transformer.support.files import read_lines
+from transformer.support.files import read_lines, write_lines
 from transformer.support.strict import plain, write_config
 from transformer.text.batches import Batches
 from transformer.training import loop
@@ -69,7 +69,12 @@ def test_what_training_reads_must_be_there_and_fit_together(house, tmp_path, ref
     sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
     small = tmp_path / "small.model"
     assert main(arguments("subwords", **sides, output=small, vocabulary=45)) == 0
-    refused(training(house, tmp_path, subwords=small), "tokens/train: has id 5", "the vocabulary has 45 subwords")
+    refused(training(house, tmp_path, subwords=small), "tokens/train: encoded with 60 subwords", "not with 45 subwords")
+    other = tmp_path / "other.model"
+    write_lines(tmp_path / "text", [*read_lines(sides["source"]), *["zzz zyx"] * 99])
+    line = arguments("subwords", source=tmp_path / "text", target=tmp_path / "text", output=other, vocabulary=60)
+    assert main(line) == 0
+    refused(training(house, tmp_path, subwords=other), "and not with 60 subwords, SHA-256", "encode the corpus again")
     assert not (tmp_path / "run").exists()
 
 

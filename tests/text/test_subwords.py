@@ -144,7 +144,7 @@ def test_the_pairs_of_two_texts_are_their_ids_in_no_file_that_stays(path, subwor
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     pairs = pairs_of(*files, path, len(Subwords(path)))
-    with pytest.raises(InputError, match=r"has id \d+, but the vocabulary has 4 subwords; encode with this one"):
+    with pytest.raises(InputError, match=r"encoded with 120 subwords, SHA-256 .*, and not with 4 subwords, SHA-256"):
         pairs_of(*files, path, 4)
     assert not list((tmp_path / "scratch").iterdir())
     assert [pairs.padded(np.array([i]), 1)[0].tolist() for i in range(len(pairs))] == subwords.encode(TEXT[50:100])

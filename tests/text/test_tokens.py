@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,8 +87,8 @@ def test_a_missing_file_is_refused(tmp_path, name):
 
 def test_files_of_two_corpora_are_refused(tmp_path):
     written(tmp_path)
-    other = written(tmp_path / "other", PAIRS[:2])
-    np.save(tmp_path / "p.ids.npy", other.ids)
+    written(tmp_path / "other", PAIRS[:2])
+    shutil.copy(tmp_path / "other/p.ids.npy", tmp_path)
     with pytest.raises(InputError, match="do not belong together"):
         Pairs(tmp_path / "p")
 
@@ -99,10 +101,25 @@ def test_impossible_offsets_are_refused(tmp_path, offsets):
         Pairs(tmp_path / "p")
 
 
-def test_ids_beyond_the_vocabulary_are_refused(tmp_path):
-    written(tmp_path)
-    assert read_pairs(tmp_path / "p", 10).lengths.tolist() == [[3, 2], [1, 4], [2, 2]]
-    with pytest.raises(
-        InputError, match=f"^{tmp_path}/p: has id 9, but the vocabulary has 9 subwords; encode with this one$"
-    ):
-        read_pairs(tmp_path / "p", 9)
+def test_ids_are_read_with_their_vocabulary_only(tmp_path):
+    write_pairs(tmp_path / "p", [pack(*zip(*PAIRS, strict=True), 10)], 10, "c0ffee")
+    assert read_pairs(tmp_path / "p", 10, "c0ffee").lengths.tolist() == [[3, 2], [1, 4], [2, 2]]
+    for size, digest in ((11, "c0ffee"), (10, "decaf")):
+        with pytest.raises(InputError) as error:
+            read_pairs(tmp_path / "p", size, digest)
+        assert str(error.value) == (
+            f"{tmp_path}/p: encoded with 10 subwords, SHA-256 c0ffee, and not with {size} subwords, SHA-256 {digest}; "
+            "encode the corpus again"
+        )
+
+
+def test_ids_that_do_not_name_their_vocabulary_are_refused(tmp_path):
+    np.save(tmp_path / "p.ids.npy", np.array(written(tmp_path).ids))
+    with pytest.raises(InputError, match="p: its ids do not name their vocabulary; encode the corpus again"):
+        Pairs(tmp_path / "p")
+
+
+def test_an_id_beyond_the_vocabulary_is_damage(tmp_path):
+    write_pairs(tmp_path / "p", [pack([[5, 10, 1]], [[7, 1]], 10)], 10, "c0ffee")
+    with pytest.raises(InputError, match=f"^{tmp_path}/p: damaged, has id 10 of 10 subwords; encode the corpus again$"):
+        read_pairs(tmp_path / "p", 10, "c0ffee")

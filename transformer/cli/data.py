@@ -120,5 +120,6 @@ def encode(arguments: argparse.Namespace) -> None:
     from transformer.text.subwords import Subwords, encode_pairs
     from transformer.text.tokens import write_pairs
 
+    subwords = Subwords(arguments.subwords)
     parts = encode_pairs(arguments.source, arguments.target, arguments.subwords, arguments.threads)
-    write_pairs(arguments.output, parts, len(Subwords(arguments.subwords)))
+    write_pairs(arguments.output, parts, len(subwords), subwords.sha256)

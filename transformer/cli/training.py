@@ -43,8 +43,9 @@ def train(arguments: argparse.Namespace) -> None:
     keep_freed_memory()
     with joined() as world:
         config = read_config(RunConfig, arguments.config)
-        vocabulary = len(Subwords(arguments.subwords))
-        train, dev = (read_pairs(arguments.tokens / part, vocabulary) for part in ("train", "dev"))
+        subwords = Subwords(arguments.subwords)
+        vocabulary = len(subwords)
+        train, dev = (read_pairs(arguments.tokens / part, vocabulary, subwords.sha256) for part in ("train", "dev"))
         device = choose_device(world.local_rank)
         try:
             on = (device, world, arguments.tensorboard, arguments.micro_batch_tokens)

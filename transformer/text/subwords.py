@@ -14,7 +14,7 @@ import numpy as np
 import sentencepiece
 
 from transformer.model.ids import END, PADDING, UNKNOWN
-from transformer.support.files import InputError, atomic, count_parallel, stream_lines
+from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
 from transformer.support.strict import not_positive
 from transformer.text.tokens import Packed, Pairs, pack, read_pairs, write_pairs
 from transformer.trees.symbols import symbols
@@ -106,6 +106,7 @@ class Subwords:
             self.processor.load(os.fspath(path))
         except (OSError, RuntimeError) as error:
             raise InputError(f"{path}: not a SentencePiece model; learn it again") from error
+        self.sha256 = sha256(path)
 
     def __len__(self) -> int:
         return self.processor.vocab_size()
@@ -164,8 +165,9 @@ def _encode(sources: list[str], targets: list[str]) -> Packed:
 def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
     """Two files whose lines belong together as ids of the subwords of `path`; on disk, but in no file that stays.
 
-    Raises InputError as `encode_pairs` does, and for ids beyond a model's vocabulary.
+    Raises InputError as `encode_pairs` does, and when the subwords are not as many as a model's vocabulary has.
     """
     with TemporaryDirectory() as folder:
-        write_pairs(Path(folder, "part"), encode_pairs(source, target, path, 1), len(Subwords(path)))
-        return read_pairs(Path(folder, "part"), vocabulary)
+        subwords = Subwords(path)
+        write_pairs(Path(folder, "part"), encode_pairs(source, target, path, 1), len(subwords), subwords.sha256)
+        return read_pairs(Path(folder, "part"), vocabulary, subwords.sha256)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,19 @@ def _kind(vocabulary: int) -> type[np.unsignedinteger]:
     return np.uint16 if vocabulary <= 1 << 16 else np.uint32
 
 
-def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int) -> None:
+def _name(vocabulary: int, sha256: str) -> str:
+    return f"{vocabulary} subwords, SHA-256 {sha256}"
+
+
+def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: str = "") -> None:
     """Write `prefix`.ids.npy (source and target ids in turn) and `prefix`.offsets.npy (where each sentence begins).
 
-    The parts are written one after the other; memory holds one at a time.
+    The parts are written one after the other; memory holds one at a time. The vocabulary, its size and the `sha256` of
+    its model, is the name of the only field in ids.npy: it can stand beside no other ids.
     """
+    kinds = np.dtype([(_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
     with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:
-        for stream, kind in ((ids, _kind(vocabulary)), (offsets, np.int64)):
+        for stream, kind in zip((ids, offsets), kinds, strict=True):
             _write_header(stream, kind, 0)
         offsets.write(np.int64(0).tobytes())
         end, sentences = 0, 0
@@ -44,14 +50,14 @@ def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int) -> None:
             offsets.write((end + np.cumsum(part.lengths)).data)
             end += len(part.ids)
             sentences += len(part.lengths)
-        for stream, kind, count in ((ids, _kind(vocabulary), end), (offsets, np.int64, sentences + 1)):
+        for stream, kind, count in zip((ids, offsets), kinds, (end, sentences + 1), strict=True):
             stream.seek(0)
             _write_header(stream, kind, count)
 
 
-def _write_header(stream: BinaryIO, kind: type[np.generic], count: int) -> None:
+def _write_header(stream: BinaryIO, kind: np.dtype[Any], count: int) -> None:
     """The header of an .npy file; NumPy pads it, so that it is as long whatever the count."""
-    description = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": (count,)}
+    description = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(stream, description)
 
 
@@ -63,12 +69,16 @@ class Pairs:
     """The pairs that `write_pairs` wrote. Sentence 2i is the source of pair i, sentence 2i + 1 its target."""
 
     def __init__(self, prefix: Path):
-        """Raises InputError when the files are missing, damaged or do not belong together."""
+        """Raises InputError when the files are missing, damaged, name no vocabulary or do not belong together."""
         try:
-            self.ids = np.load(_path(prefix, "ids"), mmap_mode="r")
+            ids = np.load(_path(prefix, "ids"), mmap_mode="r")
             self.offsets = np.load(_path(prefix, "offsets"), mmap_mode="r")
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"{prefix}: its ids cannot be read ({error}); encode the corpus again") from error
+        if not ids.dtype.names:
+            raise InputError(f"{prefix}: its ids do not name their vocabulary; encode the corpus again")
+        self.vocabulary: str = ids.dtype.names[0]
+        self.ids = ids[self.vocabulary]
         lengths = np.diff(self.offsets)
         fits = len(lengths) > 0 and self.offsets[0] == 0 and self.offsets[-1] == len(self.ids)
         if not fits or len(lengths) % 2 or lengths.min() < 1:
@@ -88,11 +98,11 @@ class Pairs:
         return padded
 
 
-def read_pairs(prefix: Path, vocabulary: int) -> Pairs:
-    """The pairs that `write_pairs` wrote. Raises InputError as `Pairs` does, and for ids beyond the vocabulary."""
+def read_pairs(prefix: Path, vocabulary: int, sha256: str) -> Pairs:
+    """The pairs that `write_pairs` wrote. Raises InputError as `Pairs` does, and for ids of another vocabulary."""
     pairs = Pairs(prefix)
+    if pairs.vocabulary != (name := _name(vocabulary, sha256)):
+        raise InputError(f"{prefix}: encoded with {pairs.vocabulary}, and not with {name}; encode the corpus again")
     if (largest := int(pairs.ids.max(initial=0))) >= vocabulary:
-        raise InputError(
-            f"{prefix}: has id {largest}, but the vocabulary has {vocabulary} subwords; encode with this one"
-        )
+        raise InputError(f"{prefix}: damaged, has id {largest} of {vocabulary} subwords; encode the corpus again")
     return pairs
