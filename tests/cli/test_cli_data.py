@@ -1,5 +1,7 @@
 from commands import arguments
 
+from transformer.cli.main import main
+from transformer.support.files import write_lines
 from transformer.support.strict import write_config
 
 
@@ -22,3 +24,23 @@ def test_a_corpus_that_lacks_its_gold_trees_says_which_option(tmp_path, refused)
     values = {"name": "semi", "source": "words", "target": "trees", "corpus": corpus}
     write_config(tmp_path / "config.yaml", values)
     refused(arguments("corpus", config=tmp_path / "config.yaml", output_dir=tmp_path / "out"), "needs --gold")
+
+
+def test_lines_that_no_model_decodes_are_refused_when_a_part_is_encoded_not_when_train_is(house, tmp_path, refused):
+    for part, wrong, message in (
+        ("dev", "the " * 4096, "4097 subwords, but at most 4096 can be translated; split the line"),
+        ("test", "a \0 b", "a NUL character marks a damaged file"),
+    ):
+        for side, other in (("source", "target"), ("target", "source")):
+            write_lines(tmp_path / side, ["a cat", wrong])
+            write_lines(tmp_path / other, ["a cat", "the"])
+            sides = {name: tmp_path / name for name in (side, other)}
+            line = arguments("encode", subwords=house.subwords, **sides, output=tmp_path / part)
+            refused(line, f"{tmp_path / side}, line 2: {message}")
+            assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "source",
+        "target",
+        "train.ids.npy",
+        "train.offsets.npy",
+    ]

@@ -60,6 +60,13 @@ def test_of_own_files_train_alone_is_cleaned(tmp_path, own, prepare):
     }
 
 
+def test_a_part_that_is_decoded_may_have_lines_of_4096_words(tmp_path, own, prepare):
+    for path in own.dev[0].values():
+        Path(path).write_text("x " * 4096 + "\n")
+    prepare(own)
+    assert len((tmp_path / "own/dev.source").read_text().split()) == 4096
+
+
 def test_texts_come_one_after_the_other_from_files_and_downloads(tmp_path, own, prepare):
     folder = tmp_path / "downloads/example.org"
     folder.mkdir(parents=True)
@@ -82,6 +89,7 @@ def test_texts_come_one_after_the_other_from_files_and_downloads(tmp_path, own, 
         (b"x\n\xc2\xa0\nz\n", "dev.en and .*dev.de, line 2: empty side"),
         (b"x\ny\n\0z\n", "dev.en and .*dev.de, line 3: NUL character"),
         (b"", "dev.en has 3 lines and .*dev.de has 0"),
+        (b"x\ny\n" + b"z " * 4097 + b"\n", "dev.en and .*dev.de, line 3: more than 4096 words on a side; correct or"),
     ],
 )
 def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, content, message):

@@ -113,13 +113,17 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path without .ids.npy"),
+    path("output", "path without .ids.npy; lines that no model decodes are refused, unless it ends in /train"),
 )
 def encode(arguments: argparse.Namespace) -> None:
     """Turn a part of a corpus into ids."""
+    from transformer.text.lines import check_file
     from transformer.text.subwords import Subwords, encode_pairs
     from transformer.text.tokens import write_pairs
 
     subwords = Subwords(arguments.subwords)
+    if arguments.output.name != "train":
+        for text in (arguments.source, arguments.target):
+            check_file(text, subwords)
     parts = encode_pairs(arguments.source, arguments.target, arguments.subwords, arguments.threads)
     write_pairs(arguments.output, parts, len(subwords), subwords.sha256)

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
+from transformer.model.ids import LONGEST
 from transformer.support.strict import not_a_range
 
 
@@ -31,6 +32,12 @@ def unusable(source: str, target: str) -> str:
     if not source.strip() or not target.strip():
         return "empty side"
     return "NUL character" if "\0" in source or "\0" in target else ""
+
+
+def undecodable(source: str, target: str) -> str:
+    """Why a pair of dev or test can be of no use, or nothing; a word has a subword or more."""
+    too_long = any(len(side.split()) > LONGEST for side in (source, target))
+    return unusable(source, target) or (f"more than {LONGEST} words on a side" if too_long else "")
 
 
 class Cleaner:

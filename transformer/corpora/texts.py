@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from transformer.corpora.cleaning import Cleaner, Cleaning, unusable
+from transformer.corpora.cleaning import Cleaner, Cleaning, undecodable
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
 from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, write_record
@@ -64,7 +64,7 @@ class Files(Kind):
                             progress.update(1)
                             if cleaner.keeps(*pair):
                                 yield pair
-                        elif reason := unusable(*pair):
+                        elif reason := undecodable(*pair):
                             where = f"{' and '.join(texts)}, line {number}"
                             raise InputError(f"{where}: {reason}; correct or remove this pair")
                         else:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Decode, Sentence
+from transformer.model.ids import LONGEST
 from transformer.model.positions import last_position
 from transformer.package.package import Package
-from transformer.support.files import InputError
+from transformer.text.lines import REASON, check_length, check_nul
 
 LINES = 8192  # lines held at a time
-LONGEST = 4096  # subwords of a line; attention takes memory by their square
 
 
 class Translation(NamedTuple):
@@ -39,10 +39,7 @@ def translate(
     stream, first = iter(lines), 1
     while chunk := list(islice(stream, LINES)):
         for number, line in enumerate(chunk, first):
-            if "\0" in line:
-                raise InputError(
-                    f"{name} {number}: a NUL character marks a damaged file; mend it, or remove NUL (tr -d)"
-                )
+            check_nul(f"{name} {number}", line)
         ids = package.subwords.encode(chunk)
         check_lengths(package, map(len, ids), first, name)
         found = hypotheses(list(map(Sentence, range(first, first + len(ids)), ids)), decode, batch_tokens, report)
@@ -59,10 +56,9 @@ def check_lengths(package: Package, lengths: Iterable[int], first: int = 1, name
     architecture = package.config.architecture
     last = last_position(architecture)
     most = LONGEST if last is None else last
-    what = f"{package.config.model} has learned {most} positions" if last else f"at most {most} can be translated"
+    reason = REASON if last is None else f"{package.config.model} has learned {most} positions"
     for number, length in enumerate(lengths, first):
-        if length > most:
-            raise InputError(f"{name} {number}: {length} subwords, but {what}; split the line")
+        check_length(f"{name} {number}", length, most, reason)
 
 
 def hypotheses(

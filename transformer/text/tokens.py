@@ -37,7 +37,7 @@ def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: 
     """Write `prefix`.ids.npy (source and target ids in turn) and `prefix`.offsets.npy (where each sentence begins).
 
     The parts are written one after the other; memory holds one at a time. The vocabulary, its size and the `sha256` of
-    its model, is the name of the only field in ids.npy: it can stand beside no other ids.
+    its model, is the name of the only field in ids.npy, so that it cannot stand beside other ids.
     """
     kinds = np.dtype([(_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
     with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:

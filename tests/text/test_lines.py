@@ -1,0 +1,22 @@
+import pytest
+
+from transformer.support.files import InputError
+from transformer.text.lines import check_file
+from transformer.text.subwords import Subwords
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("cat " * 4096, "4097 subwords, but at most 4096 can be translated; split the line"),
+        ("the \0 cat", "a NUL char"),
+    ],
+)
+def test_a_file_with_a_line_that_no_model_decodes_is_refused_by_its_number(subwords, tmp_path, line, fault):
+    loaded, path = Subwords(subwords), tmp_path / "dev.source"
+    assert len(loaded.encode(["cat"])[0]) == 2
+    path.write_text("the cat .\n\n" + "cat " * 4095)
+    check_file(path, loaded)
+    path.write_text(f"the cat .\n\n{line}\n")
+    with pytest.raises(InputError, match=f"^{path}, line 3: {fault}"):
+        check_file(path, loaded)
