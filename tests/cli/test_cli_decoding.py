@@ -1,12 +1,17 @@
 import json
 import signal
 import subprocess
+from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 
+import pytest
 from commands import arguments, in_a_process
 
 from transformer.cli.main import main
+from transformer.decoding.record import read_record
 from transformer.decoding.translate import LINES
+from transformer.package.config import read_package_config
 from transformer.support.files import read_lines, write_lines
 from transformer.text.subwords import Subwords
 from transformer.trees.penn import read_tree
@@ -26,9 +31,11 @@ def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input)
 def test_outputs_that_cannot_be_are_told_before_anything_is_translated(house, tmp_path, refused, standard_input):
     line = arguments("translate", package=house.package)
     standard_input(b"the cat .\n")
-    same = ["--attention", str(tmp_path / "x"), "--log-probabilities", str(tmp_path / "x")]
-    refused([*line, *same], "--attention and --log-probabilities are both", tmp_path / "x", "name two files")
-    for option in ("--attention", "--log-probabilities"):
+    options = ("--attention", "--log-probabilities", "--record")
+    for one, other in combinations(options, 2):
+        same = [one, str(tmp_path / "x_y"), other, str(tmp_path / "x_y")]
+        refused([*line, *same], f"{one} and {other} are both {tmp_path / 'x_y'}; name two files")
+    for option in options:
         refused([*line, option, str(tmp_path)], f"{tmp_path}: is a folder; name a file")
     assert not list(tmp_path.iterdir())
 
@@ -65,6 +72,27 @@ def test_log_p_is_written_for_each_line(house, tmp_path, standard_input):
         assert main(line) == 0
         first, empty, last = map(float, read_lines(tmp_path / "logp"))
         assert empty == 0 > max(first, last)
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 3, "batch_tokens": 99, "precision": "bfloat16"}, {"sample": 5}])
+def test_a_record_says_how_the_lines_were_translated(house, tmp_path, capsysbinary, standard_input, options):
+    standard_input(b"the cat .\n\na dog\n")
+    line = arguments("translate", package=house.package, record=tmp_path / "record.json", **options)
+    assert main(line) == 0
+    (tmp_path / "translations").write_bytes(capsysbinary.readouterr().out)
+    record = asdict(
+        read_record(tmp_path / "record.json", tmp_path / "translations", read_package_config(house.package))
+    )
+    beam = 1 if "sample" in options else 2
+    made = {"beam": beam, "alpha": 0.6, "extra": 5, "sample": None, "precision": "float32", "batch_tokens": 8192}
+    assert {key: record[key] for key in made} == made | options
+    assert record["lines"] == 3
+
+
+def test_what_fails_leaves_no_record(house, tmp_path, standard_input, refused):
+    standard_input(b"a dog\n\xff\n")
+    refused(arguments("translate", package=house.package, record=tmp_path / "r"), "standard input, line 2: byte 0xff")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_drawn_is_the_seeds(house, capsysbinary, standard_input):

@@ -5,6 +5,7 @@ import pytest
 from commands import arguments
 
 from transformer.cli.main import main
+from transformer.support.files import sha256, write_json
 
 
 def test_score_writes_the_record(house, tmp_path):
@@ -22,13 +23,43 @@ def test_score_writes_the_record(house, tmp_path):
         "average": 2,
         "part": "dev",
         "sentences": 8,
-        "beam": 2,
-        "alpha": 0.6,
+        "decoding": None,
     }
     assert {key: record[key] for key in head} == head
     assert record["perplexity"] > 1
     assert record["sacrebleu"]["score"] == pytest.approx(100)
     assert record["paper_bleu"]["score"] == pytest.approx(100)
+
+
+def test_scores_say_how_the_lines_were_translated_not_how_the_package_would(
+    house, tmp_path, capsysbinary, standard_input
+):
+    standard_input((house.corpus / "dev.source").read_bytes())
+    record, translations = tmp_path / "record.json", tmp_path / "dev.translation"
+    assert main(arguments("translate", package=house.package, beam=3, precision="bfloat16", record=record)) == 0
+    translations.write_bytes(capsysbinary.readouterr().out)
+    options = {"source": house.corpus / "dev.source", "part": "dev", "output": tmp_path / "scores.json"}
+    options |= dict.fromkeys(("target", "reference"), house.corpus / "dev.target")
+    options |= {"translations": translations, "record": record}
+    assert main(arguments("score", package=house.package, **options)) == 0
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["decoding"] == json.loads(record.read_text())
+    assert (scores["decoding"]["beam"], scores["decoding"]["precision"]) == (3, "bfloat16")
+
+
+def test_a_record_of_other_translations_or_another_package_is_refused(house, tmp_path, standard_input, refused):
+    standard_input((house.corpus / "dev.source").read_bytes())
+    record = tmp_path / "record.json"
+    options = {"source": house.corpus / "dev.source", "part": "dev", "output": tmp_path / "scores.json"}
+    options |= dict.fromkeys(("target", "reference", "translations"), house.corpus / "dev.target")
+    line = arguments("score", package=house.package, **options, record=record)
+    assert main(arguments("translate", package=house.package, record=record)) == 0
+    refused(line, f"{record}: of translations with SHA-256", f"and {house.corpus / 'dev.target'} has")
+    values = json.loads(record.read_text()) | {"translations": sha256(house.corpus / "dev.target")}
+    write_json(record, values)
+    assert main(line) == 0
+    write_json(record, values | {"weights": "c0ffee"})
+    refused(line, f"{record}: of a package whose weights have SHA-256 c0ffee, not ", "give that package")
 
 
 def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path, refused):

@@ -6,6 +6,8 @@ from transformer.package.readme import write_readme
 from transformer.support.files import InputError, read_lines, write_json, write_lines
 from transformer.text.subwords import pairs_of
 
+DECODING = {"beam": 4, "alpha": 0.6, "sample": None, "precision": "float32"}
+
 
 @pytest.fixture
 def scores(tmp_path):
@@ -13,7 +15,7 @@ def scores(tmp_path):
 
     def write(part, **changes):
         made = {"task": "ende", "model": "base", "seed": 1, "average": 3, "part": part, "sentences": 2500}
-        scored = {"beam": 4, "alpha": 0.6, "perplexity": 5.678, **changes}
+        scored = {"decoding": DECODING, "perplexity": 5.678, **changes}
         path = tmp_path / f"{part}.scores.json"
         write_json(path, {key: value for key, value in (made | scored).items() if value is not ...})
         return path
@@ -28,7 +30,7 @@ def rows(folder, *paths):
     return [line for line in read_lines(folder / "README.md") if line.startswith("| scores |")]
 
 
-WHERE = "2,500 sentences, beam 4, alpha 0.6: "
+WHERE = "2,500 sentences, beam 4, length penalty 0.6: "
 
 
 def test_the_readme_has_the_scores_of_each_part(save, scores):
@@ -58,6 +60,7 @@ def test_the_readme_of_a_parser_has_the_scores_of_its_brackets(save, scores, cha
         ({}, "KeyError.*score again"),
         ({"task": ..., "average": ...}, "not as `score` writes it; give files of `score`"),
         ({"sentences": "x", "brackets": {}}, "ValueError.*score again"),
+        ({"decoding": ..., "beam": 4, "alpha": 0.6}, "KeyError.*score again"),
     ],
 )
 def test_what_are_no_scores_of_the_package_is_refused(save, scores, changes, message):
@@ -78,7 +81,9 @@ def test_what_is_scored_is_told_in_words(package, text, tmp_path):
     record = score(loaded, "dev", source, pairs, target, translation, 100)
     write_json(tmp_path / "dev.scores.json", record)
     (words,) = scores_in_words(tmp_path / "package", loaded.config, [tmp_path / "dev.scores.json"])
-    assert words.startswith(f"dev, 5 sentences, beam 3, alpha 0.6: Perplexity {record['perplexity']:.2f}, BLEU 100.0 (")
+    assert words.startswith(
+        f"dev, 5 sentences, decoding not recorded: Perplexity {record['perplexity']:.2f}, BLEU 100.0 ("
+    )
     write_lines(translation, lines[1:])
     with pytest.raises(InputError, match=r"dev\.translation has 4 lines and .*dev\.source 5; translate the same part"):
         score(loaded, "dev", source, pairs, target, translation, 100)

@@ -30,7 +30,8 @@ class SyntheticResults:
         With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
         """
         head = {"task": task, "model": model, "seed": seed}
-        decoding = {"average": average, "part": part, "sentences": 900, "beam": 4, "alpha": 0.6}
+        decoding = {"average": average, "part": part, "sentences": 900}
+        decoding |= {"decoding": {"beam": 4, "alpha": 0.6, "sample": None, "precision": "float32"}}
         bleu = {
             "perplexity": 9.871,
             "sacrebleu": {"score": 15.26, "signature": "nrefs:1|tok:13a"},

@@ -164,6 +164,12 @@ def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
         assert "213 million" in text
 
 
+def test_notes_say_how_the_scored_lines_were_translated(results):
+    _, texts = make(results, "table3", [results.run("ende", "base"), results.run("ende", "big", decoding=None)])
+    for how in ("beam 4, length penalty 0.6", "decoding not recorded"):
+        assert all(f"Ours, ende: 900 sentences of dev, {how}; checkpoints averaged: 1 of" in text for text in texts)
+
+
 def test_the_subwords_of_a_step_are_those_of_the_record(results):
     _, (md, _, _) = make(results, "table3", [results.run("ende", "base")])
     assert "- Ours, ende: 667 target subwords a step; the paper's: about 25,000." in md  # 10^6 in 1,500 steps

@@ -2,10 +2,14 @@
 
 import argparse
 import contextlib
+import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from transformer.cli.command import batch_tokens, command, one_of, option, path, positive, seed
 from transformer.support.files import InputError, atomic, decode_lines, read_lines
@@ -46,9 +50,16 @@ def _translations(
         yield map(trees_first, found) if parsing else found
 
 
-def _print(lines: Iterable[str]) -> None:
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+def _print(lines: Iterable[str]) -> bytes:
+    """Print lines; returns the bytes that they are."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    sys.stdout.buffer.write(text)
     sys.stdout.buffer.flush()
+    return text
+
+
+def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
+    return atomic(file) if file else contextlib.nullcontext()
 
 
 @command(
@@ -62,6 +73,7 @@ def _print(lines: Iterable[str]) -> None:
     ),
     path("attention", "write an HTML page of the attention, for a few lines", required=False),
     path("log-probabilities", "write log P a subword of each line", required=False),
+    path("record", "write how the lines were translated, for `score`", required=False),
     batch_tokens(BATCH_TOKENS),
     option("--workers", type=positive, default=1, help="processes, each with so many threads"),
     option(
@@ -74,29 +86,48 @@ def _print(lines: Iterable[str]) -> None:
 )
 def translate(arguments: argparse.Namespace) -> None:
     """Translate standard input to standard output, a sentence a line."""
+    from transformer.decoding.record import Record
     from transformer.decoding.search import Search
     from transformer.evaluation.attention_page import attention_page
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
 
-    if arguments.attention and arguments.attention == arguments.log_probabilities:
-        raise InputError(f"--attention and --log-probabilities are both {arguments.attention}; name two files")
+    outputs = {"attention": arguments.attention, "log-probabilities": arguments.log_probabilities}
+    outputs |= {"record": arguments.record}
+    for one, other in combinations(outputs, 2):
+        if outputs[one] and outputs[one] == outputs[other]:
+            raise InputError(f"--{one} and --{other} are both {outputs[one]}; name two files")
     loaded = load_package(arguments.package, choose_device())
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
-    sure = atomic(arguments.log_probabilities) if arguments.log_probabilities else contextlib.nullcontext()
+    sure, made = _output(arguments.log_probabilities), _output(arguments.record)
     how = (arguments.precision, arguments.workers, arguments.batch_tokens)
-    with page as show, sure as stream, _translations(loaded, arguments.package, search, *how) as found:
+    number, printed = 0, hashlib.sha256()
+    with page as show, sure as stream, made as note, _translations(loaded, arguments.package, search, *how) as found:
         for number, translation in enumerate(found, 1):
             if arguments.nbest:
                 scored = zip(translation.texts, translation.hypotheses, strict=True)
-                _print(f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored)
+                text = _print(f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored)
             else:
-                _print(translation.texts[:1])
+                text = _print(translation.texts[:1])
+            printed.update(text)
             if stream:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
+        if note:
+            record = Record(
+                beam=search.width,
+                alpha=search.alpha,
+                extra=search.extra,
+                sample=search.seed,
+                precision=arguments.precision,
+                batch_tokens=arguments.batch_tokens,
+                weights=loaded.config.sha256["model.safetensors"],
+                lines=number,
+                translations=printed.hexdigest(),
+            )
+            note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
 
 
 @command(
@@ -120,9 +151,8 @@ def parse(arguments: argparse.Namespace) -> None:
     search, tagged = Search.of(config), config.corpus.get("leaves") == "tags"
     trees: dict[int, list[Tree]] = {}
     parsed = repaired = 0
-    drawing = atomic(arguments.svg) if arguments.svg else contextlib.nullcontext()
     how = ("float32", 1, arguments.batch_tokens)
-    with drawing as stream, _translations(loaded, arguments.package, search, *how) as found:
+    with _output(arguments.svg) as stream, _translations(loaded, arguments.package, search, *how) as found:
         for number, translation in enumerate(found, 1):
             text = ""
             if made := tree_of(translation, tagged):

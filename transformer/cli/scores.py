@@ -26,6 +26,7 @@ def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
     path("target", "translations, or parses, for the perplexity"),
     path("reference", "translations, or gold trees, to compare with"),
     path("translations", "what the model wrote"),
+    path("record", "what `translate --record` wrote beside them (default: how is not known)", required=False),
     path("output", "scores.json"),
     option("--part", required=True, choices=("dev", "test")),
     batch_tokens(BATCH_TOKENS),
@@ -39,7 +40,8 @@ def score(arguments: argparse.Namespace) -> None:
 
     loaded = load_package(arguments.package, choose_device())
     texts = (arguments.source, _pairs(arguments, loaded.config.vocabulary), arguments.reference, arguments.translations)
-    write_json(arguments.output, score_part(loaded, arguments.part, *texts, arguments.batch_tokens))
+    scores = score_part(loaded, arguments.part, *texts, arguments.batch_tokens, arguments.record)
+    write_json(arguments.output, scores)
 
 
 @command(

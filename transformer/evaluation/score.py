@@ -1,9 +1,12 @@
 """The score of a part: what a package made of it, by each metric (section 6)."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from transformer.decoding.record import in_words as decoding_in_words
+from transformer.decoding.record import read_record
 from transformer.evaluation.metrics import Output, in_words, metrics_of
 from transformer.evaluation.perplexity import perplexity
 from transformer.package.config import PackageConfig
@@ -13,13 +16,21 @@ from transformer.text.tokens import Pairs
 
 
 def score(
-    package: Package, part: str, source: Path, pairs: Pairs, reference: Path, translations: Path, batch_tokens: int
+    package: Package,
+    part: str,
+    source: Path,
+    pairs: Pairs,
+    reference: Path,
+    translations: Path,
+    batch_tokens: int,
+    record: Path | None = None,
 ) -> dict[str, Any]:
-    """The record of a part's score; `pairs` are its `source` and target as ids.
+    """The score of a part; `pairs` are its `source` and target as ids, `record` is that of its translations, if any.
 
-    Raises InputError when there are not as many translations as pairs, and as the metrics do.
+    Raises InputError when there are not as many translations as pairs, and as `read_record` and the metrics do.
     """
     config = package.config
+    decoding = asdict(read_record(record, translations, config)) if record else None
     if (lines := len(read_lines(translations))) != len(pairs):
         raise InputError(f"{translations} has {lines} lines and {source} {len(pairs)}; translate the same part")
     output = Output(perplexity(package, pairs, batch_tokens), translations, reference, config.target)
@@ -30,8 +41,7 @@ def score(
         "average": len(config.averaged),
         "part": part,
         "sentences": len(pairs),
-        "beam": config.decoding.beam,
-        "alpha": config.decoding.alpha,
+        "decoding": decoding,
         **{metric.key: metric.function(output) for metric in metrics_of(config.kind)},
     }
 
@@ -49,7 +59,7 @@ def scores_in_words(folder: Path, config: PackageConfig, scores: Sequence[Path])
         if (found := {key: record.get(key) for key in made}) != made:
             raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
         try:
-            how = "{part}, {sentences:,} sentences, beam {beam}, alpha {alpha}".format(**record)
+            how = f"{record['part']}, {record['sentences']:,} sentences, {decoding_in_words(record['decoding'])}"
             yield f"{how}: {in_words(record, config.kind)}"
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not as `score` writes it ({error!r}); score again") from error

@@ -10,6 +10,7 @@ rule translate:
     output:
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
         log_probabilities=f"{RUN}/average-{{average}}/{{part}}.logp",
+        record=f"{RUN}/average-{{average}}/{{part}}.translation.json",
     log:
         f"{LOG}/average-{{average}}/{{part}}.translate.log",
     benchmark:
@@ -24,7 +25,8 @@ rule translate:
         package=subpath(input.package, parent=True),
     shell:
         "python -m transformer translate --package {params.package:q} --threads {threads}"
-        " --log-probabilities {output.log_probabilities:q} < {input.source:q} > {output.translations:q} 2> {log:q}"
+        " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
+        " < {input.source:q} > {output.translations:q} 2> {log:q}"
 
 
 rule score:
@@ -35,6 +37,7 @@ rule score:
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         reference=inputs.reference,
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
+        record=f"{RUN}/average-{{average}}/{{part}}.translation.json",
         code=code("score"),
     output:
         f"{RUN}/average-{{average}}/{{part}}.scores.json",
@@ -51,7 +54,7 @@ rule score:
     shell:
         "python -m transformer score --package {params.package:q} --part {wildcards.part} --source {input.source:q}"
         " --target {input.target:q} --reference {input.reference:q} --translations {input.translations:q}"
-        " --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
+        " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
 
 
 rule compare:

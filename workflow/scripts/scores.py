@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas as pd
 from records import read_json, read_training
 
+from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
 
 COLUMNS = [
-    *["task", "model", "seed", "average", "part", "sentences", "beam", "alpha"],
+    *["task", "model", "seed", "average", "part", "sentences", "decoding"],
     *metrics.keys(),
     *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
     *["pairs", "left_out", "longest_pair", "parameters", "steps", "published_steps", "target_tokens"],
@@ -28,7 +29,12 @@ def read_runs(scores: Iterable[str], packages: Iterable[str], comparisons: Itera
     compared = {Path(path).parent: read_json(path) for path in comparisons}
     runs = pd.json_normalize(
         [
-            {**trained[each["task"], each["model"], each["seed"]], **compared.get(Path(path).parent, {}), **each}
+            {
+                **trained[each["task"], each["model"], each["seed"]],
+                **compared.get(Path(path).parent, {}),
+                **each,
+                "decoding": in_words(each["decoding"]),
+            }
             for path, each in ((path, read_json(path)) for path in scores)
         ]
     ).reindex(columns=COLUMNS)

@@ -107,14 +107,11 @@ def corpus_note(corpus: Mapping[str, Any]) -> str:
 def run_notes(runs: pd.DataFrame) -> list[str]:
     """How our numbers were made: part, beam, averaging, seeds, devices, and the signatures of the scores."""
     notes = []
-    for (task, part, sentences, beam, alpha), group in runs.groupby(["task", "part", "sentences", "beam", "alpha"]):
+    for (task, part, sentences, decoding), group in runs.groupby(["task", "part", "sentences", "decoding"]):
         first = group.groupby("model", sort=False)["average"].first()
         each = ", ".join(f"{model} {n}" for model, n in first.items())
         averages = f"{first.iloc[0]} of each model" if first.nunique() == 1 else each
-        notes.append(
-            f"Ours, {task}: {sentences:,} sentences of {part}, beam {beam}, length penalty {alpha:g}; "
-            f"checkpoints averaged: {averages}."
-        )
+        notes.append(f"Ours, {task}: {sentences:,} sentences of {part}, {decoding}; checkpoints averaged: {averages}.")
     for task, group in runs.groupby("task"):
         tokens = (group["target_tokens"] / group["steps"]).mean()
         notes.append(f"Ours, {task}: {tokens:,.0f} target subwords a step; the paper's: about 25,000.")

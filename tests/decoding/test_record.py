@@ -1,0 +1,18 @@
+import pytest
+
+from transformer.decoding.record import in_words
+
+RECORD = {"beam": 4, "alpha": 0.6, "extra": 50, "sample": None, "precision": "float32"}
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (RECORD, "beam 4, length penalty 0.6"),
+        (RECORD | {"precision": "int8"}, "beam 4, length penalty 0.6, int8"),
+        (RECORD | {"sample": 0}, "drawn with seed 0"),
+        (None, "decoding not recorded"),
+    ],
+)
+def test_how_lines_were_translated_is_told_in_words(record, words):
+    assert in_words(record) == words

@@ -1,0 +1,52 @@
+"""The record of translations: how they were made, and of which package."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.package.config import PackageConfig
+from transformer.support.files import InputError, read_json, sha256
+from transformer.support.strict import load
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a file of translations was made."""
+
+    beam: int
+    alpha: float
+    extra: int
+    sample: int | None  # the seed of those that are drawn
+    precision: str
+    batch_tokens: int
+    weights: str  # SHA-256 of the package's model.safetensors
+    lines: int
+    translations: str  # SHA-256 of the file
+
+
+def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
+    """The record of `translations` by `package`.
+
+    Raises InputError when it is that of others, and as `read_json` and `load` do.
+    """
+    record = load(Record, read_json(path), str(path))
+    if (found := sha256(translations)) != record.translations:
+        raise InputError(
+            f"{path}: of translations with SHA-256 {record.translations}, and {translations} has {found}; "
+            "give its own record, or translate again"
+        )
+    if (weights := package.sha256["model.safetensors"]) != record.weights:
+        raise InputError(
+            f"{path}: of a package whose weights have SHA-256 {record.weights}, not {weights}; "
+            "give that package, or translate again"
+        )
+    return record
+
+
+def in_words(decoding: Mapping[str, Any] | None) -> str:
+    """A score file's `decoding`. Raises KeyError, TypeError or ValueError for what is none."""
+    if decoding is None:
+        return "decoding not recorded"
+    how = "beam {beam}, length penalty {alpha:g}" if decoding["sample"] is None else "drawn with seed {sample}"
+    return how.format(**decoding) + ("" if decoding["precision"] == "float32" else f", {decoding['precision']}")
