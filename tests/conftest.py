@@ -136,15 +136,15 @@ def run_config() -> Callable[..., RunConfig]:
 
 
 @pytest.fixture(scope="session")
-def encoded(tmp_path_factory) -> Callable[[str], Pairs]:
-    """Random pairs of ids: `train` has 100, three epochs of 12 steps; `dev` has 10."""
-    folder = tmp_path_factory.mktemp("encoded")
+def encoded(tmp_path_factory, subwords) -> Callable[[str], Pairs]:
+    """Random pairs of ids of `subwords`: `train` has 100, three epochs of 12 steps; `dev` has 10."""
+    folder, vocabulary = tmp_path_factory.mktemp("encoded"), Subwords(subwords)
     random = np.random.default_rng(1)
     for part, count in (("train", 40), ("dev", 10)):
         sides = [
             [[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"
         ]
-        write_pairs(folder / part, [pack(*sides, VOCABULARY)], VOCABULARY)
+        write_pairs(folder / part, [pack(*sides, VOCABULARY)], len(vocabulary), vocabulary.sha256)
     return lambda part: Pairs(folder / part)
 
 
