@@ -3,7 +3,10 @@
 import contextlib
 import csv
 import json
+import os
+import re
 import shutil
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -49,6 +52,7 @@ def submitted(cluster, slurm, *arguments, slow=None):
             env=slurm.environment | slowness | {"OMP_NUM_THREADS": "1"},
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
         yield run
@@ -129,6 +133,25 @@ def test_the_dag_gives_what_it_gives_on_one_machine_whatever_happens_to_its_jobs
         assert ours == theirs
 
 
+def test_trainings_that_outlive_a_killed_snakemake_are_not_trained_again(cluster, slurm):
+    runs = ("base/6", "A-h1/6")
+    targets = [f"{RUNS}/{run}/average-2/package/config.json" for run in runs]
+    with submitted(cluster, slurm, *targets, slow={"base/6": [0.2], "A-h1/6": [0.5]}) as killed:
+        wait_until(lambda: all(attempts(cluster, run) for run in runs), 120, "both train")
+        os.killpg(killed.pid, signal.SIGKILL)
+    assert not any((cluster / RUNS / run / "training.json").exists() for run in runs)
+    wait_until(lambda: not slurm("squeue", "--noheader"), 120, "the trainings end by themselves")
+    records = [(cluster / RUNS / run / "training.json").read_bytes() for run in runs]
+    assert snakemake(cluster, "--unlock", *SMALL).returncode == 0
+    with submitted(cluster, slurm, *targets) as again:
+        pass
+    output = (cluster / "output.txt").read_text()
+    assert again.returncode == 0, output
+    assert set(re.findall(r"^(\w+) +\d+$", output, re.M)) == {"average_checkpoints", "total"}
+    assert [(cluster / RUNS / run / "training.json").read_bytes() for run in runs] == records
+    assert [json.loads(record)["resumed"] for record in records] == [0, 0]
+
+
 def test_a_request_that_slurm_rejects_is_told_with_the_reason(cluster, slurm):
     target = f"{RUNS}/base/5/training.json"
     with submitted(cluster, slurm, target, "--set-resources", "train:gpu=9", "--retries", "0") as run:
@@ -142,12 +165,13 @@ def test_a_request_that_slurm_rejects_is_told_with_the_reason(cluster, slurm):
 def test_a_training_on_two_nodes_is_that_of_one_process(cluster, slurm):
     wanted = ("gpu=4", "nodes=2", "mpi='srun'", "tasks=2", "tasks_per_gpu=0", "slurm_extra='--gpus-per-node=2'")
     two_nodes = [f"train:{resource}" for resource in wanted]
-    with submitted(cluster, slurm, f"{RUNS}/A-h1/2/training.json", "--set-resources", *two_nodes) as run:
-        pass
-    assert run.returncode == 0, (cluster / "output.txt").read_text()
     alone = "results/alone/smoke/runs/ende/A-h1/2"
-    local = snakemake(cluster, f"{alone}/training.json", *SMALL, "--config", "results=results/alone")
-    assert local.returncode == 0, local.stderr
+    work = submitted(cluster, slurm, f"{RUNS}/A-h1/2/training.json", "--set-resources", *two_nodes)
+    with ThreadPoolExecutor() as pool, work as run:
+        target = f"{alone}/training.json"
+        local = pool.submit(snakemake, cluster, target, *SMALL, "--config", "results=results/alone")
+    assert run.returncode == 0, (cluster / "output.txt").read_text()
+    assert local.result().returncode == 0, local.result().stderr
     folders = [cluster / RUNS / "A-h1/2", cluster / alone]
     assert [json.loads((folder / "training.json").read_text())["devices"] for folder in folders] == [4, 1]
     losses = [[float(row["loss"]) for row in csv.DictReader((folder / "history.csv").open())] for folder in folders]
