@@ -2,13 +2,26 @@ import resource
 from dataclasses import replace
 from itertools import islice
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from planned import CONFIG, run
+from planned import CONFIG, experiment, run
 
-from transformer.experiment.cost import DEVICES, PAPER, cost, parameters, request, si, step_flops
+from transformer.experiment.cost import (
+    DEVICES,
+    PAPER,
+    TREE,
+    cost,
+    decoding_flops,
+    decoding_hours,
+    parameters,
+    request,
+    si,
+    step_flops,
+)
+from transformer.model.flops import forward_flops
 from transformer.support.strict import read_yaml
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training.loop import Trainer
@@ -105,6 +118,22 @@ def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver)
     process.start()
     process.join()
     assert taken.value == pytest.approx(cost(config, vocabulary, 1, []).memory, rel=0.33)
+
+
+def test_a_beam_is_decoded_slower_than_a_pair_is_trained_on_and_a_tree_slower_than_a_translation():
+    one, task = run("base"), experiment().tasks["ende"]
+    wide, tree = (
+        replace(task, decoding=replace(task.decoding, beam=21)),
+        replace(task, kind="parsing"),
+    )
+    assert 4 < decoding_flops(one, wide, False) / decoding_flops(one, task, False) < 21 / 4
+    assert 1 < decoding_flops(one, tree, False) / decoding_flops(one, task, False) < TREE
+    lengths = np.full((1, 2), 28)
+    pair = forward_flops(one.architecture, task.vocabulary, lengths)
+    assert decoding_flops(one, task, True) - decoding_flops(one, task, False) == pair
+    assert decoding_flops(one, replace(task, decoding=replace(task.decoding, beam=1)), False) == pair
+    device = replace(DEVICES["cpu"], peak=1e9)
+    assert decoding_hours(one, 3600 * 0.56e9 * 0.8, device) == pytest.approx(1)
 
 
 def test_larger_models_ask_for_longer_jobs_with_more_memory():

@@ -33,7 +33,7 @@ def test_the_total_is_of_all_tasks_models_and_seeds():
 
 
 def test_all_rows_of_a_table_are_as_wide():
-    for table in re.split(r"\*\*Data|\*\*The whole", plan(experiment())):
+    for table in re.split(r"\*\*Decoding|\*\*Data|\*\*The whole", plan(experiment())):
         assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1
 
 
@@ -59,11 +59,14 @@ def test_the_whole_is_all_runs_on_all_processors_and_the_disk_of_all():
     printed = plan(one)
     rows, whole = cells(printed.split("**Data**")[0]), cells(printed.partition("**The whole")[2])
     for column, (name, device) in enumerate(DEVICES.items(), 6):
-        hours, processors, longest = (
+        hours, decoding, processors, longest = (
             float(cell.replace(",", "")) for key, row in whole.items() if key[0] == name for cell in row
         )
         if name != "cpu":
-            assert hours == float(rows["all", "10 runs"][column])
+            assert hours == pytest.approx(float(rows["all", "10 runs"][column]) + decoding, abs=0.015)
+            parts = [float(row[column - 4]) for key, row in rows.items() if key[1] in ("dev, test", "plain sentences")]
+            assert len(parts) == 5
+            assert decoding == pytest.approx(sum(parts), abs=0.01)
             assert processors == pytest.approx(device.count * hours, abs=0.05)
             assert longest == float(rows["ende", "big"][column])
     data, pairs = cells(printed)["all", ""], 4_520_620 * 2 + 100 + 1200
@@ -81,6 +84,14 @@ def test_the_page_of_costs_is_what_plan_prints():
     printed = plan(read_experiment([CONFIG / "paper.yaml"])).partition("**The whole")[2]
     page = (CONFIG.parent / "docs/cost.md").read_text()
     assert squeezed(page) == [line for line in squeezed(printed) if not re.match("(- |\\| )cpu ", line)]
+
+
+def test_dev_and_test_are_decoded_by_all_runs_and_plain_sentences_by_one():
+    rows = cells(plan(experiment(seeds=[1, 2])))
+    assert rows["ende", "dev, test"][0] == "24,000"  # two models, two seeds, two parts of 3,000
+    assert rows["wsj", "dev, test"][0] == "12,000"
+    assert rows["wsj", "plain sentences"][0] == "1,000"
+    assert not {("none", "dev, test"), ("semi", "plain sentences"), ("ende", "plain sentences")} & rows.keys()
 
 
 def test_downloads_are_those_of_the_task_s_languages():

@@ -33,6 +33,19 @@ def test_pairs_add_up_and_padding_costs_nothing():
     assert forward_flops(PLAIN, 30, lengths) == single
 
 
+def test_a_beam_repeats_the_decoder_and_not_the_encoder():
+    """Counted as beam search computes: each hypothesis a row of its own, all over one encoded source."""
+    model = Transformer(PLAIN, 30)
+    source, target = torch.ones(2, 6, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter:
+        model.logits(model(source, target))
+    with FlopCounterMode(display=False) as encoder:
+        model.memory(model.encode(source)[0])
+    decoder = counter.get_total_flops() - encoder.get_total_flops()
+    beam = forward_flops(PLAIN, 30, np.array([[6, 5]] * 2), hypotheses=7)
+    assert beam == encoder.get_total_flops() + 7 * decoder
+
+
 def test_training_costs_three_times_as_much():
     model = Transformer(PLAIN, 30)
     ids = torch.ones(2, 6, dtype=torch.long)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import torch
 
+from transformer.experiment.config import Task
 from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.transformer import Transformer
@@ -16,6 +17,8 @@ from transformer.training.config import RunConfig
 from transformer.training.loss import ROWS
 
 LENGTH = 28  # subwords of a sentence, on average
+TREE = 2.1  # subwords of a linearised tree for each of its sentence, in NLTK's sample of the Wall Street Journal
+SENTENCES = 3000  # of dev, and of test, as in newstest2013 and newstest2014
 STATE_BYTES = 24  # of a parameter, while its run trains: its state twice
 
 
@@ -28,6 +31,7 @@ class Device:
     precision: str
     efficiency: Mapping[int, float]  # by d_model, ascending
     source: str  # of the efficiency
+    decoding: float = 0.1  # share of training's FLOP/s that decoding reaches
 
     def flops(self, d_model: int) -> float:
         """FLOP/s reached at a width: the efficiency interpolated over log d_model, beyond the ends as at the ends."""
@@ -40,7 +44,7 @@ class Device:
     def reached(self) -> str:
         """The efficiency in words, and how it is known."""
         shares = ", ".join(f"{100 * share:.0f} % at d_model {width}" for width, share in self.efficiency.items())
-        return f"reaches {shares} ({self.source})."
+        return f"reaches {shares} ({self.source}); in decoding {100 * self.decoding:.0f} % of that."
 
 
 STEP_TIMES = "the paper's step times, 0.4 s for base and 1.0 s for big (section 5.2)"
@@ -57,8 +61,8 @@ SHARED = (
 MEASURED = "measured with this code on one thread of an AMD EPYC"
 PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs a step of 37,000 subwords
 CPUS = {  # by precision; `plan` measures the peak
-    "float32": Device(1, math.nan, "float32", {128: 0.53, 512: 0.68, 1024: 0.65}, MEASURED),
-    "bfloat16": Device(1, math.nan, "bfloat16", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED),
+    "float32": Device(1, math.nan, "float32", {128: 0.53, 512: 0.68, 1024: 0.65}, MEASURED, 0.8),
+    "bfloat16": Device(1, math.nan, "bfloat16", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED, 0.8),
 }
 DEVICES = {
     "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
@@ -135,6 +139,19 @@ def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable
         memory=16 * count + activations(run, vocabulary),
         hours=tuple(training.steps * flops / device.flops(run.architecture.d_model) / 3600 for device in devices),
     )
+
+
+def decoding_flops(run: RunConfig, task: Task, scored: bool) -> float:
+    """FLOPs of the beam search for a sentence, and of the forward pass for its perplexity where it is scored."""
+    source = min(LENGTH, run.training.longest_pair)
+    lengths = np.array([[source, source * (TREE if task.kind == "parsing" else 1)]])
+    sizes = (run.architecture, task.vocabulary, lengths)
+    return forward_flops(*sizes, task.decoding.beam) + scored * forward_flops(*sizes)
+
+
+def decoding_hours(run: RunConfig, flops: float, device: Device) -> float:
+    """Hours of so many FLOPs of decoding."""
+    return flops / (device.decoding * device.flops(run.architecture.d_model)) / 3600
 
 
 def request(run: RunConfig, vocabulary: int) -> Request:

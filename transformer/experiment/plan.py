@@ -1,18 +1,43 @@
 """What an experiment takes, before any of it is fetched or trained: tables of its runs, of its data, of the whole."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
 from transformer.experiment.config import Experiment
-from transformer.experiment.cost import CPUS, DEVICES, LENGTH, STATE_BYTES, Cost, Device, cost, request, si
+from transformer.experiment.cost import (
+    CPUS,
+    DEVICES,
+    LENGTH,
+    SENTENCES,
+    STATE_BYTES,
+    TREE,
+    Cost,
+    Device,
+    cost,
+    decoding_flops,
+    decoding_hours,
+    request,
+    si,
+)
 from transformer.experiment.downloads import tasks_read
 from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.markdown import markdown
 
 TEXT_BYTES = 280  # of a pair
 ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # of a pair: two bytes a subword, its end counted, and eight a sentence
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Text that some runs of a task translate or parse, and what that takes."""
+
+    task: str
+    text: str
+    sentences: int
+    flops: float
+    hours: tuple[float, ...]  # on each device
 
 
 def downloads(experiment: Experiment, task: str) -> dict[str, int]:
@@ -38,7 +63,9 @@ def plan(experiment: Experiment) -> str:
     peak = sustained_flops(cpu, getattr(torch, precision))
     devices = DEVICES | {"cpu": replace(CPUS[precision], peak=peak)}
     runs = costs(experiment, devices.values())
-    return "\n".join([_runs(experiment, devices, runs), _data(experiment), _whole(experiment, devices, runs.values())])
+    texts = decoded(experiment, devices.values())
+    tables = [_runs(experiment, devices, runs), _decoding(devices, texts), _data(experiment)]
+    return "\n".join([*tables, _whole(experiment, devices, runs.values(), texts)])
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
@@ -50,6 +77,22 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
         for task, settings in experiment.tasks.items()
         for model in settings.models
     }
+
+
+def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded]:
+    """What the runs of each task decode and score, dev and test; then the plain sentences, by one run each."""
+    seeds, found = len(experiment.seeds), []
+    trained = {name: task.models for name, task in experiment.tasks.items() if task.models}
+    parsers = dict.fromkeys(run for name in trained for run in experiment.corpus_of(name).runs().values())
+    texts = [(task, "dev, test", models, 2 * SENTENCES * seeds) for task, models in trained.items()]
+    texts += [(task, "plain sentences", (model,), experiment.count(task)[1]) for task, model in parsers]
+    for task, text, models, sentences in texts:
+        runs = [experiment.run(task, model, experiment.seeds[0]) for model in models]
+        scored = text == "dev, test"
+        work = [(run, sentences * decoding_flops(run, experiment.tasks[task], scored)) for run in runs]
+        hours = tuple(sum(decoding_hours(run, flops, device) for run, flops in work) for device in devices)
+        found.append(Decoded(task, text, sentences * len(runs), sum(flops for _, flops in work), hours))
+    return found
 
 
 def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[tuple[str, str], Cost]) -> str:
@@ -74,7 +117,7 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         "keeps in float32, within a third of what a CPU took; PyTorch itself takes some 0.4 GB more, bfloat16 and a "
         "GPU's fused attention less. A micro-batch is a GPU's; a CPU's is smaller, and so is one with "
         "--micro-batch-tokens. The last row is the most, not the sum.",
-        "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another; decoding is not counted. Models "
+        "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another. Models "
         "narrower than the first width given reach less: their hours are a lower bound.",
         "Job: what a training asks a cluster for: half as many hours again as an A100 takes and half an hour; a third "
         "more memory than planned and 2 GB, up to three times that where a job has ended without its result. The GPUs, "
@@ -85,6 +128,19 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
 
 def _hours(hours: float) -> str:
     return f"{hours:,.{2 if hours >= 1 else 3}f}"
+
+
+def _decoding(devices: Mapping[str, Device], texts: Collection[Decoded]) -> str:
+    heading = ("Task", "Text", "Sentences", "FLOPs", *(f"Hours, {name}" for name in devices))
+    rows = [(one.task, one.text, f"{one.sentences:,}", si(one.flops), *map(_hours, one.hours)) for one in texts]
+    notes = [
+        f"Dev and test: {SENTENCES:,} sentences each (assumed), by every run, although most are scored on one of them. "
+        f"FLOPs: of the matrix products, in sentences of {LENGTH} subwords and trees of {TREE} times as many: of the "
+        "encoder once, of the decoder for each hypothesis of the beam; for perplexity a forward pass more.",
+        "Hours: decoding reaches the share of training's efficiency that stands below with each device. On GPUs it is "
+        "assumed, not measured; on a CPU it was measured with this code, which decodes in float32.",
+    ]
+    return markdown("Decoding and scoring", heading, rows, notes, names=2)
 
 
 def _data(experiment: Experiment) -> str:
@@ -105,12 +161,17 @@ def _data(experiment: Experiment) -> str:
     return markdown("Data", rows[0], rows[1:], notes, names=2)
 
 
-def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collection[Cost]) -> str:
+def _whole(
+    experiment: Experiment, devices: Mapping[str, Device], runs: Collection[Cost], texts: Collection[Decoded]
+) -> str:
     seeds = len(experiment.seeds)
-    rows = [("Device", "Processors", "Hours", "Processor hours", "Longest run, hours")]
-    for (name, device), hours in zip(devices.items(), zip(*(one.hours for one in runs), strict=True), strict=True):
-        whole = seeds * sum(hours)
-        rows.append((name, str(device), _hours(whole), _hours(device.count * whole), _hours(max(hours))))
+    rows = [("Device", "Processors", "Hours", "Of them decoding", "Processor hours", "Longest run, hours")]
+    for index, (name, device) in enumerate(devices.items()):
+        trainings = [one.hours[index] for one in runs]
+        decoding = sum(one.hours[index] for one in texts)
+        whole = seeds * sum(trainings) + decoding
+        most = (_hours(device.count * whole), _hours(max(trainings)))
+        rows.append((name, str(device), _hours(whole), _hours(decoding), *most))
     pairs = sum(experiment.count(task)[0] or 0 for task, settings in experiment.tasks.items() if settings.models)
     disk = {
         "checkpoints and packages": seeds * sum(one.disk for one in runs),
@@ -122,7 +183,7 @@ def _whole(experiment: Experiment, devices: Mapping[str, Device], runs: Collecti
     parts = ", ".join(f"{si(size, 'B')} of {part}" for part, size in disk.items() if size)
     notes = [
         "Hours: one run after another. Runs side by side, a device each, take as many processor hours, and no less "
-        "than the longest run.",
+        "than the longest run's training. Decoding: with scoring.",
         f"Disk: {si(sum(disk.values()), 'B')}: {parts}.",
         *(f"{name} {device.reached()}" for name, device in devices.items()),
     ]

@@ -5,10 +5,11 @@ import numpy as np
 from transformer.model.config import ModelConfig
 
 
-def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray) -> float:
+def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hypotheses: int = 1) -> float:
     """FLOPs of one forward pass over pairs of `lengths` [pairs, 2] (source, target), without padding.
 
-    Training costs three times as much. Element-wise work (softmax, LayerNorm, dropout) is not counted.
+    Training costs three times as much. A beam search has so many `hypotheses` of the target's length for each source.
+    Element-wise work (softmax, LayerNorm, dropout) is not counted.
     """
     source, target = lengths.astype(np.float64).T
     keys, values = config.h * config.d_k, config.h * config.d_v
@@ -20,8 +21,8 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray) -> 
         over = parameters.h_p * (parameters.d_pk + parameters.d_pv)
         position_wise = over * (config.d_model + parameters.n_p)
     encoder = source * (projections + position_wise) + source**2 * (keys + values)
-    cross = source * config.d_model * (keys + values) + target * config.d_model * (keys + values)
+    memory = source * config.d_model * (keys + values)
     decoder = target * (projections + position_wise) + target**2 * (keys + values)
-    decoder += cross + source * target * (keys + values)
+    decoder += target * config.d_model * (keys + values) + source * target * (keys + values)
     softmax = target * config.d_model * vocabulary
-    return float(2 * (config.N * (encoder + decoder) + softmax).sum())
+    return float(2 * (config.N * (encoder + memory) + hypotheses * (config.N * decoder + softmax)).sum())
