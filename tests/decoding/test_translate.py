@@ -1,11 +1,13 @@
 import random
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from transformer.decoding import translate as module
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Search, Sentence
-from transformer.decoding.translate import check_lengths, hypotheses
+from transformer.decoding.translate import check_lengths, hypotheses, padded_subwords
 from transformer.support.files import InputError
 
 
@@ -33,6 +35,14 @@ def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines, tra
     shuffled = random.Random(1).sample(lines, len(lines))
     assert list(translate(loaded, shuffled, 2, 90)) == [of[line] for line in shuffled]
     assert [next(translate(loaded, [line], 2, 1)) for line in lines[:5]] == together[:5]
+
+
+@pytest.mark.parametrize(("gigabytes", "subwords"), [(8, 8192), (16, 8192), (80, 40960)])
+def test_a_batch_grows_with_the_memory_of_a_gpu_and_not_of_a_cpu(monkeypatch, gigabytes, subwords):
+    memory = SimpleNamespace(total_memory=gigabytes * 2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
+    assert padded_subwords(torch.device("cuda", 0)) == subwords
+    assert padded_subwords(torch.device("cpu")) == 8192
 
 
 def test_empty_lines_stay_empty(package, lines, translate):

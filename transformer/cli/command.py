@@ -50,9 +50,10 @@ def one_of(*arguments: Arguments) -> Arguments:
     return add
 
 
-def batch_tokens(default: int) -> Arguments:
-    """The option --batch-tokens, with one meaning in every command."""
+def batch_tokens(default: int | None) -> Arguments:
+    """The option --batch-tokens, with one meaning in every command; without a default the device decides."""
     text = "padded subwords of a batch: of the source, times the beam; with a given target, of the longer side"
+    text += f" (default: {default or 'by the memory of the device'})"
     return option("--batch-tokens", type=positive, default=default, help=text)
 
 

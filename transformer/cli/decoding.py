@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from transformer.package.package import Package
     from transformer.trees.tree import Tree
 
-BATCH_TOKENS = 8192
-
 
 @contextlib.contextmanager
 def _translations(
@@ -74,7 +72,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("attention", "write an HTML page of the attention, for a few lines", required=False),
     path("log-probabilities", "write log P a subword of each line", required=False),
     path("record", "write how the lines were translated, for `score`", required=False),
-    batch_tokens(BATCH_TOKENS),
+    batch_tokens(None),
     option("--workers", type=positive, default=1, help="processes, each with so many threads"),
     option(
         "--precision",
@@ -88,6 +86,7 @@ def translate(arguments: argparse.Namespace) -> None:
     """Translate standard input to standard output, a sentence a line."""
     from transformer.decoding.record import Record
     from transformer.decoding.search import Search
+    from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.attention_page import attention_page
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
@@ -101,7 +100,8 @@ def translate(arguments: argparse.Namespace) -> None:
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     sure, made = _output(arguments.log_probabilities), _output(arguments.record)
-    how = (arguments.precision, arguments.workers, arguments.batch_tokens)
+    tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
+    how = (arguments.precision, arguments.workers, tokens)
     number, printed = 0, hashlib.sha256()
     with page as show, sure as stream, made as note, _translations(loaded, arguments.package, search, *how) as found:
         for number, translation in enumerate(found, 1):
@@ -122,7 +122,7 @@ def translate(arguments: argparse.Namespace) -> None:
                 extra=search.extra,
                 sample=search.seed,
                 precision=arguments.precision,
-                batch_tokens=arguments.batch_tokens,
+                batch_tokens=tokens,
                 weights=loaded.config.sha256["model.safetensors"],
                 lines=number,
                 translations=printed.hexdigest(),
@@ -133,13 +133,14 @@ def translate(arguments: argparse.Namespace) -> None:
 @command(
     path("package", "folder of a trained parser"),
     path("svg", "draw the trees, too", required=False),
-    batch_tokens(BATCH_TOKENS),
+    batch_tokens(None),
     torch=True,
 )
 def parse(arguments: argparse.Namespace) -> None:
     """Parse standard input to standard output, a bracketed tree a line; words apart as in the treebank: I do n't ."""
     from transformer.decoding.parse import tree_of
     from transformer.decoding.search import Search
+    from transformer.decoding.translate import padded_subwords
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
     from transformer.trees.drawing import draw
@@ -151,7 +152,7 @@ def parse(arguments: argparse.Namespace) -> None:
     search, tagged = Search.of(config), config.corpus.get("leaves") == "tags"
     trees: dict[int, list[Tree]] = {}
     parsed = repaired = 0
-    how = ("float32", 1, arguments.batch_tokens)
+    how = ("float32", 1, arguments.batch_tokens or padded_subwords(loaded.model.embedding.device))
     with _output(arguments.svg) as stream, _translations(loaded, arguments.package, search, *how) as found:
         for number, translation in enumerate(found, 1):
             text = ""

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+import torch
+
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Decode, Sentence
 from transformer.model.ids import LONGEST
@@ -12,6 +14,18 @@ from transformer.package.package import Package
 from transformer.text.lines import REASON, check_length, check_nul
 
 LINES = 8192  # lines held at a time
+ON_CPU = 8192  # padded subwords of a batch
+
+
+def padded_subwords(device: torch.device) -> int:
+    """How large a batch is on a device if nobody says: on a GPU 512 padded subwords for each GiB of its memory.
+
+    The paper's parser then takes a sixth of the memory for keys and values, if outputs have ten times the source's
+    length and share no beginnings (computed, not tried).
+    """
+    if device.type != "cuda":
+        return ON_CPU
+    return max(ON_CPU, 512 * torch.cuda.get_device_properties(device).total_memory // 2**30)
 
 
 class Translation(NamedTuple):
