@@ -21,7 +21,7 @@ wildcard_constraints:
     corpus=any_of(experiment.corpora),
     seed=r"\d+",
     average=r"\d+",
-    part="train|dev|test|plain",
+    part=r"train|dev|test|plain-\d+-of-\d+",
 
 
 include: "workflow/rules/plan.smk"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.iocontainers import Wildcards
 
 from transformer.experiment.config import read_experiment
 from transformer.experiment.downloads import downloads_of
@@ -127,6 +128,23 @@ def test_a_task_is_given_the_files_of_its_corpus(tables):
     assert inputs.reference(SimpleNamespace(task="ende", part="dev")) == "results/quick/corpora/ende/dev.target"
 
 
+def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(tables):
+    found = tables(corpora={"generated-english": {"sentences": {"plain": 20_001}}})
+    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+    run = {"task": "wsj", "model": "parser", "seed": "1", "average": "5"}
+    shards = found.runs.plain_shards("wsj")
+    assert shards == ["plain-1-of-3", "plain-2-of-3", "plain-3-of-3"]
+    folder = "results/quick/runs/wsj/parser/1/average-5"
+    assert inputs.shards(Wildcards(fromdict=run)) == {
+        "translations": [f"{folder}/{shard}.translation" for shard in shards],
+        "log_probabilities": [f"{folder}/{shard}.logp" for shard in shards],
+    }
+    parts = [SimpleNamespace(**run, part=part) for part in ("dev", *shards)]
+    assert [inputs.chunk(part) for part in parts] == ["1/1", "1/3", "2/3", "3/3"]
+    assert {inputs.source(part) for part in parts[1:]} == {"results/quick/corpora/wsj/plain.source"}
+    assert inputs.source(parts[0]) == "results/quick/corpora/wsj/dev.source"
+
+
 def test_jobs_ask_for_more_the_larger_the_text_and_the_later_the_attempt(tables):
     found = tables()
     demands = Demands(found.experiment, found.runs, submits=True)
@@ -145,6 +163,15 @@ def test_a_job_does_not_work_out_the_sizes_of_models_again(tables):
     assert sizes[True].weights_megabytes(run) > 1
     assert sizes[False].weights_megabytes(run) == 1
     assert sizes[True].training_megabytes(run) > sizes[False].training_megabytes(run) == 1
+
+
+def test_a_shard_asks_for_more_time_than_a_part_as_its_sentences_are_more(tables):
+    found = tables(tasks={"wsj": {"decoding": {"beam": 84}}}, scale={"width": 1, "depth": 1})
+    demands = Demands(found.experiment, found.runs, submits=True)
+    run = {"task": "wsj", "model": "parser", "seed": "1"}
+    part, shard = (SimpleNamespace(**run, part=part) for part in ("dev", "plain-1-of-3"))
+    assert 60 < demands.translating_minutes(part) < demands.translating_minutes(shard) < 120
+    assert Demands(found.experiment, found.runs, submits=False).translating_minutes(shard) == 1
 
 
 def test_what_is_wrong_with_a_call_is_told_before_anything_runs(tmp_path):

@@ -227,6 +227,19 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
 
 
 @pytest.mark.workflow
+def test_shards_share_out_the_plain_sentences_that_are_there(finished):
+    folder = "results/smoke/runs/penn/parser/1/average-2"
+    shards = [f"{folder}/plain-{number}-of-25.logp" for number in range(1, 26)]  # of 20 sentences
+    run = snakemake(finished, *shards, *SMOKE)
+    assert run.returncode == 0, run.stderr[-3000:]
+    whole = [float(line) for line in (finished / folder / "plain.logp").read_text().splitlines()]
+    sharded = [[float(line) for line in (finished / shard).read_text().splitlines()] for shard in shards]
+    assert [value for shard in sharded for value in shard] == pytest.approx(whole, abs=1e-3)
+    assert max(map(len, sharded)) <= 3
+    assert len((finished / folder / "plain.translation").read_text().splitlines()) == len(whole) == 20
+
+
+@pytest.mark.workflow
 def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(finished):
     again = snakemake(finished, *SMOKE, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr

@@ -1,5 +1,6 @@
 """What rules are given for their wildcards: the files and settings of a task's text."""
 
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -84,6 +85,21 @@ class Inputs:
             "parses": parses,
             "log_probabilities": str(Path(parses).with_suffix(".logp")),
         }
+
+    def source(self, wildcards: Wildcards) -> str:
+        """The text of a part, or of which a part is a shard."""
+        return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
+
+    def chunk(self, wildcards: Wildcards) -> str:
+        """What of that text is translated, as `split --number` takes it: K/N, of a part without shards all."""
+        return "/".join(re.findall(r"\d+", wildcards.part)) or "1/1"
+
+    def shards(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """The parses and their log P of each shard of a task's plain sentences."""
+        folder = f"{self.paths.run}/average-{{average}}".format(**wildcards)
+        kinds = {"translations": "translation", "log_probabilities": "logp"}
+        shards = self.runs.plain_shards(wildcards.task)
+        return {name: [f"{folder}/{shard}.{kind}" for shard in shards] for name, kind in kinds.items()}
 
     def reference(self, wildcards: Wildcards) -> str:
         """What translations are scored against: the target side, or gold trees."""

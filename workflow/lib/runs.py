@@ -1,5 +1,6 @@
 """Which runs there are, and the files of several of them. Some runs are a mapping from task to models."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from transformer.training.config import RunConfig
 from workflow.lib.paths import Paths
 
 Some = Mapping[str, Sequence[str]]
+SHARD = 10_000  # plain sentences of a job: some 3 minutes of an A100 for the parser of `paper`, by what `plan` assumes
 
 
 class Runs:
@@ -111,6 +113,15 @@ class Runs:
         folder = f"average-{self.average(shown.task, shown.model)}"
         [first, *_] = self.files_of(shown.task, [shown.model], f"{folder}/attention.json")
         return first
+
+    def plain_shards(self, task: str) -> list[str]:
+        """The parts `plain-K-of-N` of a task's plain sentences, in order, each parsed by a job of its own.
+
+        Their number follows from the config, so it is known before the sentences are; these are shared out evenly.
+        """
+        _, sentences = self.experiment.count(task)
+        count = max(1, math.ceil(sentences / SHARD))
+        return [f"plain-{number}-of-{count}" for number in range(1, count + 1)]
 
     def parses_of(self, corpus: SelfTraining) -> str:
         """The plain sentences of a self-training corpus, parsed."""

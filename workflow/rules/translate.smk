@@ -1,11 +1,16 @@
 # Translations (or parses, which are translations into brackets) and their scores.
 
 
+localrules:
+    gather_parses,
+
+
+# A part, or a shard of the plain sentences, which are too many for one job.
 rule translate:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
-        source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
+        source=inputs.source,
         code=code("translate"),
     output:
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
@@ -23,10 +28,27 @@ rule translate:
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
+        chunk=inputs.chunk,
     shell:
-        "python -m transformer translate --package {params.package:q} --threads {threads}"
+        "split --number l/{params.chunk:q} {input.source:q}"
+        " | python -m transformer translate --package {params.package:q} --threads {threads}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
-        " < {input.source:q} > {output.translations:q} 2> {log:q}"
+        " > {output.translations:q} 2> {log:q}"
+
+
+rule gather_parses:
+    input:
+        unpack(inputs.shards),
+    output:
+        translations=f"{RUN}/average-{{average}}/plain.translation",
+        log_probabilities=f"{RUN}/average-{{average}}/plain.logp",
+    log:
+        f"{LOG}/average-{{average}}/plain.gather.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "{{ cat {input.translations:q} > {output.translations:q}"
+        " && cat {input.log_probabilities:q} > {output.log_probabilities:q}; }} 2> {log:q}"
 
 
 rule score:
