@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.support.files import InputError
 from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, write_config
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -136,15 +137,15 @@ def test_unknown_and_ill_typed_keys_are_told_together_wherever_they_are():
     rows = {"base": MODELS["base"] | {"warmpu": 1, "d_ff": True}, "wide": {"d_modell": 8, "N": "6"}, "none": 3}
     rows["over"] = {"attention_over_parameters": {"h_p": 8, "d_pk": 64.5, "d_pv": 64}}
     assert faults(models=MODELS | rows, scale={"width": 1, "dept": 1}, seeds=["a"]) == [
-        "seeds[0]: 'a' is not a whole number",
+        "seeds[0]: 'a' is not a whole number; write digits, without point or quotes",
         "scale.dept: unknown key dept; did you mean depth?",
         "scale.depth: missing",
         "models.base.warmpu: unknown key warmpu; did you mean warmup?",
-        "models.base.d_ff: True is not a whole number",
+        "models.base.d_ff: True is not a whole number; write digits, without point or quotes",
         "models.wide.d_modell: unknown key d_modell; did you mean d_model?",
-        "models.wide.N: '6' is not a whole number",
-        "models.none: 3 is not a mapping",
-        "models.over.attention_over_parameters.d_pk: 64.5 is not a whole number",
+        "models.wide.N: '6' is not a whole number; write digits, without point or quotes",
+        "models.none: 3 is not a mapping; write keys with values, as {key: value}",
+        "models.over.attention_over_parameters.d_pk: 64.5 is not a whole number; write digits, without point or quotes",
         "models.over.attention_over_parameters.n_p: missing",
     ]
 
@@ -337,10 +338,38 @@ def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
         assert {key: values[key] for key in expected} == expected
 
 
-def test_an_overlay_that_is_no_mapping_is_refused(tmp_path):
-    (tmp_path / "odd.yaml").write_text("- models")
-    with pytest.raises(ConfigError, match=r"odd.yaml.*\n.*\['models'\] is not a mapping"):
-        read_experiment([tmp_path / "odd.yaml"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- models", "has no keys; write lines such as `key: value`"),
+        ("", "has no keys; write lines such as `key: value`"),
+        ("seeds: 1", "seeds: 1 is not a list; write [1]"),
+        ("tasks: {ende: {models: [bas]}}", "tasks.ende.models: unknown model bas; did you mean base?"),
+    ],
+)
+def test_a_fault_of_an_overlay_is_one_line_that_begins_with_its_name(tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    Path("fine.yaml").write_text("{experiment: fine, seeds: [2]}")
+    Path("odd.yaml").write_text(text)
+    Path("last.yaml").write_text("{models: {base: {steps: 1300}}, figures: {task: wsj, model: parser}}")
+    with pytest.raises(InputError) as error:
+        read_experiment([Path("fine.yaml"), tmp_path / "odd.yaml", Path("last.yaml")])
+    assert str(error.value) == f"odd.yaml: {said}"
+
+
+def test_the_file_whose_value_counts_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("first.yaml").write_text("models: {D-drop0.0: {P_drop: 2}, base: {warmup: 0}, mine: {N: 0}}")
+    Path("second.yaml").write_text("{models: {D-drop0.0: {h: 0}, base: {warmup: -1}}, seeds: [-1]}")
+    with pytest.raises(ConfigError) as error:
+        read_experiment([Path("first.yaml"), Path("second.yaml")])
+    assert str(error.value).splitlines() == [
+        "the config has 4 faults:",
+        "  second.yaml: seeds: -1 is negative",
+        "  second.yaml: models.base.warmup: -1 is not positive",
+        "  second.yaml: models.D-drop0.0.h: 0 is not positive",
+        "  first.yaml: models.D-drop0.0.P_drop: 2.0 is not in [0, 1)",
+    ]
 
 
 def test_table_4_alone_as_the_documentation_has_it_is_an_experiment(tmp_path):

@@ -99,21 +99,21 @@ def test_every_fault_is_in_one_message():
     with pytest.raises(InputError) as error:
         load(Outer, broken, "here.yaml")
     assert str(error.value).splitlines() == [
-        "here.yaml: the config has 14 fault(s):",
+        "here.yaml: the config has 14 faults:",
         "  nam: unknown key nam; did you mean name?",
         "  name: missing",
         "  flag: 'yes' is not true or false",
         "  kind: 'automatic' is not one of auto, manual",
         "  span: [1, 2, 3] is not a list of 2",
-        "  words[1]: 1 is not a text",
-        "  inner.size: True is not a whole number",
+        "  words[1]: 1 is not a text; write it in quotes",
+        "  inner.size: True is not a whole number; write digits, without point or quotes",
         "  inner.ratio: 'a third' is not a number or a fraction such as 1/4",
         "  inner.optional.radius: '1e-9' is not a number (write 1.0e-9, not 1e-9)",
         "  shapes.one.shape: 'circl' is not one of circle, square",
-        "  shapes.two: 4 is not a mapping",
+        "  shapes.two: 4 is not a mapping; write keys with values, as {key: value}",
         "  shapes.three.shape: ['circle'] is not one of circle, square",
         "  shapes.four.side: missing",
-        "  free: [] is not a mapping",
+        "  free: [] is not a mapping; write keys with values, as {key: value}",
     ]
 
 
@@ -135,7 +135,10 @@ def test_what_does_not_fit_together_is_told_beside_impossible_parts():
     ]
     with pytest.raises(ConfigError) as error:
         load(Sum, {"parts": parts | {"b": {"size": "2", "ratio": 1}}, "total": 2}, "")
-    assert error.value.faults == ["parts.a.size: -1 is negative", "parts.b.size: '2' is not a whole number"]
+    assert error.value.faults == [
+        "parts.a.size: -1 is negative",
+        "parts.b.size: '2' is not a whole number; write digits, without point or quotes",
+    ]
 
 
 @pytest.mark.parametrize("content", [None, [], "text", 3])
@@ -198,7 +201,6 @@ def test_a_plain_config_is_what_was_loaded():
     ("content", "said"),
     [
         (b"a: 1\nb: [1,\nc\n", "YAML: while parsing a flow sequence line 2, column 4"),
-        (b"a: b\xff\n", "position 4"),
         (b"a: 2001-99-99\n", "month"),
     ],
 )
@@ -209,6 +211,38 @@ def test_what_is_no_yaml_is_told_with_its_place(tmp_path, content, said):
         read_yaml(path)
     assert str(error.value).startswith(f"{path}: not YAML")
     assert "\n" not in str(error.value)
+
+
+def test_a_byte_that_is_not_utf_8_is_told_with_its_line(tmp_path):
+    (tmp_path / "x.yaml").write_bytes(b"a: 1\nb: \xff\n")
+    with pytest.raises(InputError, match=r"x\.yaml, line 2: byte 0xff is not UTF-8; convert the file"):
+        read_yaml(tmp_path / "x.yaml")
+
+
+@pytest.mark.parametrize("content", ["", "# a: 1\n", "- a\n", "a\n", "3\n"])
+def test_a_file_without_keys_is_told_in_one_line(tmp_path, content):
+    (tmp_path / "x.yaml").write_text(content)
+    with pytest.raises(InputError) as error:
+        read_config(Inner, tmp_path / "x.yaml")
+    assert str(error.value) == f"{tmp_path}/x.yaml: has no keys; write lines such as `key: value`"
+
+
+def test_one_fault_is_one_line():
+    with pytest.raises(ConfigError) as error:
+        load(Outer, VALUES | {"flag": 1}, "here.yaml")
+    assert str(error.value) == "here.yaml: flag: 1 is not true or false"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("words", "x", "words: 'x' is not a list; write [x]"),
+        ("words", {"x": 1}, "words: {'x': 1} is not a list; write [a, b]"),
+        ("number", None, "number: None is not a number; write one such as 0.1"),
+    ],
+)
+def test_a_value_of_another_type_is_told_what_to_write(key, value, said):
+    assert faults(**{key: value}) == [said]
 
 
 def test_a_key_that_comes_twice_is_named_with_its_line(tmp_path):

@@ -1,5 +1,6 @@
 """What workflow/lib works out of an experiment: its runs, its tables, and what jobs ask for."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -7,10 +8,11 @@ import pytest
 import yaml
 from snakemake.iocontainers import Wildcards
 
-from transformer.experiment.config import read_experiment
+from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
-from workflow.lib.experiment import check_filled_in, checked, missing_treebanks
+from transformer.support.strict import merge
+from workflow.lib.experiment import check_filled_in, check_writable, checked, missing_treebanks
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
@@ -175,18 +177,30 @@ def test_a_shard_asks_for_more_time_than_a_part_as_its_sentences_are_more(tables
 
 
 def test_what_is_wrong_with_a_call_is_told_before_anything_runs(tmp_path):
-    values = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    for name in ("models", "corpora"):
-        for key, value in yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()).items():
-            values[key] = {**value, **{k: {**value.get(k, {}), **v} for k, v in values.get(key, {}).items()}}
+    values: dict = {}
+    for source in read_sources([]).values():
+        merge(values, source)
     with pytest.raises(InputError, match="mirror: nowhere: no such folder"):
-        checked(values | {"mirror": "nowhere"}, [])
+        checked(values | {"mirror": "nowhere"}, [], {})
+    with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
+        checked(values | {"seeds": 1}, [], {"seeds": 1})
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
     with pytest.raises(InputError, match="seeds comes twice"):
-        checked(values, [tmp_path / "twice.yaml"])
+        checked(values, [tmp_path / "twice.yaml"], {})
     with pytest.raises(InputError, match="account and partition are not filled in"):
         check_filled_in({"slurm_account": SimpleNamespace(raw="'FILL_IN'")})
     check_filled_in({"slurm_account": SimpleNamespace(raw="mine"), "gpu": 0})
+
+
+def test_results_that_cannot_be_written_are_told_with_a_remedy(tmp_path, monkeypatch):
+    check_writable(tmp_path / "new/results")
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"^results: .*/file is no folder that you may write to; name another one"):
+        check_writable(tmp_path / "file/quick")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # for root every folder can be written
+    with pytest.raises(InputError, match=f"^results: {tmp_path} is no folder that you may write to"):
+        check_writable(tmp_path / "results")
 
 
 def test_a_treebank_that_is_not_there_is_a_warning_that_names_it(tables):

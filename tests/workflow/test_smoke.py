@@ -192,6 +192,28 @@ def test_every_fault_of_a_config_is_named_at_once(project, text, faults):
 
 
 @pytest.mark.workflow
+@pytest.mark.parametrize(
+    "content", [b"experiment: \xff", b"a: [1,", b"", b"# nothing", b"- a", b"a: 2001-99-99", None], ids=repr
+)
+def test_an_overlay_that_is_no_config_is_one_line_of_snakemake_and_of_plan_alike(project, content):
+    overlay = project / "overlay.yaml"
+    overlay.unlink(missing_ok=True)
+    if content is not None:
+        overlay.write_bytes(content)
+    run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "overlay.yaml")
+    plan = subprocess.run(
+        [sys.executable, "-m", "transformer", "plan", "--configfile", "smoke.yaml", "overlay.yaml"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == plan.returncode == 1
+    [_, told] = run.stderr.splitlines()  # the first says which profile is used
+    assert told.startswith("error: overlay.yaml")
+    assert [told] == plan.stderr.splitlines()
+
+
+@pytest.mark.workflow
 def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     (project / "large.yaml").write_text(
         (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")

@@ -14,7 +14,7 @@ from transformer.corpora.parts import Kind
 from transformer.model.config import ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
-from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_yaml, repeated, unknown
+from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_keys, repeated, unknown
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -205,13 +205,52 @@ class Experiment:
         return scaled
 
 
+OWN_FILES = tuple(Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "config"))
+
+
+def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
+    """The mappings of the project's config/*.yaml and of `overlays`, in the order in which they are laid on each other.
+
+    A key is its file, below the folder at hand by its relative path. Raises InputError as `read_keys` does.
+    """
+    files = [path.absolute() for path in (*OWN_FILES, *overlays)]
+    here = Path.cwd()
+    names = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
+    return {str(name): read_keys(name) for name in names}
+
+
+def load_experiment(values: Any, sources: Mapping[str, Mapping[str, Any]]) -> Experiment:
+    """The experiment that `values` say, which are `sources` laid on each other.
+
+    Raises ConfigError as `transformer.support.strict.load` does; each fault begins with the source of its value.
+    """
+    try:
+        return load(Experiment, values, "config")
+    except ConfigError as error:
+        raise ConfigError("", [f"{_source_of(fault, sources)}: {fault}" for fault in error.faults]) from None
+
+
+def _source_of(fault: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
+    """The source with the most of the keys that a fault begins with; of several the last, whose value counts."""
+    return max(reversed(list(sources)), key=lambda name: _depth(fault, sources[name]))
+
+
+def _depth(fault: str, value: Any) -> int:
+    """How many keys at the start of a fault, such as `models.A-h1.d_k: ...`, lead into `value`."""
+    keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 before A
+    for key in keys:
+        if found := re.match(re.escape(str(key)) + r"(\.|(?=[:\[ ]))", fault):
+            return 1 + _depth(fault[found.end() :], value[key])
+    return 0
+
+
 def read_experiment(overlays: Iterable[Path]) -> Experiment:
     """The project's config/*.yaml with `overlays` over them, as Snakemake reads them.
 
-    Raises ConfigError and InputError as `transformer.support.strict.load` and `read_yaml` do.
+    Raises ConfigError and InputError as `load_experiment` and `read_sources` do.
     """
-    folder = Path(__file__).parents[2] / "config"
+    sources = read_sources(overlays)
     values: dict[str, Any] = {}
-    for path in (*(folder / f"{name}.yaml" for name in ("models", "corpora", "config")), *overlays):
-        merge(values, read_yaml(path), str(path))
-    return load(Experiment, values, "config")
+    for source in sources.values():
+        merge(values, source)
+    return load_experiment(values, sources)

@@ -10,17 +10,19 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import yaml
 
-from transformer.support.files import InputError, atomic, read_bytes
+from transformer.support.files import InputError, atomic, read_lines
 
 T = TypeVar("T")
 _BROKEN = object()  # in place of a value that cannot be made
+A_MAPPING = "a mapping; write keys with values, as {key: value}"
 
 
 class ConfigError(InputError):
-    """Every fault found in a config, one a line."""
+    """Every fault found in a config, one a line; `where` is the config, or empty where the faults name theirs."""
 
     def __init__(self, where: str, faults: list[str]):
-        super().__init__("\n  ".join([f"{where}: the config has {len(faults)} fault(s):", *faults]))
+        told = [f"the config has {len(faults)} faults:", *faults] if faults[1:] else faults
+        super().__init__((f"{where}: " if where else "") + "\n  ".join(told))
         self.faults = faults
 
 
@@ -50,29 +52,36 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_yaml(path: Path) -> Any:
-    """The content of a YAML file. Raises InputError naming the line that is no YAML, or has a key for a second time."""
+    """The content of a YAML file.
+
+    Raises InputError naming the line that is not UTF-8, is no YAML, or has a key for a second time.
+    """
+    text = "\n".join(read_lines(path))
     try:
-        return yaml.load(read_bytes(path), _Loader)
+        return yaml.load(text.encode(), _Loader)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2001-99-99
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
         raise InputError(f"{path}: not YAML: {message}") from error
 
 
+def read_keys(path: Path) -> dict[Any, Any]:
+    """The mapping that a YAML file holds. Raises InputError when it holds none, and as `read_yaml` does."""
+    values = read_yaml(path)
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: has no keys; write lines such as `key: value`")
+    return values
+
+
 def read_config(cls: type[T], path: Path) -> T:
-    """Fill a dataclass from a YAML file. Raises ConfigError and InputError as `load` and `read_yaml` do."""
-    return load(cls, read_yaml(path), str(path))
+    """Fill a dataclass from a YAML file. Raises ConfigError and InputError as `load` and `read_keys` do."""
+    return load(cls, read_keys(path), str(path))
 
 
-def merge(values: dict[str, Any], overlay: Any, where: str) -> None:
-    """Lay one mapping over another, in place: mappings in it over those there are, anything else in their stead.
-
-    Raises ConfigError when the overlay is no mapping.
-    """
-    if not isinstance(overlay, Mapping):
-        raise ConfigError(where, [f"{overlay!r} is not a mapping"])
+def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
+    """Lay one mapping over another, in place: mappings in it over those there are, anything else in their stead."""
     for key, value in overlay.items():
         if isinstance(value, Mapping) and isinstance(values.get(key), dict):
-            merge(values[key], value, where)
+            merge(values[key], value)
         else:
             values[key] = value
 
@@ -127,7 +136,7 @@ def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
     """An instance of dataclass `cls`; what is wrong is added to `faults`, and the result is not to be used then."""
     prefix = f"{where}." if where else ""
     if not isinstance(values, Mapping):
-        faults.append(f"{where or 'config'}: {values!r} is not a mapping")
+        faults.append(f"{where or 'config'}: {values!r} is not {A_MAPPING}")
         return _BROKEN
     hints = get_type_hints(cls, include_extras=True)
     keys = {key.name: key for key in dataclasses.fields(cls)}
@@ -156,7 +165,7 @@ def _unknown_key(name: str, known: Iterable[str], kinds: Iterable[Any]) -> str:
 def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
     """One of several dataclasses, told apart by the literal of their first field."""
     if not isinstance(value, Mapping):
-        faults.append(f"{where}: {value!r} is not a mapping")
+        faults.append(f"{where}: {value!r} is not {A_MAPPING}")
         return _BROKEN
     tag = dataclasses.fields(kinds[0])[0].name
     by_tag = {get_args(get_type_hints(kind)[tag])[0]: kind for kind in kinds}
@@ -170,7 +179,7 @@ def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
 def _overrides(kinds: Iterable[Any], value: Any, where: str, faults: list[str]) -> Any:
     """A mapping of any of the keys of some dataclasses: checked, and left as it is."""
     if not isinstance(value, Mapping):
-        faults.append(f"{where}: {value!r} is not a mapping")
+        faults.append(f"{where}: {value!r} is not {A_MAPPING}")
         return _BROKEN
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     faults += [f"{where}.{name}: " + _unknown_key(name, hints, kinds) for name in value if name not in hints]
@@ -199,14 +208,15 @@ def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
         if isinstance(value, Mapping):
             mapping = {str(k): _convert(inner[1], v, f"{where}.{k}", faults) for k, v in value.items()}
             return _BROKEN if _BROKEN in mapping.values() else mapping
-        expected = "a mapping"
+        expected = A_MAPPING
     elif origin is tuple:
         endless = inner[-1] is Ellipsis
         if isinstance(value, list | tuple) and (endless or len(value) == len(inner)):
             hints = inner[:1] * len(value) if endless else inner
             items = [_convert(h, v, f"{where}[{i}]", faults) for i, (h, v) in enumerate(zip(hints, value, strict=True))]
             return _BROKEN if _BROKEN in items else tuple(items)
-        expected = "a list" if endless else f"a list of {len(inner)}"
+        one = not isinstance(value, list | tuple | Mapping)
+        expected = f"a list of {len(inner)}" if not endless else f"a list; write [{value if one else 'a, b'}]"
     elif hint is Fraction:
         try:
             if not isinstance(value, bool):
@@ -217,10 +227,14 @@ def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
     elif hint is float:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
-        expected = "a number (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "a number"
+        expected = "a number (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "a number; write one such as 0.1"
     else:
         if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
             return value
-        expected = {int: "a whole number", str: "a text", bool: "true or false"}.get(hint, str(hint))
+        expected = {
+            int: "a whole number; write digits, without point or quotes",
+            str: "a text; write it in quotes",
+            bool: "true or false",
+        }[hint]
     faults.append(f"{where}: {value!r} is not {expected}")
     return _BROKEN

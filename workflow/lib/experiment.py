@@ -1,5 +1,7 @@
 """The experiment that a call of snakemake is for, checked before anything runs."""
 
+import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,27 +9,42 @@ from typing import Any
 from transformer.corpora.location import Location
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
-from transformer.experiment.config import Experiment
+from transformer.experiment.config import Experiment, load_experiment, read_sources
 from transformer.experiment.origin import check_origin
 from transformer.support.files import InputError
-from transformer.support.strict import load, read_yaml
 from workflow.lib.runs import Runs
 from workflow.lib.tables import Tables
 
 
-def checked(config: Mapping[str, Any], overlays: Iterable[Path]) -> Experiment:
-    """The experiment of a config that `overlays` have been laid over.
+def check_overlays(overlays: Iterable[Path]) -> None:
+    """End the process with one line on standard error at an overlay that is missing, or no YAML with keys."""
+    try:
+        read_sources(overlays)
+    except InputError as error:
+        sys.exit(f"error: {error}")
 
-    Raises ConfigError and InputError as `load` and `read_yaml` do, and for a mirror or packages that are no folder.
+
+def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[str, Any]) -> Experiment:
+    """The experiment of a config that `overlays`, and over them the keys `given` with --config, have been laid over.
+
+    Raises ConfigError and InputError as `load_experiment` and `read_sources` do, and for a mirror or packages that are
+    no folder.
     """
-    for overlay in overlays:
-        read_yaml(overlay)  # Snakemake takes the last of two equal keys without a word
-    experiment = load(Experiment, config, "config")
+    experiment = load_experiment(config, read_sources(overlays) | {"--config": given})
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
             raise InputError(f"{key}: {folder}: no such folder")
     return experiment
+
+
+def check_writable(results: Path) -> None:
+    """Raises InputError for a folder of results that cannot be made or written to."""
+    there = next(path for path in (results, *results.absolute().parents) if path.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise InputError(
+            f"results: {there} is no folder that you may write to; name another one with --config results=FOLDER"
+        )
 
 
 def check_filled_in(default_resources: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 from workflow.lib.code import behind_command, behind_kind, behind_script, relative
-from workflow.lib.experiment import check_filled_in, check_packages, checked, missing_treebanks
+from workflow.lib.experiment import check_filled_in, check_packages, check_writable, checked, missing_treebanks
 from workflow.lib.inputs import TEXTS, TREES, Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
@@ -21,8 +21,9 @@ from workflow.lib.runs import Runs
 from workflow.lib.tables import Tables
 
 try:
-    experiment = checked(config, workflow.overwrite_configfiles)
+    experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)
     downloads = downloads_of(experiment)
+    check_writable(Path(Paths.of(experiment).results))
     check_filled_in(workflow.resource_settings.default_resources or {})
 except InputError as error:
     raise WorkflowError(str(error)) from None
