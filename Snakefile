@@ -64,7 +64,7 @@ rule figures:
     input:
         collect(
             f"{RESULTS}/figures/{{figure}}.{{kind}}",
-            figure=["figure3", "figure4", "figure5", "training_curves", "table3"],
+            figure=["figure3", "figure4", "figure5", *tables.drawn],
             kind=["pdf", "svg", "png"],
         ),
         [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],

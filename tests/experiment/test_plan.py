@@ -32,6 +32,13 @@ def test_the_total_is_of_all_tasks_models_and_seeds():
     assert ("none", "") not in rows
 
 
+def test_rows_that_are_one_model_are_one_run():
+    tasks = {"ende": task("wmt", "base", "C-N2", "C-N4")}
+    rows = cells(plan(experiment(tasks=tasks, scale={"width": 1, "depth": "1/3"})))
+    assert ("ende", "C-N2, C-N4") in rows
+    assert ("all", "2 runs") in rows
+
+
 def test_all_rows_of_a_table_are_as_wide():
     for table in re.split(r"\*\*Decoding|\*\*Data|\*\*The whole", plan(experiment())):
         assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1

@@ -50,6 +50,8 @@ class SyntheticResults:
             "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
         }
         return SimpleNamespace(
+            task=task,
+            model=model,
             comparisons=[self.write(f"{folder}/average-{average}/{part}.comparison.json", comparison)] if p else [],
             scores=self.write(
                 f"{folder}/average-{average}/{part}.scores.json",
@@ -68,6 +70,10 @@ class SyntheticResults:
             "source": "en",
             "target": "de",
         }
+        equal: dict = {}
+        for run in runs:
+            equal.setdefault(run.task, {})[run.model] = [run.model]
+        shown = {"notes": ["Not comparable: another text."], "own": [], "in_full": ["ende", "enfr", "wsj", "semi"]}
         corpus = {**corpus, "pairs": {"train": 30_000, "dev": 900, "test": 900}}
         return SimpleNamespace(
             input=SimpleNamespace(
@@ -80,7 +86,7 @@ class SyntheticResults:
                 **(inputs or {}),
             ),
             output=output,
-            params=SimpleNamespace(**{"notes": ["Not comparable: another text."], "own": [], **params}),
+            params=SimpleNamespace(**{**shown, "equal": equal, **params}),
             log=[str(self.folder / "log")],
         )
 

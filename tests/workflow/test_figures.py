@@ -77,11 +77,19 @@ def test_training_curves_of_one_and_of_several_seeds_are_drawn(script, results):
         assert path.stat().st_size > 5_000
 
 
+def test_rows_that_are_one_model_have_its_curves(script, results):
+    runs = [results.run("ende", "base"), results.run("ende", "C-N2")]
+    groups = {"Table 3 (C)": [("ende", model) for model in ("base", "C-N2", "C-N4")]}
+    equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
+    [svg] = draw(script, results, "training_curves", runs, groups=groups, equal=equal)
+    assert "<!-- C-N4 -->" in svg.read_text()
+
+
 def test_a_group_may_have_more_models_than_there_are_colours(script, results):
     models = [f"model-{number}" for number in range(2 * len(script("figures_common").COLOURS))]
     runs = [results.run("ende", model) for model in models]
     [svg] = draw(
-        script, results, "training_curves", runs, groups={"Table 3 own": [("ende", model) for model in models]}
+        script, results, "training_curves", runs, groups={"Your own models": [("ende", model) for model in models]}
     )
     assert all(f"<!-- {model} -->" in svg.read_text() for model in models)
 

@@ -50,12 +50,53 @@ def test_curves_are_grouped_by_the_papers_tables(tables):
     }
 
 
-def test_all_runs_of_the_paper_have_a_curve_and_a_score(tables):
+def test_all_rows_of_the_paper_have_a_curve_and_all_runs_a_score(tables):
     found = tables()
-    runs = {(task, model) for task, models in found.runs.trained.items() for model in models}
-    assert {run for group in found.curves.values() for run in group} == runs
-    assert len(found.all_scores) == len(runs)
+    rows = {(task, model) for task, models in found.runs.rows.items() for model in models}
+    assert {run for group in found.curves.values() for run in group} == rows
+    assert len(found.all_scores) == sum(len(models) for models in found.runs.trained.values())
     assert found.own == {}
+
+
+def test_rows_that_are_one_model_are_one_run(tables):
+    found = tables()
+    runs = found.runs
+    assert runs.equal["ende"]["C-N2"] == ["C-N2", "C-N4"]
+    assert "C-N4" not in runs.trained["ende"]
+    assert runs.dev_scores({"ende": ["C-N4", "C-N2"]}) == ["results/quick/runs/ende/C-N2/1/average-1/dev.scores.json"]
+    assert not [path for table in found.all for path in map(str, table.input.get("packages", ())) if "C-N4" in path]
+    assert [row for row in found.curves["Table 3 (C)"] if row[1] in ("C-N2", "C-N4")] == [
+        ("ende", "C-N2"),
+        ("ende", "C-N4"),
+    ]
+    assert runs.priority(SimpleNamespace(task="ende", model="C-N4")) < 0  # asked for by its file
+
+
+def test_a_row_that_is_base_is_its_run_and_is_not_compared_with_it(tables):
+    tasks = only(ende=["C-N8", "C-N2", "base"], wsj=["first", "parser"], semi=["parser"])
+    models = {"first": {"N": 6, "d_model": 512, "d_ff": 2048, "h": 8, "steps": 1300}}
+    models["first"] |= {"learning_rate": 0.5, "longest_pair": 60}
+    found = tables(scale={"depth": "1/6"}, tasks=tasks, models=models, figures={"model": "C-N8"})
+    assert found.runs.trained == {"ende": ["base"], "wsj": ["first"], "semi": ["parser"]}
+    assert found.runs.comparisons(found.some("table3")) == []
+    assert "/ende/base/1/" in found.runs.attention()
+    assert "/wsj/first/1/" in found.runs.parses_of(found.experiment.corpus_of("semi"))
+
+
+def test_a_table_that_no_task_concerns_is_not_made(tables):
+    def made(**models):
+        [(task, [first, *_])] = models.items()
+        found = tables(tasks=only(**models), figures={"task": task, "model": first})
+        return [table.name for table in found.all], found.drawn, found.in_full
+
+    assert made(ende=["base"]) == (["table3", "table2", "corpora", "runs"], ["training_curves"], [])
+    assert made(enfr=["base", "big-enfr"]) == (["table2", "corpora", "runs"], ["training_curves"], ["enfr"])
+    assert made(wsj=["parser"]) == (["table4", "corpora", "runs"], ["training_curves"], ["wsj"])
+    assert made(ende=["base", "aop1"]) == (
+        ["table3", "appendix", "table2", "corpora", "runs"],
+        ["training_curves", "table3"],
+        ["ende"],
+    )
 
 
 def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
@@ -65,7 +106,7 @@ def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
     assert found.own_rows("table3") == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
     assert found.own_rows("table2") == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
     assert found.own_rows("table4") == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
-    assert found.curves["Table 3 own"] == [BASE, ("ende", "mine")]
+    assert found.curves["Your own models"] == [BASE, ("ende", "mine")]
     by_name = {table.name: table for table in found.all}
     for name, score in (
         ("table3", "ende/mine/1/average-1/dev.scores.json"),
@@ -88,7 +129,7 @@ def test_every_table_has_a_script_a_caption_and_a_rule_of_its_name(tables):
 
 
 def test_models_that_are_one_at_a_scale_are_told(tables):
-    assert "At this scale C-N2 and C-N4 are one model." in tables(scale={"depth": "1/3"}).notes
+    assert "At this scale C-N2 and C-N4 are one model, trained once." in tables(scale={"depth": "1/3"}).notes
     assert not any("one model" in note for note in tables(scale={"depth": 1}).notes)
 
 

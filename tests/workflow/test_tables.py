@@ -48,7 +48,7 @@ def test_a_model_of_ones_own_is_a_row_with_empty_published_cells(results):
     changes = {"d_ff": 1024, "eps_ls": 0.3, "steps": 1500, "attention_over_parameters": {"h_p": 2, "n_p": 9}}
     own = [{"group": "own", "model": "mine", "changes": changes}]
     rows, texts = make(results, "table3", [results.run("ende", "base"), results.run("ende", "mine")], own=own)
-    row = rows[-1]
+    row = rows[0]
     assert (row["Row"], row["Model"]) == ("own", "mine: steps 1500, attention_over_parameters (h_p 2, n_p 9)")
     assert (row["d_ff"], row["eps_ls"], row["N"]) == ("1024", "0.3", "")
     assert (row["BLEU, ours"], row["Perplexity, ours"], row["Steps, ours"]) == ("16.0", "9.87", "1500")
@@ -58,12 +58,41 @@ def test_a_model_of_ones_own_is_a_row_with_empty_published_cells(results):
         results,
         "table2",
         [results.run("enfr", "mine", part="test")],
+        in_full=["ende"],
         own=[{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}],
     )
-    assert (rows[-1]["Pair"], rows[-1]["BLEU, ours"], rows[-1]["BLEU, published"]) == ("en-fr", "16.0", "")
+    [row] = [row for row in rows if row["Pair"] == "en-fr"]
+    assert (row["Model"], row["BLEU, ours"], row["BLEU, published"]) == ("mine", "16.0", "")
     own = [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
     rows, _ = make(results, "table4", [results.run("wsj", "mine", part="test")], own=own, trained_on={"wsj": "trees"})
-    assert (rows[-1]["Training"], rows[-1]["F1, ours"], rows[-1]["F1, published"]) == ("own", "88.1", "")
+    assert (rows[0]["Training"], rows[0]["F1, ours"], rows[0]["F1, published"]) == ("own", "88.1", "")
+
+
+def test_rows_that_are_one_model_show_its_one_run(results):
+    runs = [results.run("ende", "base"), results.run("ende", "C-N2", p=0.01)]
+    equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
+    rows, (md, _, _) = make(results, "table3", runs, equal=equal)
+    two, four = ({**row} for row in rows if row["Model"] in ("C-N2", "C-N4"))
+    ours = [column for column in two if "ours" in column or "sacreBLEU" in column]
+    assert [two[column] for column in ours] == [four[column] for column in ours]
+    assert (four["sacreBLEU, ours"], four["sacreBLEU, p, randomisation"]) == ("15.3", "0.010")
+    assert "1 of each model" in md
+    [base, both] = make(results, "runs", runs, equal=equal)[0]
+    assert (base["Model"], both["Model"]) == ("base", "C-N2, C-N4")
+
+
+def test_of_a_task_that_is_not_shown_in_full_only_rows_that_are_run_are_there(results):
+    base = [results.run("ende", "base")]
+    assert [row["Model"] for row in make(results, "table3", base, in_full=[])[0]] == ["base"]
+    rows, _ = make(results, "table2", base, in_full=[])
+    assert [(row["Pair"], row["Model"]) for row in rows] == [("en-de", "Transformer (base model)")]
+    rows, _ = make(results, "table2", base, in_full=["ende"])
+    assert {row["Pair"] for row in rows} == {"en-de"}
+    rows, _ = make(results, "table4", [], in_full=["wsj"], trained_on={})
+    assert [row["F1, ours"] for row in rows].count("not run") == 1
+    assert len(rows) == 11  # the literature stays
+    rows, _ = make(results, "appendix", [*base, results.run("ende", "aop1")], in_full=[])
+    assert [row["Model"] for row in rows] == ["base", "AOP1"]
 
 
 def test_a_shortened_run_shows_its_steps_beside_the_published_ones(results):
@@ -137,7 +166,7 @@ def test_f1_has_its_standard_deviation_too(results):
 def test_rows_that_differ_from_base_are_marked(results):
     runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.04), results.run("ende", "A-h4", p=0.06)]
     rows, texts = make(results, "table3", runs)
-    tests = ("sacreBLEU, differs", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
+    tests = ("sacreBLEU, differs on other sentences", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
     shown = {row["Model"]: [row[column] for column in tests] for row in rows}
     assert shown["base"] == shown["C-N2"] == ["", "", ""]
     assert shown["A-h1"] == ["*", "0.040", "0.020"]
@@ -151,7 +180,17 @@ def test_of_several_seeds_the_largest_p_decides(results):
     runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
     rows, _ = make(results, "appendix", runs)
     assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
-    assert not any(row["sacreBLEU, differs"] for row in rows)
+    assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
+
+
+@pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])
+def test_of_several_seeds_a_mark_is_for_more_than_base_s_seeds_differ(results, base, mark):
+    runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
+    runs += [results.run("ende", "A-h1", seed, p=0.01, sacrebleu={"score": 17.0}) for seed in (1, 2)]
+    rows, (md, _, _) = make(results, "table3", runs)
+    [row] = [row for row in rows if row["Model"] == "A-h1"]
+    assert row["sacreBLEU, differs on other sentences"] == mark
+    assert "another training might not" in md
 
 
 def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):

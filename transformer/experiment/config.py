@@ -160,6 +160,17 @@ class Experiment:
         settings = self.tasks[task]
         return self.corpus_of(task).files(settings.corpus, settings.source, settings.target)
 
+    def equal_models(self, task: str) -> dict[str, list[str]]:
+        """The models that a task trains, each with all of the task's rows that are this model at this scale.
+
+        It has the name of the first of them, or is `base`.
+        """
+        equal: dict[Any, list[str]] = {}
+        for model in self.tasks[task].models:
+            run = self.run(task, model, 0)
+            equal.setdefault((run.architecture, run.training), []).append(model)
+        return {"base" if "base" in models else models[0]: models for models in equal.values()}
+
     def run(self, task: str, model: str, seed: int) -> RunConfig:
         """The resolved config of one run. Raises ConfigError for an unknown model, and for each key of it at fault.
 

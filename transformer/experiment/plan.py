@@ -69,13 +69,13 @@ def plan(experiment: Experiment) -> str:
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
-    """What each task's models take, a seed of each."""
+    """What each task's models take, a seed of each; equal ones are one run."""
     return {
         (task, model): cost(
             experiment.run(task, model, experiment.seeds[0]), settings.vocabulary, experiment.table3_average, devices
         )
         for task, settings in experiment.tasks.items()
-        for model in settings.models
+        for model in experiment.equal_models(task)
     }
 
 
@@ -103,7 +103,8 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
         asked = request(run, experiment.tasks[task].vocabulary)
         job = (f"{asked.minutes:,}", f"{asked.megabytes:,}")
-        rows.append((task, model, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours), *job))
+        names = ", ".join(experiment.equal_models(task)[model])
+        rows.append((task, names, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours), *job))
     seeds = len(experiment.seeds)
     tokens, disk = (seeds * sum(getattr(one, key) for one in runs.values()) for key in ("tokens", "disk"))
     hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in runs.values()), strict=True)]

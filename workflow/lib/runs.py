@@ -20,12 +20,17 @@ SHARD = 10_000  # plain sentences of a job: some 3 minutes of an A100 for the pa
 
 
 class Runs:
-    """The runs of an experiment: task x model x seed."""
+    """The runs of an experiment: task x model x seed. Rows of a task that are one model are one run."""
 
     def __init__(self, experiment: Experiment, paths: Paths):
         self.experiment, self.paths = experiment, paths
-        self.trained: Some = {name: task.models for name, task in experiment.tasks.items() if task.models}
-        one_by_one = [(task, model) for task, models in self.trained.items() for model in models]
+        self.rows: Some = {name: task.models for name, task in experiment.tasks.items() if task.models}
+        self.equal = {task: experiment.equal_models(task) for task in self.rows}
+        self.trained: Some = {task: list(equal) for task, equal in self.equal.items()}
+        self.run_of = {
+            (task, row): model for task, equal in self.equal.items() for model, rows in equal.items() for row in rows
+        }
+        one_by_one = [(task, model) for task, models in self.rows.items() for model in models]
         self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
 
@@ -61,12 +66,15 @@ class Runs:
         steps = self.config(wildcards).training.checkpoint_steps()[: int(wildcards.average)]
         return [f"{self.paths.run}/checkpoints/step-{step}.safetensors".format(**wildcards) for step in steps]
 
-    def files_of(self, task: str, models: Iterable[str], pattern: str) -> list[str]:
-        """A file of each run of `task` with one of `models` that the experiment has, for each seed."""
+    def models_of(self, task: str, rows: Iterable[str]) -> list[str]:
+        """The models that some rows of a task are, of those that the experiment has."""
+        return list(dict.fromkeys(self.run_of[task, row] for row in rows if (task, row) in self.run_of))
+
+    def files_of(self, task: str, rows: Iterable[str], pattern: str) -> list[str]:
+        """A file of each run that is one of some rows of `task`, of those that the experiment has, for each seed."""
         return [
             f"{self.paths.results}/runs/{task}/{model}/{seed}/{pattern}"
-            for model in models
-            if model in self.trained.get(task, ())
+            for model in self.models_of(task, rows)
             for seed in self.experiment.seeds
         ]
 
@@ -79,8 +87,7 @@ class Runs:
         return [
             path
             for task, models in some.items()
-            for model in models
-            if model in self.trained.get(task, ())
+            for model in self.models_of(task, models)
             for path in self.files_of(task, [model], f"average-{self.average(task, model)}/{part}.scores.json")
         ]
 
@@ -91,7 +98,7 @@ class Runs:
     def comparisons(self, some: Some) -> list[str]:
         """Each of some runs against the base of the same seed, where that is run; of what `dev_scores` scores."""
         others = {
-            task: [model for model in models if model != "base"]
+            task: [model for model in self.models_of(task, models) if model != "base"]
             for task, models in some.items()
             if "base" in self.trained.get(task, ())
         }
@@ -125,5 +132,6 @@ class Runs:
 
     def parses_of(self, corpus: SelfTraining) -> str:
         """The plain sentences of a self-training corpus, parsed."""
-        run = f"{self.paths.results}/runs/{corpus.gold}/{corpus.parser}/{self.experiment.seeds[0]}"
+        model = self.run_of[corpus.gold, corpus.parser]
+        run = f"{self.paths.results}/runs/{corpus.gold}/{model}/{self.experiment.seeds[0]}"
         return f"{run}/average-{self.average(corpus.gold, corpus.parser)}/plain.translation"

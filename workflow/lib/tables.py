@@ -46,15 +46,11 @@ class Tables:
 
     @cached_property
     def all(self) -> list[Table]:
-        """Every table, in the order of the training curves."""
-        return [
+        """Every table that a task of the experiment concerns, in the order of the training curves."""
+        beside_base = self._curves("Appendix", "appendix", [BASE])
+        found = [
             Table("table3", self._on_dev("table3"), self._rows("table3"), self._table3_curves()),
-            Table(
-                "appendix",
-                self._on_dev("appendix"),
-                {"notes": self.notes},
-                self._curves("Appendix", "appendix", [BASE]),
-            ),
+            Table("appendix", self._on_dev("appendix"), self._rows("appendix"), beside_base),
             Table("table2", self._on_test("table2"), self._rows("table2"), self._curves("Table 2", "table2")),
             Table(
                 "table4",
@@ -62,8 +58,23 @@ class Tables:
                 self._rows("table4") | {"trained_on": self.trees()},
                 self._curves("Table 4", "table4"),
             ),
+        ]
+        return [
+            *(table for table in found if table.input["scores"] and (table.name != "appendix" or beside_base)),
             Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
-            Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {}),
+            Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {"equal": self.runs.equal}),
+        ]
+
+    @cached_property
+    def in_full(self) -> list[str]:
+        """The tasks of which tables show the literature and the rows that are not run, too.
+
+        A translation task with one model has nothing to compare: of it they show that row alone.
+        """
+        return [
+            task
+            for task, rows in self.runs.rows.items()
+            if len(rows) > 1 or self.experiment.tasks[task].kind == "parsing"
         ]
 
     def some(self, name: str) -> Some:
@@ -77,7 +88,7 @@ class Tables:
         """The trained runs that the paper does not have, by the table that shows other runs of their task."""
         published = {run for runs in self.shown.values() for run in runs}
         own: dict[str, list[Run]] = {}
-        for task, models in self.runs.trained.items():
+        for task, models in self.runs.rows.items():
             name = next((name for name in ("table3", "table2", "table4") if task in self.some(name)), None)
             if name and (more := [(task, model) for model in models if (task, model) not in published]):
                 own.setdefault(name, []).extend(more)
@@ -85,7 +96,12 @@ class Tables:
 
     def _rows(self, name: str) -> dict[str, Any]:
         """What a table is told besides its files."""
-        return {"notes": self.notes, "own": self.own_rows(name)}
+        return {
+            "notes": self.notes,
+            "own": self.own_rows(name),
+            "in_full": self.in_full,
+            "equal": self.runs.equal,
+        }
 
     def own_rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a table that the paper does not have, as config/published.yaml has the paper's."""
@@ -120,7 +136,7 @@ class Tables:
         for row in self.published["table3"]:
             if "group" in row:
                 groups.setdefault(f"Table 3 {row['group']}", [BASE]).append(("ende", row["model"]))
-        groups[f"Table 3 {OWN}"] = [BASE, *self.own.get("table3", ())]
+        groups["Your own models"] = [BASE, *self.own.get("table3", ())]
         return {name: runs for name, group in groups.items() if set(runs := self._trained(group)) - {BASE}}
 
     def _curves(self, group: str, name: str, alone: Iterable[Run] = ()) -> dict[str, list[Run]]:
@@ -129,12 +145,17 @@ class Tables:
         return {group: runs} if set(runs) - set(alone) else {}
 
     def _trained(self, runs: Iterable[Run]) -> list[Run]:
-        return [(task, model) for task, model in runs if model in self.runs.trained.get(task, ())]
+        return [(task, model) for task, model in runs if model in self.runs.rows.get(task, ())]
 
     @property
     def curves(self) -> dict[str, Sequence[Run]]:
         """The groups of the training curves: runs by the tables that show them."""
         return {name: runs for table in self.all for name, runs in table.curves.items()}
+
+    @property
+    def drawn(self) -> list[str]:
+        """The figures of several runs that there is something to show in."""
+        return ["training_curves"] * bool(self.curves) + ["table3"] * ("ende" in self.in_full)
 
     @cached_property
     def all_scores(self) -> list[str]:
@@ -178,15 +199,14 @@ class Tables:
     @cached_property
     def notes(self) -> list[str]:
         """What stands under every table: the experiment's notes, and its scale."""
-        experiment, [seed, *_] = self.experiment, self.experiment.seeds
-        scale, base = experiment.scale, experiment.run("", "base", seed)
-        ours: list[str] = []
-        same: dict[Any, list[str]] = {}
-        for task, models in self.runs.trained.items():
-            for model in models:
-                run = experiment.run(task, model, seed)
-                same.setdefault((task, run.architecture, run.training), []).append(model)
-        ours += [f"At this scale {' and '.join(models)} are one model." for models in same.values() if models[1:]]
+        experiment = self.experiment
+        scale, base = experiment.scale, experiment.run("", "base", experiment.seeds[0])
+        ours = [
+            f"At this scale {' and '.join(rows)} are one model, trained once."
+            for equal in self.runs.equal.values()
+            for rows in equal.values()
+            if rows[1:]
+        ]
         if (scale.width, scale.depth) != (1, 1):
             sizes = base.architecture
             ours.append(

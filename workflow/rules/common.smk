@@ -13,7 +13,13 @@ from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 from workflow.lib.code import behind_command, behind_kind, behind_script, relative
-from workflow.lib.experiment import check_filled_in, check_packages, check_writable, checked, missing_treebanks
+from workflow.lib.experiment import (
+    check_filled_in,
+    check_packages,
+    check_writable,
+    checked,
+    missing_treebanks,
+)
 from workflow.lib.inputs import TEXTS, TREES, Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing

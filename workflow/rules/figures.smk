@@ -40,6 +40,7 @@ rule draw_training_curves:
         "../../environment.yml"
     params:
         groups=tables.curves,
+        equal=runs.equal,
     script:
         "../scripts/training_curves.py"
 
@@ -58,6 +59,7 @@ rule draw_table3:
         "../../environment.yml"
     params:
         own=tables.own_rows("table3"),
+        equal=runs.equal,
     script:
         "../scripts/table3_figure.py"
 

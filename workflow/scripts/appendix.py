@@ -1,11 +1,10 @@
 """The appendix's table: attention over parameters instead of feed-forward layers, the paper's and ours."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from records import over_seeds
 from table3 import COMPARED, measured
-from tables_common import Row, number, read_inputs, write_table
+from tables_common import Ours, Row, is_shown, number, read_inputs, write_table
 
 TITLE = "Appendix: attention over parameters, en-de, development set, published and ours"
 NOTES = [
@@ -14,19 +13,14 @@ NOTES = [
 ]
 
 
-def table_rows(
-    published: list[dict[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]], steps: int
-) -> list[Row]:
-    """A row for each row of the paper's table; `steps` are those of the paper's base model."""
-    return [table_row(row, ours.get(("ende", row["model"]), {}), steps) for row in published]
-
-
-def table_row(row: dict[str, Any], ours: Mapping[str, float], steps: int) -> Row:
+def table_row(row: dict[str, Any], all_ours: Ours, steps: int) -> Row:
+    """A row of the paper's table; `steps` are those of the paper's base model."""
+    ours = all_ours.get(("ende", row["model"]), {})
     return {
         ("Model", ""): row["name"],
         **{(key, ""): str(row.get(key, "")) for key in ("h_p", "d_pk", "d_pv", "n_p")},
         ("Steps", "published"): number(steps, 0),
-        **measured(row, ours),
+        **measured(row, all_ours),
         ("Hours", "published"): number(row["hours"], 0),
         ("Hours", "ours"): number(ours["seconds"] / 3600 if ours else None, 2),
     }
@@ -34,5 +28,7 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], steps: int) -> Row
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
-    rows = table_rows(published["appendix"], over_seeds(runs), published["table3"][0]["steps"])
+    ours, steps = over_seeds(runs), published["table3"][0]["steps"]
+    shown = [row for row in published["appendix"] if is_shown(snakemake, ours, "ende", row["model"])]
+    rows = [table_row(row, ours, steps) for row in shown]
     write_table(snakemake.output, TITLE, rows, [*NOTES, COMPARED, *published["appendix_notes"], *notes], names=1)

@@ -12,8 +12,8 @@ from transformer.package.readme import write_readme
 
 
 def main(snakemake: Any) -> None:
-    for readme in map(Path, snakemake.output):
-        package, run = readme.parent, readme.parent.parent
+    for package in (Path(config).parent for config in snakemake.input.packages):
+        run = package.parent
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
         config = read_package_config(package)
         write_readme(package, config, list(scores_in_words(package, config, scores)))

@@ -5,6 +5,7 @@ from typing import Any
 
 from means import by_means, difference_notes, short_commit, versions
 from records import read_training
+from scores import Equal
 from tables_common import Row, write_table
 
 TITLE = "The runs: what made each"
@@ -16,10 +17,10 @@ NOTES = [
 ]
 
 
-def run_row(run: Mapping[str, Any]) -> Row:
+def run_row(run: Mapping[str, Any], equal: Equal) -> Row:
     return {
         ("Task", ""): run["task"],
-        ("Model", ""): run["model"],
+        ("Model", ""): ", ".join(equal[run["task"]][run["model"]]),
         ("Seed", ""): str(run["seed"]),
         ("Config", ""): run["config_sha256"][:12],
         ("Commit", ""): short_commit(run["software"]),
@@ -41,5 +42,6 @@ def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def main(snakemake: Any) -> None:
     runs = [read_training(package) for package in snakemake.input.packages]
+    rows = [run_row(run, snakemake.params.equal) for run in runs]
     notes = [*NOTES, *difference_notes(runs), *software_notes(runs)]
-    write_table(snakemake.output, TITLE, [run_row(run) for run in runs], notes, names=7)
+    write_table(snakemake.output, TITLE, rows, notes, names=7)

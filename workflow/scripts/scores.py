@@ -1,6 +1,6 @@
 """The runs as a table: scores and training costs, read from the files that each run leaves."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +8,8 @@ from records import read_json, read_training
 
 from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
+
+Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
 
 COLUMNS = [
     *["task", "model", "seed", "average", "part", "sentences", "decoding"],
@@ -18,9 +20,12 @@ COLUMNS = [
 ]
 
 
-def read_runs(scores: Iterable[str], packages: Iterable[str], comparisons: Iterable[str] = ()) -> pd.DataFrame:
+def read_runs(
+    scores: Iterable[str], packages: Iterable[str], equal: Equal, comparisons: Iterable[str] = ()
+) -> pd.DataFrame:
     """A row a run: its scores beside its training and its comparison with base; nested keys are joined by a dot.
 
+    A run that is several rows of its table, by `equal`, is so often there, under each of their names.
     A comparison stands in the folder of the scores that it belongs to.
     `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
     devices x sustained single-precision FLOP/s. `millions` are of parameters.
@@ -34,8 +39,10 @@ def read_runs(scores: Iterable[str], packages: Iterable[str], comparisons: Itera
                 **compared.get(Path(path).parent, {}),
                 **each,
                 "decoding": in_words(each["decoding"]),
+                "model": name,
             }
             for path, each in ((path, read_json(path)) for path in scores)
+            for name in equal[each["task"]][each["model"]]
         ]
     ).reindex(columns=COLUMNS)
     return runs.assign(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from records import over_seeds
-from tables_common import NOT_RUN, Row, metric_cells, number, power, read_inputs, write_table
+from tables_common import NOT_RUN, Row, is_shown, metric_cells, number, power, read_inputs, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
@@ -16,16 +16,6 @@ NOTES = [
     "counted: the matrix products of all training steps; ratio: estimated / published. Ours is measured on the "
     "threads of a run; products in bfloat16 can be faster than that.",
 ]
-
-
-def table_rows(published: list[dict[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[Row]:
-    """A row for each BLEU, printed or of a model of one's own, first all of en-de, then all of en-fr."""
-    return [
-        table_row(row, task, ours.get((task, row.get("model", {}).get(task)), {}))
-        for task in ("ende", "enfr")
-        for row in published
-        if task in row["bleu"] or task in row.get("model", {})
-    ]
 
 
 def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
@@ -49,7 +39,14 @@ def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
 
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
-    rows = table_rows([*published["table2"], *snakemake.params.own], over_seeds(runs))
+    ours = over_seeds(runs)
+    rows = [
+        table_row(row, task, ours.get((task, model), {}))
+        for task in ("ende", "enfr")  # first all of en-de, then all of en-fr
+        for row in [*snakemake.params.own, *published["table2"]]
+        for model in [row.get("model", {}).get(task)]
+        if (task in row["bleu"] or model) and is_shown(snakemake, ours, task, model)
+    ]
     trained = [row for row in published["table2"] if "model" in row]
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in trained)
     averaged = f"Published: checkpoints averaged: {averages}."

@@ -88,8 +88,8 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mappi
 
 
 def main(snakemake: Any) -> None:
-    ours = over_seeds(read_runs(snakemake.input.scores, snakemake.input.packages))
-    figure = draw([*read_yaml(snakemake.input.published)["table3"], *snakemake.params.own], ours)
+    ours = over_seeds(read_runs(snakemake.input.scores, snakemake.input.packages, snakemake.params.equal))
+    figure = draw([*snakemake.params.own, *read_yaml(snakemake.input.published)["table3"]], ours)
     save(figure, snakemake.output)
     plt.close(figure)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from records import over_seeds
-from tables_common import NOT_RUN, Row, beside, number, read_inputs, spread, write_table
+from tables_common import NOT_RUN, Row, beside, is_shown, number, read_inputs, spread, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
@@ -57,7 +57,14 @@ def detail_row(ours: Mapping[str, float]) -> Row:
 def main(snakemake: Any) -> None:
     published, runs, notes = read_inputs(snakemake)
     ours = over_seeds(runs)
-    shown = [*published["table4"], *snakemake.params.own]
+    shown = [
+        *snakemake.params.own,
+        *(
+            row
+            for row in published["table4"]
+            if "task" not in row or is_shown(snakemake, ours, row["task"], row["model"])
+        ),
+    ]
     rows = table_rows(shown, ours, snakemake.params.trained_on)
     details = [detail_row(ours.get((row.get("task"), row.get("model")), {})) for row in shown]
     write_table(snakemake.output, TITLE, rows, [*NOTES, *notes], names=3, details=details)

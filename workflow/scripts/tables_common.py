@@ -21,6 +21,7 @@ from transformer.support.markdown import markdown
 Row = Mapping[tuple[str, str], str]
 Columns = Sequence[tuple[str, str]]
 Cells = Sequence[Sequence[str]]
+Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
 
 NOT_RUN = "not run"
 STYLE = """
@@ -87,7 +88,12 @@ def metric_cells(
 
 def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]]:
     """What every table is made of: the paper's numbers, the runs, and the notes under the table."""
-    runs = read_runs(snakemake.input.scores, snakemake.input.packages, getattr(snakemake.input, "comparisons", ()))
+    runs = read_runs(
+        snakemake.input.scores,
+        snakemake.input.packages,
+        snakemake.params.equal,
+        getattr(snakemake.input, "comparisons", ()),
+    )
     notes = [
         *snakemake.params.notes,
         *map(corpus_note, map(read_json, snakemake.input.corpora)),
@@ -95,6 +101,11 @@ def read_inputs(snakemake: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str]
         *difference_notes(map(read_training, snakemake.input.packages)),
     ]
     return read_yaml(snakemake.input.published), runs, notes
+
+
+def is_shown(snakemake: Any, ours: Ours, task: str, model: str | None) -> bool:
+    """Whether a row of the paper's table is shown: where it is run, or its task is shown in full."""
+    return task in snakemake.params.in_full or (task, model) in ours
 
 
 def corpus_note(corpus: Mapping[str, Any]) -> str:

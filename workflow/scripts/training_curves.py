@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 from records import logged, read_training
+from scores import Equal
 
 BASE = ("ende", "base")
 DASHES = ("-", "--", ":")
@@ -18,11 +19,14 @@ PER_LINE = 4  # groups side by side, at most
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
 
 
-def read_curves(packages: Sequence[str], histories: Sequence[str]) -> dict[tuple[str, str], list[pd.DataFrame]]:
-    """The histories of each (task, model); both arguments name the same runs in the same order."""
+def read_curves(
+    packages: Sequence[str], histories: Sequence[str], equal: Equal
+) -> dict[tuple[str, str], list[pd.DataFrame]]:
+    """The histories of each (task, row); the first two arguments name the same runs in the same order."""
     curves: dict[tuple[str, str], list[pd.DataFrame]] = {}
     for run, history in zip(map(read_training, packages), map(pd.read_csv, histories), strict=True):
-        curves.setdefault((run["task"], run["model"]), []).append(history)
+        for row in equal[run["task"]][run["model"]]:
+            curves.setdefault((run["task"], row), []).append(history)
     return curves
 
 
@@ -76,7 +80,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
 
 
 def main(snakemake: Any) -> None:
-    curves = read_curves(snakemake.input.packages, snakemake.input.histories)
+    curves = read_curves(snakemake.input.packages, snakemake.input.histories, snakemake.params.equal)
     figure = draw(curves, snakemake.params.groups)
     save(figure, snakemake.output)
     plt.close(figure)
