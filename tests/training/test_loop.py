@@ -489,3 +489,13 @@ def test_auto_precision_is_chosen_once_and_kept(start, monkeypatch):
     interrupted(lambda: start(precision="auto"), 3)
     monkeypatch.setattr(loop, "auto_precision", lambda _: "float32")
     assert start(precision="auto").state.precision == "bfloat16"
+
+
+def test_a_training_that_leaves_out_much_of_its_text_warns(start, capsys):
+    start("short", longest_pair=6)
+    assert re.match(
+        r"warning: ende base: \d+ of 40 pairs have more than 6 subwords on a side and are left out \(longest_pair\)\n$",
+        capsys.readouterr().err,
+    )
+    start("long", longest_pair=24)
+    assert not capsys.readouterr().err

@@ -96,6 +96,7 @@ def finished(project):
     """The project after `snakemake` ran to the end."""
     run = snakemake(project, *SMOKE)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "when the DAG was created" not in run.stdout + run.stderr  # an output that another job has made
     return project
 
 
@@ -145,7 +146,7 @@ def test_the_parsed_text_of_the_documentation_takes_the_place_of_the_first_parse
 @pytest.mark.workflow
 def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(project):
     example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
-    assert example.count("\n") == 3
+    assert example.count("\n") == 4
     (project / "mine.yaml").write_text(textwrap.dedent(example))
     (project / "small.yaml").write_text(
         "{scale: {width: 1/16, depth: 1/6}, tasks: {ende: {vocabulary: 100}}, models: {base: {steps: 5, warmup: 2, "
@@ -162,6 +163,15 @@ def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(pr
     assert json.loads((project / "results/mine/runs/ende/base/1/training.json").read_text())["devices"] == 2
     run = snakemake(project, scores, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
     assert "Nothing to be done" in run.stdout + run.stderr
+    run = snakemake(project, "tables", "--configfile", "mine.yaml", "small.yaml")
+    assert run.returncode == 0, run.stdout + run.stderr
+    tables = project / "results/mine/tables"
+    assert {path.stem for path in tables.iterdir()} == {"table2", "table3", "corpora", "runs"}
+    for name in ("table2", "table3"):
+        text = (tables / f"{name}.md").read_text()
+        assert "not run" not in text
+        assert "base" in text
+        assert "short sentences of another text" not in text  # a note of `quick`
     run = snakemake(project, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
     assert run.returncode == 0, run.stdout + run.stderr
 

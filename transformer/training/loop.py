@@ -104,8 +104,9 @@ class Trainer:
             train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
         )
         if (left_out := len(train) - len(self.batches.kept)) and world.first:
+            much = "warning: " if left_out > len(train) / 10 else ""
             print(
-                f"{config.task} {config.model}: {left_out} of {len(train)} pairs have more than "
+                f"{much}{config.task} {config.model}: {left_out} of {len(train)} pairs have more than "
                 f"{training.longest_pair} subwords on a side and are left out (longest_pair)",
                 file=sys.stderr,
             )

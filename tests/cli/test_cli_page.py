@@ -1,0 +1,39 @@
+"""What config/README.md tells to type without Snakemake, typed."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SECTION = (ROOT / "config/README.md").read_text().partition("\n## Without Snakemake\n")[2].partition("\n## ")[0]
+BLOCKS = [re.sub("^    ", "", block, flags=re.M) for block in re.findall(r"(?:^    .*\n)+", SECTION, re.M)]
+
+
+def test_the_way_without_snakemake_leads_from_text_to_scores_in_any_folder(tmp_path):
+    *files, commands = BLOCKS
+    for text in files:
+        name = re.match("# (.*)\n", text)[1]
+        shorter = text.replace("steps: 1200", "steps: 6").replace("checkpoint_every: 15", "checkpoint_every: 1")
+        (tmp_path / name).write_text(shorter)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.yaml", "run.yaml"]
+    drawn = random.Random(1)
+    words = ["".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(3, 9))) for _ in range(6000)]
+    for part, pairs in {"train": 1500, "dev": 5, "test": 4}.items():
+        for language in ("en", "de"):
+            lines = (" ".join(drawn.choices(words, k=drawn.randint(3, 8))) for _ in range(pairs))
+            (tmp_path / f"{part}.{language}").write_text("".join(f"{line}\n" for line in lines))
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    typed = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        cwd=tmp_path,
+        env=environment | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert typed.returncode == 0, typed.stderr
+    assert len((tmp_path / "test.translation").read_text().splitlines()) == 4
+    assert json.loads((tmp_path / "test.scores.json").read_text())["sentences"] == 4
