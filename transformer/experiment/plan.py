@@ -82,10 +82,10 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
 def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded]:
     """What the runs of each task decode and score, dev and test; then the plain sentences, by one run each."""
     seeds, found = len(experiment.seeds), []
-    trained = {name: task.models for name, task in experiment.tasks.items() if task.models}
+    trained = {name: list(experiment.equal_models(name)) for name, task in experiment.tasks.items() if task.models}
     parsers = dict.fromkeys(run for name in trained for run in experiment.corpus_of(name).runs().values())
     texts = [(task, "dev, test", models, 2 * SENTENCES * seeds) for task, models in trained.items()]
-    texts += [(task, "plain sentences", (model,), experiment.count(task)[1]) for task, model in parsers]
+    texts += [(task, "plain sentences", [model], experiment.count(task)[1]) for task, model in parsers]
     for task, text, models, sentences in texts:
         runs = [experiment.run(task, model, experiment.seeds[0]) for model in models]
         scored = text == "dev, test"
