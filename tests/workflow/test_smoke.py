@@ -297,7 +297,7 @@ def test_micro_batches_made_smaller_half_way_retrain_no_finished_run(finished, t
     [attempt] = json.loads((folder / run / "1/training.json").read_text())["attempts"]
     assert attempt["micro_batch_tokens"] == 64
     rest = snakemake(folder, *SMOKE, *smaller, "--dry-run")
-    assert jobs(rest)["average_checkpoints"] == "2"
+    assert jobs(rest)["average_checkpoints"] == "1"
     assert not {"train", "configure_run", "encode_part"} & jobs(rest).keys()
 
 
