@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def padded(sides):
 def row(request):
     """A row's model at the paper's width, two layers, no dropout; pairs; loss, gradients; whether scores are large."""
     name, lengths = ROWS[request.param]
-    config = read_experiment(["config/paper.yaml"]).run("", name, 1).architecture
+    config = read_experiment([Path("config/paper.yaml")]).run("", name, 1).architecture
     config = replace(config, N=2, P_drop=0.0)
     torch.manual_seed(3)
     model = Transformer(config, VOCABULARY)
