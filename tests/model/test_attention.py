@@ -7,23 +7,29 @@ from transformer.model.attention import (
     EncoderDecoderAttention,
     KeysValues,
     SelfAttention,
+    Sentences,
     attention,
     attention_weights,
-    causal_bias,
     join_heads,
     padding_bias,
+    sentence_bias,
+    sentences,
     split_heads,
     xavier_linear,
 )
 
-CPU = torch.device("cpu")
+
+def causal(length):
+    """The bias of one sentence of a decoder."""
+    sentence = Sentences(torch.zeros(1, length, dtype=torch.long), torch.arange(length)[None])
+    return sentence_bias(sentence, sentence, causal=True)[0, 0]
 
 
 def draw(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-@pytest.mark.parametrize("bias", [None, causal_bias(7, CPU), padding_bias(torch.tensor([[5, 1] + [0] * 5] * 2), 0)])
+@pytest.mark.parametrize("bias", [None, causal(7), padding_bias(torch.tensor([[5, 1] + [0] * 5] * 2), 0)])
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize(("d_k", "d_v"), [(16, 16), (3, 8), (1, 1)])
 def test_attention_is_pytorchs(bias, scale, d_k, d_v):
@@ -36,7 +42,7 @@ def test_attention_is_pytorchs(bias, scale, d_k, d_v):
 
 def test_gradients_of_attention_are_pytorchs():
     ours, theirs = ([draw(1, 2, 5, 4).add(i).requires_grad_() for i in range(3)] for _ in range(2))
-    bias, weight = causal_bias(5, CPU), draw(1, 2, 5, 4)
+    bias, weight = causal(5), draw(1, 2, 5, 4)
     (attention(*ours, bias) * weight).sum().backward()
     (F.scaled_dot_product_attention(*theirs, bias) * weight).sum().backward()
     for a, b in zip(ours, theirs, strict=True):
@@ -67,9 +73,28 @@ def test_the_masks_hide_padding_and_what_comes_later():
         [[[False, False, True]]],
         [[[False, False, False]]],
     ]
-    bias = causal_bias(4, CPU)
+    bias = causal(4)
     assert all((bias[i, j] == 0) == (j <= i) for i in range(4) for j in range(4))
-    assert set(bias.unique().tolist()) == {0, float("-inf")}
+    assert not bias.exp()[bias != 0].any()
+
+
+def test_sentences_of_a_row_see_their_own_and_the_counterpart():
+    source, target = torch.tensor([[5, 5, 1, 6, 1]]), torch.tensor([[7, 1, 8, 8, 1, 0, 0]])
+    places = sentences(source, 1), sentences(target, 1)
+    assert [each.number.tolist() for each in places] == [[[0, 0, 0, 1, 1]], [[0, 0, 1, 1, 1, 2, 2]]]
+    assert [each.position.tolist() for each in places] == [[[0, 1, 2, 0, 1]], [[0, 1, 0, 1, 2, 0, 1]]]
+    assert (sentence_bias(*places[::-1])[0, 0] == 0).int().tolist() == [
+        *[[1, 1, 1, 0, 0]] * 2,
+        *[[0, 0, 0, 1, 1]] * 3,
+        *[[0, 0, 0, 0, 0]] * 2,
+    ]
+    assert (sentence_bias(places[0], places[0], causal=True)[0, 0] == 0).int().tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [0, 0, 0, 1, 0],
+        [0, 0, 0, 1, 1],
+    ]
 
 
 def test_a_linear_map_is_initialised_by_glorot_without_bias():
@@ -89,7 +114,7 @@ def heads_one_by_one(q, k, v, h, bias):
 
 
 def test_self_attention_is_the_papers_multi_head_attention():
-    layer, x, bias = SelfAttention(12, h=3, d_k=5, d_v=2), draw(2, 6, 12), causal_bias(6, CPU)
+    layer, x, bias = SelfAttention(12, h=3, d_k=5, d_v=2), draw(2, 6, 12), causal(6)
     q, k, v = layer.query_key_value(x).split([15, 15, 6], -1)
     torch.testing.assert_close(layer(x, bias), layer.output(heads_one_by_one(q, k, v, 3, bias)))
 
@@ -110,8 +135,8 @@ def test_a_step_writes_the_last_places_and_reads_what_the_bias_allows():
     for place in (1, 4):
         cache.keys[:, :, place], cache.values[:, :, place] = (part[:, :, place // 4] for part in layer.project(x)[1:])
     y = layer.step(x[:, 2:], cache, 7, bias)
-    torch.testing.assert_close(y[:, 0], layer(x[:, :3], causal_bias(3, CPU))[:, 2])
-    torch.testing.assert_close(y[:, 1], layer(x[:, 3:], causal_bias(1, CPU))[:, 0])
+    torch.testing.assert_close(y[:, 0], layer(x[:, :3], causal(3))[:, 2])
+    torch.testing.assert_close(y[:, 1], layer(x[:, 3:], causal(1))[:, 0])
     assert torch.equal(cache.keys[:, :, [0, 2, 3, 5, 6]], before[:, :, [0, 2, 3, 5, 6]])
 
 

@@ -3,7 +3,7 @@ import dataclasses
 import torch
 import torch.nn.functional as F
 
-from transformer.model.attention import AttentionOverParameters, causal_bias
+from transformer.model.attention import AttentionOverParameters
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual, position_wise
 
@@ -28,7 +28,7 @@ def test_an_encoder_layer_normalises_after_each_residual():
 
 def test_a_decoder_layer_normalises_after_each_residual():
     layer, x, bias = DecoderLayer(CONFIG), torch.randn(2, 5, 8), torch.zeros(2, 1, 1, 6)
-    causal = causal_bias(5, x.device)
+    causal = torch.full((5, 5), -torch.inf).triu(1)
     memory = layer.encoder_attention.keys_values(torch.randn(2, 6, 8))
     y = normal(x + layer.self_attention(x, causal))
     y = normal(y + layer.encoder_attention(y, memory, bias))

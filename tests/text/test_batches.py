@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer.model.ids import END, PADDING
 from transformer.support.files import InputError
-from transformer.text.batches import Batches, batch, chunks
-from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.text.batches import Batches, Shape, in_order, once, pack, shapes
+from transformer.text.tokens import Pairs, write_pairs
+from transformer.text.tokens import pack as arrays
 
 COUNT = 300
 TOKENS, MICRO = 120, 40
@@ -16,12 +18,12 @@ lengths_of_pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), m
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    """Pairs of 1 to 24 subwords; the first id of a source is the pair's number + 2."""
+    """Pairs of 2 to 24 subwords; those of a source are the pair's number + 3, those of its target one more each."""
     random = np.random.default_rng(1)
-    lengths = random.integers(1, 25, (COUNT, 2))
+    lengths = random.integers(2, 25, (COUNT, 2))
     prefix = tmp_path_factory.mktemp("tokens") / "train"
-    sides = [[[i + 2] * n for i, n in enumerate(lengths[:, 0])], [[3] * n for n in lengths[:, 1]]]
-    write_pairs(prefix, [pack(*sides, COUNT + 2)], COUNT + 2)
+    sides = [[[i + 3 + side] * (n - 1) + [END] for i, n in enumerate(lengths[:, side])] for side in (0, 1)]
+    write_pairs(prefix, [arrays(*sides, COUNT + 4)], COUNT + 4)
     return Pairs(prefix)
 
 
@@ -29,8 +31,20 @@ def batches(pairs, seed=1, max_length=256, tokens=TOKENS, micro=MICRO):
     return Batches(pairs, tokens, micro, max_length, seed)
 
 
+def sentences(ids):
+    """The first id and the length of each sentence in rows."""
+    rows = [row[: (row != PADDING).sum()].tolist() for row in ids]
+    assert all(not row or row[-1] == END for row in rows)
+    ends = [[-1, *(i for i, number in enumerate(row) if number == END)] for row in rows]
+    return [
+        [(row[start + 1], end - start) for start, end in pairwise(places)]
+        for row, places in zip(rows, ends, strict=True)
+    ]
+
+
 def numbers(step):
-    return np.concatenate([micro.source[:, 0].numpy() - 2 for micro in step]).tolist()
+    """The pairs in a step's micro-batches, in the order in which they stand in rows."""
+    return [number - 3 for micro in step for row in sentences(micro.source) for number, _ in row]
 
 
 def sequence(batches, epoch, index, steps):
@@ -39,36 +53,64 @@ def sequence(batches, epoch, index, steps):
 
 @pytest.mark.parametrize("epoch", [0, 7])
 def test_every_pair_comes_once_an_epoch(pairs, epoch):
-    assert sorted(np.concatenate(batches(pairs).epoch(epoch)).tolist()) == list(range(COUNT))
+    steps = list(batches(pairs).epoch(epoch))
+    assert sorted(np.concatenate([step.pairs for step in steps]).tolist()) == list(range(COUNT))
 
 
-def test_no_batch_is_above_the_budget_nor_half_empty(pairs):
-    steps = batches(pairs).epoch(0)
-    sizes = [pairs.lengths[step].max() * len(step) for step in steps]
-    assert max(sizes) <= TOKENS
-    assert np.mean(sizes) > 0.8 * TOKENS
+def test_rows_hold_whole_pairs_side_by_side(pairs):
+    for *_, step in islice(batches(pairs).from_position(0, 0), 60):
+        for micro in step:
+            assert len(micro.source) == len(micro.target)
+            found = list(zip(sentences(micro.source), sentences(micro.target), strict=True))
+            both = [pair for source, target in found for pair in zip(source, target, strict=True)]
+            which = [source - 3 for (source, _), _ in both]
+            assert which == [target - 4 for _, (target, _) in both]
+            assert [[s, t] for (_, s), (_, t) in both] == pairs.lengths[which].tolist() == micro.lengths.tolist()
+            assert micro.target_tokens == (micro.target != PADDING).sum()
 
 
-def test_a_batch_holds_pairs_of_like_length(pairs):
-    spread = [np.ptp(pairs.lengths[step].max(1)) for step in batches(pairs).epoch(0)]
-    assert np.mean(spread) < 1
+def drawn(count, seed):
+    """Lengths like those of WMT's pairs: most of some 25 subwords, a few of ten times as many."""
+    random = np.random.default_rng(seed)
+    source = random.lognormal(3.15, 0.62, count)
+    target = source * np.exp(random.normal(0.05, 0.18, count)) + random.normal(0, 1, count)
+    return np.clip(np.stack([source, target], 1).round().astype(int) + 1, 2, 256)
+
+
+@pytest.mark.parametrize(("tokens", "mean"), [(25_000, 31), (512, 13)])
+def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_asked_for(tokens, mean):
+    lengths = drawn(40 * tokens // mean, 1)
+    lengths = np.clip((lengths * mean / lengths[:, 1].mean()).astype(int), 2, 256)
+    steps = list(in_order(lengths, np.arange(len(lengths)), shapes(lengths, tokens)))
+    assert len({step.shape for step in steps}) <= 16
+    held = np.array([lengths[step.pairs].sum(0) for step in steps])
+    room = np.array([step.shape.rows * np.array(step.shape[1:]) for step in steps])
+    assert (1 - held[:-2].sum(0) / room[:-2].sum(0)).max() < 0.05
+    assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.05
+
+
+def test_pairs_come_in_the_order_drawn_but_for_what_does_not_fit(pairs):
+    order = np.random.default_rng(3).permutation(COUNT)
+    steps = list(in_order(pairs.lengths, order, shapes(pairs.lengths, 600)))
+    place = np.argsort(order)
+    means = [place[step.pairs].mean() for step in steps]
+    assert np.corrcoef(means, range(len(steps)))[0, 1] > 0.9
 
 
 def test_micro_batches_cover_the_step(pairs):
     both = batches(pairs)
-    for (_, i, micros), step in zip(both.from_position(0, 0), both.epoch(0), strict=False):
-        assert numbers(micros) == step.tolist()
-        assert all(max(micro.source.numel(), micro.target.numel()) <= MICRO for micro in micros)
-        assert sum(micro.target_tokens for micro in micros) == pairs.lengths[step, 1].sum()
-        if i == len(both.epoch(0)):
-            break
+    steps = list(both.epoch(0))
+    for (_, _, micros), step in zip(both.from_position(0, 0), steps, strict=False):
+        assert sorted(numbers(micros)) == sorted(step.pairs.tolist())
+        assert sum(len(micro.source) for micro in micros) == step.shape.rows
+        assert all(
+            max(micro.source.numel(), micro.target.numel()) <= MICRO or len(micro.source) == 1 for micro in micros
+        )
 
 
-def test_a_batch_is_padded_with_zeros_and_knows_its_lengths(pairs):
-    made = batch(pairs, np.array([0, 1, 2]))
-    for side, ids in enumerate((made.source, made.target)):
-        assert (ids != 0).sum(1).tolist() == made.lengths[:, side].tolist()
-        assert ids.shape[1] == made.lengths[:, side].max()
+def test_the_size_of_a_micro_batch_changes_no_step(pairs):
+    few, many = (sequence(batches(pairs, micro=micro), 0, 0, 20) for micro in (40, 400))
+    assert few == many
 
 
 def test_the_seed_decides_the_order(pairs):
@@ -78,16 +120,14 @@ def test_the_seed_decides_the_order(pairs):
 
 
 def test_epochs_differ(pairs):
-    orders = [[step.tolist() for step in batches(pairs).epoch(epoch)] for epoch in (0, 1)]
-    assert sorted(orders[0]) != sorted(orders[1])  # other batches, not only the same ones in another order
-    longest = [[pairs.lengths[step].max() for step in order] for order in orders]
-    assert longest[0] != longest[1] != sorted(longest[1])  # and short ones not before long ones
+    first, second = ({tuple(sorted(step.pairs.tolist())) for step in batches(pairs).epoch(epoch)} for epoch in (0, 1))
+    assert len(first & second) < len(first) / 10
 
 
 def test_going_on_from_any_position_continues_the_same_sequence(pairs):
-    both = batches(pairs, tokens=600)
-    steps = 2 * len(both.epoch(0)) + 3
-    whole = sequence(both, 0, 0, steps)
+    count = len(list(batches(pairs, tokens=600).epoch(0)))
+    steps = 2 * count + 3
+    whole = sequence(batches(pairs, tokens=600), 0, 0, steps)
     assert {epoch for epoch, _, _ in whole} == {0, 1, 2}
     for done in range(1, steps - 1):
         epoch, index, _ = whole[done - 1]
@@ -95,7 +135,7 @@ def test_going_on_from_any_position_continues_the_same_sequence(pairs):
 
 
 def test_pairs_that_are_too_long_are_left_out(pairs):
-    kept = np.concatenate(batches(pairs, max_length=10).epoch(0))
+    kept = np.concatenate([step.pairs for step in batches(pairs, max_length=10).epoch(0)])
     assert sorted(kept.tolist()) == [i for i in range(COUNT) if pairs.lengths[i].max() <= 10]
     assert 0 < len(kept) < COUNT
 
@@ -107,27 +147,42 @@ def test_a_corpus_without_a_pair_short_enough_is_refused(pairs):
 
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_shares_of_a_step_make_the_step_and_are_of_like_size(pairs, count):
-    whole = batches(pairs).epoch(0)
     dealt = [
         Batches(pairs, TOKENS, MICRO, 256, 1, slice(rank, None, count)).from_position(0, 0) for rank in range(count)
     ]
-    for step, *shares in zip(whole, *dealt, strict=False):
-        micros = [micro for _, _, share in shares for micro in share]
-        assert sorted(numbers(micros)) == sorted(step.tolist())
-        sizes = [sum(len(micro.lengths) for micro in share) for _, _, share in shares]
-        assert max(sizes) - min(sizes) <= 1
+    for step, *shares in zip(batches(pairs).epoch(0), *dealt, strict=False):
+        assert sorted(numbers([micro for *_, share in shares for micro in share])) == sorted(step.pairs.tolist())
+        rows = [sum(len(micro.source) for micro in share) for *_, share in shares]
+        assert max(rows) - min(rows) <= 1
 
 
-@given(lengths_of_pairs, st.integers(1, 100), st.randoms(use_true_random=False))
-def test_chunks_keep_the_order_and_the_budget_and_are_as_long_as_they_can_be(lengths, tokens, random):
+@given(lengths_of_pairs, st.integers(1, 100))
+def test_each_pair_has_a_shape_that_holds_it_and_comes_once(lengths, tokens):
     lengths = np.array(lengths)
-    order = np.arange(len(lengths))
-    random.shuffle(order)
-    order = order[np.argsort(lengths[order].max(1), kind="stable")]
-    parts = chunks(lengths, order, tokens)
-    assert np.concatenate(parts).tolist() == order.tolist()
-    padded = [lengths[part].max() * len(part) for part in parts]
-    assert all(size <= tokens or len(part) == 1 for size, part in zip(padded, parts, strict=True))
-    for part, following in pairwise(parts):
-        longer = [*part, following[0]]
-        assert lengths[longer].max() * len(longer) > tokens
+    kinds = shapes(lengths, tokens)
+    steps = list(in_order(lengths, np.arange(len(lengths)), kinds))
+    assert sorted(np.concatenate([step.pairs for step in steps]).tolist()) == list(range(len(lengths)))
+    assert {step.shape for step in steps} <= set(kinds)
+    for shape in kinds:
+        assert max(shape.source, shape.target) * shape.rows <= tokens or shape.rows == 1
+    for step in steps:
+        used = np.zeros((step.shape.rows, 2), int)
+        np.add.at(used, step.rows, lengths[step.pairs])
+        assert (used <= step.shape[1:]).all()
+        assert (np.diff(step.rows) >= 0).all()
+
+
+@given(lengths_of_pairs, st.integers(1, 6), st.integers(1, 60), st.integers(1, 60))
+def test_what_has_no_row_has_room_in_none(lengths, rows, source, target):
+    lengths = np.array(lengths)
+    found = pack(lengths, Shape(rows, source, target))
+    room = np.tile([source, target], (rows, 1))
+    np.subtract.at(room, found[found >= 0], lengths[found >= 0])
+    assert room.min() >= 0
+    assert not any((room >= pair).all(1).any() for pair in lengths[found < 0])
+
+
+def test_a_part_is_read_once_in_batches_without_empty_rows(pairs):
+    found = list(once(pairs, np.arange(5, 90), 200))
+    assert sorted(numbers(found)) == list(range(5, 90))
+    assert all((micro.source != PADDING).any(1).all() for micro in found)

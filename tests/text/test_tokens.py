@@ -23,7 +23,8 @@ def written(folder, pairs=PAIRS, vocabulary=10, at_once=2):
 
 
 def unpadded(pairs, i):
-    return tuple(pairs.padded(np.array([i]), side)[0].tolist() for side in (0, 1))
+    one, row = np.array([i]), np.array([0])
+    return tuple(pairs.in_rows(one, side, row, 1, pairs.lengths[i, side])[0].tolist() for side in (0, 1))
 
 
 @given(
@@ -38,10 +39,10 @@ def test_pairs_written_are_the_pairs_read(tmp_path_factory, vocabulary_and_pairs
     assert read.lengths.tolist() == [[len(source), len(target)] for source, target in pairs]
 
 
-def test_some_pairs_are_padded_to_the_longest_of_them(tmp_path):
-    pairs, which = written(tmp_path), np.array([2, 0])
-    assert pairs.padded(which, 0).tolist() == [[4, 1, 0], [5, 6, 1]]
-    assert pairs.padded(which, 1).tolist() == [[5, 1], [7, 1]]
+def test_sentences_stand_in_rows_one_after_the_other(tmp_path):
+    pairs, which, rows = written(tmp_path), np.array([2, 0, 2]), np.array([0, 0, 2])
+    assert pairs.in_rows(which, 0, rows, 3, 6).tolist() == [[4, 1, 5, 6, 1, 0], [0] * 6, [4, 1, 0, 0, 0, 0]]
+    assert pairs.in_rows(which, 1, rows, 3, 4).tolist() == [[5, 1, 7, 1], [0] * 4, [5, 1, 0, 0]]
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

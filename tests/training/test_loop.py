@@ -14,6 +14,7 @@ import torch
 
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
+from transformer.text.batches import once
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training import loop
 from transformer.training.attempts import attempt, read_attempts
@@ -362,18 +363,13 @@ def test_a_step_follows_the_schedule_and_counts_the_targets(start):
     assert trainer.state.target_tokens == sum(int((micro.target != 0).sum()) for micro in batches)
 
 
-def test_padding_has_no_share_in_the_loss(start):
+def test_a_batch_has_the_loss_of_its_pairs_one_by_one(start):
     trainer = start(P_drop=0.0)
     trainer.model.eval()
-    _, _, batches = next(trainer.batches.from_position(0, 0))
-    whole = batches[0]
-    alone = sum(
-        trainer.loss(
-            loop.Batch(whole.source[i : i + 1, :s], whole.target[i : i + 1, :t], whole.lengths[i : i + 1]), 0.1
-        )
-        for i, (s, t) in enumerate(whole.lengths.tolist())
-    )
-    torch.testing.assert_close(trainer.loss(whole, 0.1), alone, rtol=1e-5, atol=0)
+    step, pairs = next(trainer.batches.epoch(0)), trainer.batches.pairs
+    alone = sum(trainer.loss(each, 0.1) for pair in step.pairs for each in once(pairs, np.array([pair]), 1))
+    together = trainer.loss(step.batch(pairs, np.arange(step.shape.rows)), 0.1)
+    torch.testing.assert_close(together, alone, rtol=1e-5, atol=0)
 
 
 def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):

@@ -16,7 +16,7 @@ def reference(logits, target, eps_ls):
 
 def random_logits(tokens=7, vocabulary=11, seed=0):
     torch.manual_seed(seed)
-    return 3 * torch.randn(tokens, vocabulary), torch.randint(vocabulary, (tokens,))
+    return 3 * torch.randn(tokens, vocabulary), torch.randint(1, vocabulary, (tokens,))
 
 
 @given(st.integers(1, 9), st.integers(2, 40), st.floats(0, 0.9), st.integers(0, 1000))
@@ -36,6 +36,16 @@ def test_without_smoothing_it_is_the_cross_entropy():
     torch.testing.assert_close(
         smoothed_cross_entropy(logits, target, 0.0), F.cross_entropy(logits, target, reduction="sum")
     )
+
+
+def test_padding_has_neither_loss_nor_gradient():
+    (logits, target), kept = random_logits(), torch.tensor([0, 2, 3, 5])
+    alone, logits = logits[kept].requires_grad_(), logits.requires_grad_()
+    padded = torch.zeros_like(target).index_copy(0, kept, target[kept])
+    value, wanted = smoothed_cross_entropy(logits, padded, 0.1), smoothed_cross_entropy(alone, target[kept], 0.1)
+    (value + wanted).backward()
+    torch.testing.assert_close(value, wanted)
+    assert torch.equal(logits.grad, torch.zeros_like(logits).index_copy(0, kept, alone.grad))
 
 
 def test_chunks_change_nothing(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer.experiment.config import read_experiment
-from transformer.model.ids import END, PADDING
+from transformer.model.ids import END
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batch
@@ -97,8 +97,12 @@ def reference(w, config, pairs):
     return total
 
 
-def padded(sides):
-    return torch.nn.utils.rnn.pad_sequence(sides, batch_first=True, padding_value=PADDING)
+def in_rows(pairs, counts):
+    """Pairs as a batch whose rows hold so many each."""
+    lengths = np.array([[len(side) for side in pair] for pair in pairs])
+    rows = [pairs[end - count : end] for end, count in zip(np.cumsum(counts), counts, strict=True)]
+    sides = ([torch.cat([pair[side] for pair in row]) for row in rows] for side in (0, 1))
+    return Batch(*(torch.nn.utils.rnn.pad_sequence(side, batch_first=True) for side in sides), lengths)
 
 
 @pytest.fixture(params=ROWS, scope="module")
@@ -119,16 +123,17 @@ def row(request):
     w = {name: parameter.detach().double().requires_grad_() for name, parameter in model.named_parameters()}
     loss = reference(w, config, pairs)
     loss.backward()
-    batch = Batch(*map(padded, zip(*pairs, strict=True)), np.array(lengths))
     gradients = {name: parameter.grad for name, parameter in w.items()}
-    return model.train(), batch, loss.item(), gradients, config.attention_over_parameters is not None
+    return model.train(), pairs, loss.item(), gradients, config.attention_over_parameters is not None
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["a pair a row", "pairs in rows"])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_loss_and_gradients_are_the_equations(row, device, dtype):
+def test_loss_and_gradients_are_the_equations(row, device, dtype, packed):
     """Up to rounding: a gradient is much changed where a ReLU is close to 0 or two keys score alike."""
-    model, batch, exact, gradients, sharp = row
+    model, pairs, exact, gradients, sharp = row
+    batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))
     of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (5e-3, 0.4 if sharp else 0.1)
     model = model.to(device)
     if device == "cuda":

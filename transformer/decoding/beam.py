@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.decoding.cache import ROW, Cache
-from transformer.model.attention import KeysValues
+from transformer.model.attention import KeysValues, padding_bias
 from transformer.model.ids import END, PADDING
 from transformer.model.positions import last_position
 from transformer.model.transformer import Transformer
@@ -141,7 +141,7 @@ def beam_search(
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
     longest = int(limit.max())
-    encoded, bias = model.encode(source_BS)
+    (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
     more = -source_BS.size(1) % ROW
     encoded, bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
     memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]

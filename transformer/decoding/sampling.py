@@ -11,7 +11,8 @@ from torch import Tensor
 
 from transformer.decoding.beam import Hypothesis, limits
 from transformer.decoding.cache import Cache
-from transformer.model.ids import END
+from transformer.model.attention import padding_bias
+from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
 
 
@@ -27,7 +28,7 @@ def sample(
     limit = limits(model, source_BS, extra)
     longest = int(limit.max())
     uniform_BL = torch.tensor(np.stack([generator.random(longest) for generator in generators]), device=device)
-    encoded, bias = model.encode(source_BS)
+    (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
     memories = model.memory(encoded)
     cache = Cache(model.config, b, device)
     ids_BL = torch.full((b, longest), END, device=device)

@@ -8,7 +8,7 @@ import torch
 from transformer.decoding.translate import check_lengths
 from transformer.package.package import Package
 from transformer.support.device import within_memory
-from transformer.text.batches import batch, chunks
+from transformer.text.batches import once
 from transformer.text.tokens import Pairs
 from transformer.training.loss import batch_loss
 
@@ -21,8 +21,7 @@ def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     """
     check_lengths(package, pairs.lengths.max(1))
     total = 0.0
-    order = np.argsort(pairs.lengths.max(1), kind="stable")
     with within_memory(f"perplexity by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
-        for part in chunks(pairs.lengths, order, batch_tokens):
-            total += batch_loss(package.model, batch(pairs, part), 0.0).item()
+        for batch in once(pairs, np.arange(len(pairs)), batch_tokens):
+            total += batch_loss(package.model, batch, 0.0).item()
     return math.exp(total / int(pairs.lengths[:, 1].sum()))

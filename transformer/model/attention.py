@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+HIDDEN = -1e9  # beside it a score is nothing, and its exponential 0
+
 
 class KeysValues(NamedTuple):
     """What attention reads: keys [B, H, S, K] and values [B, H, S, V]."""
@@ -61,9 +63,30 @@ def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
     return torch.zeros(ids_BS.shape, device=ids_BS.device).masked_fill(ids_BS == padding, float("-inf"))[:, None, None]
 
 
-def causal_bias(length: int, device: torch.device) -> Tensor:
-    """[T, T]: 0 at one's own position and those before it, -infinity at later ones."""
-    return torch.full((length, length), float("-inf"), device=device).triu(1)
+class Sentences(NamedTuple):
+    """Where each subword of rows [R, L] stands: in which sentence of its row, and at which position of that."""
+
+    number: Tensor
+    position: Tensor
+
+
+def sentences(ids_RL: Tensor, end: int) -> Sentences:
+    """The sentences of rows, each closed by `end`; what follows the last one, the padding, counts as one more."""
+    ends = (ids_RL == end).long()
+    number = ends.cumsum(1) - ends
+    return Sentences(number, (number[:, :, None] == number[:, None, :]).tril(-1).sum(-1))
+
+
+def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False) -> Tensor:
+    """[R, 1, T, S]: 0 at subwords of the query's own sentence, or of its counterpart, else HIDDEN.
+
+    `causal` hides later subwords, too. HIDDEN is finite: a padding may have no counterpart, and a softmax over nothing
+    is no number.
+    """
+    shown = queries.number[:, :, None] == keys.number[:, None, :]
+    if causal:
+        shown = shown.tril()
+    return torch.where(shown, 0.0, HIDDEN)[:, None]
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:

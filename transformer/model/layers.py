@@ -62,7 +62,7 @@ class EncoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
     def forward(self, x_BSD: Tensor, bias: Tensor) -> Tensor:
-        """[B, S, D] to [B, S, D]; `bias` [B, 1, 1, S] hides padding."""
+        """[B, S, D] to [B, S, D]; `bias` shows each position those it may read."""
         x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, bias))
         return self.residuals[1](x_BSD, self.position_wise(x_BSD))
 
@@ -78,7 +78,7 @@ class DecoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
     def forward(self, x_BTD: Tensor, causal: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-        """All target positions, [B, T, D] to [B, T, D]; `causal` [T, T] hides later ones, `bias` the padding."""
+        """All target positions, [B, T, D] to [B, T, D]; `causal` shows each those before it, `bias` its source."""
         return self._after_self_attention(x_BTD, self.self_attention(x_BTD, causal), memory, bias)
 
     def step(

@@ -1,6 +1,7 @@
 """Positional encodings (section 3.5): sinusoids, or learned positions (Table 3, row E)."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.model.config import BOUNDED, ModelConfig
@@ -35,6 +36,10 @@ class SinusoidalPositions(nn.Module):
             self.table = sinusoids(max(end, 2 * len(self.table)), self.table.size(1)).to(self.table)
         return self.table[start:end]
 
+    def at(self, position_RL: Tensor) -> Tensor:
+        """Encodings [R, L, D] of positions below L."""
+        return F.embedding(position_RL, self(position_RL.size(-1)))
+
 
 class LearnedPositions(nn.Module):
     """One vector a position, learnt (row E); initialised and scaled as the word embeddings are."""
@@ -51,6 +56,10 @@ class LearnedPositions(nn.Module):
             raise ValueError(f"position {end} is beyond the {len(self.table)} learnt positions")
         return self.table[start:end] * self.table.size(1) ** 0.5
 
+    def at(self, position_RL: Tensor) -> Tensor:
+        """Encodings [R, L, D] of positions; padding beyond the last position learnt gets that one's."""
+        return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
+
 
 ENCODINGS: dict[str, type[SinusoidalPositions] | type[LearnedPositions]] = {  # by their names in ModelConfig
     "sinusoidal": SinusoidalPositions,
@@ -58,7 +67,7 @@ ENCODINGS: dict[str, type[SinusoidalPositions] | type[LearnedPositions]] = {  # 
 }
 
 
-def positions(config: ModelConfig) -> nn.Module:
+def positions(config: ModelConfig) -> SinusoidalPositions | LearnedPositions:
     """The positional encoding that a model's config names. Raises ValueError for one that there is not."""
     if config.positions not in ENCODINGS:
         raise ValueError("positions: " + unknown(config.positions, ENCODINGS, "encoding"))

@@ -1,6 +1,6 @@
 """The Transformer (figure 1): embeddings and softmax (section 3.4), encoder and decoder stacks (section 3.1).
 
-Shapes as in attention.py; N subwords of the vocabulary.
+Shapes as in attention.py; N subwords of the vocabulary; R rows, which hold one sentence or several.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import KeysValues, attention_weights, causal_bias, padding_bias, split_heads
+from transformer.model.attention import (
+    KeysValues,
+    Sentences,
+    attention_weights,
+    sentence_bias,
+    sentences,
+    split_heads,
+)
 from transformer.model.config import ModelConfig
 from transformer.model.dropout import Dropout
-from transformer.model.ids import PADDING
+from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.positions import positions
 
@@ -40,19 +47,20 @@ class Transformer(nn.Module):
         """Decoder output [..., D] to scores of the vocabulary [..., N]; the softmax has no bias."""
         return F.linear(y, self.embedding)
 
-    def encode(self, source_BS: Tensor, layers: int | None = None) -> tuple[Tensor, Tensor]:
-        """The output [B, S, D] of the encoder, or of its first `layers`, and the bias that hides padding."""
-        bias = padding_bias(source_BS, PADDING)
-        x = self.dropout(self.embed(source_BS) + self.source_positions(source_BS.size(1)))
+    def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
+        """The output [R, S, D] of the encoder, or of its first `layers`, and the sentences of the source's rows."""
+        source = sentences(source_RS, END)
+        bias = sentence_bias(source, source)
+        x = self.dropout(self.embed(source_RS) + self.source_positions.at(source.position))
         for layer in self.encoder[:layers]:
             x = layer(x, bias)
-        return x, bias
+        return x, source
 
     def encoder_attention_weights(self, source_BS: Tensor, layer: int) -> Tensor:
         """Weights [B, H, S, S] of the self-attention in encoder layer `layer`, counted from 1 (figures 3 to 5)."""
-        x, bias = self.encode(source_BS, layer - 1)
+        x, source = self.encode(source_BS, layer - 1)
         q, k, _ = cast(EncoderLayer, self.encoder[layer - 1]).self_attention.project(x)
-        return attention_weights(q, k, bias, self.config.d_k**-0.5)
+        return attention_weights(q, k, sentence_bias(source, source), self.config.d_k**-0.5)
 
     def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
         """Weights [B, H, T, S] of decoder layer `layer`, counted from 1, over the source as it reads it for the target.
@@ -74,17 +82,19 @@ class Transformer(nn.Module):
     def _decoder_layers(self) -> Iterable[DecoderLayer]:
         return cast(Iterable[DecoderLayer], self.decoder)
 
-    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Decoder output [B, T, D] at each target position, which has seen the positions before it.
+    def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
+        """Decoder output [R, T, D] at each target position, which has seen the positions before it.
 
-        The decoder's input is the target shifted right by a zero vector.
+        A row may hold several sentences, each closed by its end; the k-th of a target row translates the k-th of the
+        source row, and sees no other. The decoder's input is each target sentence shifted right by a zero vector.
         """
-        encoded, bias = self.encode(source_BS)
-        causal = causal_bias(target_BT.size(1), target_BT.device)
-        y = F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0))
-        y = self.dropout(y + self.target_positions(target_BT.size(1)))
+        encoded, source = self.encode(source_RS)
+        target = sentences(target_RT, END)
+        causal, across = sentence_bias(target, target, causal=True), sentence_bias(target, source)
+        y = F.pad(self.embed(target_RT[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
+        y = self.dropout(y + self.target_positions.at(target.position))
         for layer, memory in zip(self.decoder, self.memory(encoded), strict=True):
-            y = layer(y, causal, memory, bias)
+            y = layer(y, causal, memory, across)
         return y
 
     def step(

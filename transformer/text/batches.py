@@ -1,8 +1,9 @@
-"""Batches of pairs of similar length (section 5.1), in an order that the seed, the epoch and nothing else decides."""
+"""Batches of few shapes: pairs packed into rows (section 5.1), in an order that the seed and the epoch decide."""
 
-from bisect import bisect_right
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,10 +12,27 @@ from torch import Tensor
 from transformer.support.files import InputError
 from transformer.text.tokens import Pairs
 
+# Sentences of mean length that a row holds. With fewer, more of a row stays empty; with more, attention spends more on
+# pairs of subwords that belong to different sentences.
+SENTENCES = 5
+SPARE = 5  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
+
+
+class Shape(NamedTuple):
+    """So many rows, of so many source and target subwords each."""
+
+    rows: int
+    source: int
+    target: int
+
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids, source [pairs, S] and target [pairs, T], and the lengths of both sides without padding [pairs, 2]."""
+    """Rows of ids, source [R, S] and target [R, T], and the lengths of both sides of each pair in them [pairs, 2].
+
+    A row holds sentences one after the other, each closed by its end, and then padding. The k-th sentence of a target
+    row translates the k-th of the source row.
+    """
 
     source: Tensor
     target: Tensor
@@ -26,27 +44,120 @@ class Batch:
         return int(self.lengths[:, 1].sum())
 
 
-def batch(pairs: Pairs, which: np.ndarray) -> Batch:
-    """Some pairs, padded."""
-    source, target = (torch.from_numpy(pairs.padded(which, side)) for side in (0, 1))
-    return Batch(source, target, pairs.lengths[which])
+@dataclass(frozen=True)
+class Step:
+    """Pairs and the row of each, rows ascending."""
+
+    shape: Shape
+    pairs: np.ndarray
+    rows: np.ndarray
+
+    def batch(self, pairs: Pairs, rows: np.ndarray) -> Batch:
+        """Some of the rows, ascending, with their ids."""
+        here = np.isin(self.rows, rows)
+        which, row = self.pairs[here], np.searchsorted(rows, self.rows[here])
+        source, target = (
+            torch.from_numpy(pairs.in_rows(which, side, row, len(rows), length))
+            for side, length in enumerate(self.shape[1:])
+        )
+        return Batch(source, target, pairs.lengths[which])
 
 
-def chunks(lengths: np.ndarray, order: np.ndarray, tokens: int) -> list[np.ndarray]:
-    """Cut `order` into runs whose padded source and target each hold at most `tokens`; a longer pair stands alone.
+def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
+    """Shapes for pairs of `lengths` [pairs, 2], short rows first, each with about `tokens` subwords of the longer side.
 
-    `order` is by the length of a pair's longer side.
+    The last one's rows hold every pair; each of the others has twice as many rows as the next.
     """
-    longest = lengths[order].max(1)
-    cuts = [0]
+    total = lengths.sum(0, dtype=np.int64)
+    share, longest = total / total.max(), lengths.max(0)
+    rows = max(1, round(tokens / (SENTENCES * lengths.mean(0).max())))
+    found = []
+    while True:
+        sizes = np.ceil(tokens // rows * share).astype(int)
+        if rows == 1:
+            sizes = np.maximum(sizes, longest)
+        found.append(Shape(rows, *sizes.tolist()))
+        if (sizes >= longest).all():
+            return found
+        rows //= 2
 
-    def size(end: int) -> int:
-        return int(longest[end]) * (end + 1 - cuts[-1])
 
-    while cuts[-1] < len(order):
-        fits = bisect_right(range(cuts[-1], len(order)), tokens, key=size)
-        cuts.append(cuts[-1] + max(1, fits))
-    return np.split(order, cuts[1:-1])
+def pack(lengths: np.ndarray, shape: Shape) -> np.ndarray:
+    """The row of each pair of `lengths` [pairs, 2]; -1 where there is no room for it.
+
+    Longer pairs come first, each to the row that it leaves with the most equal room on both sides.
+    """
+    sizes = np.array(shape[1:])
+    shares = lengths / sizes
+    longest_first = np.argsort(-shares.max(1), kind="stable").tolist()
+    room_source, room_target = (np.full(shape.rows, size) for size in sizes)
+    uneven = np.zeros(shape.rows)  # by how much more of its source than of its target room a row has used
+    found = np.full(len(lengths), -1)
+    pairs = list(zip(*lengths.T.tolist(), (shares[:, 0] - shares[:, 1]).tolist(), strict=True))
+    for pair in longest_first:
+        source, target, more = pairs[pair]
+        cost = np.abs(uneven + more)
+        cost[(room_source < source) | (room_target < target)] = np.inf
+        row = cost.argmin()
+        if cost[row] < np.inf:
+            found[pair] = row
+            room_source[row] -= source
+            room_target[row] -= target
+            uneven[row] += more
+    return found
+
+
+class _Queue:
+    """Pairs that wait for a step of one shape."""
+
+    def __init__(self, lengths: np.ndarray, pairs: np.ndarray, shape: Shape):
+        self.lengths, self.shape = lengths, shape
+        self.postponed, self.coming, self.start = pairs[:0], pairs, 0
+        self.whole = self.left = self._rows(pairs)
+        self.candidates = math.ceil((shape.rows + SPARE) * len(pairs) / max(self.whole, 1))
+
+    def _rows(self, pairs: np.ndarray) -> float:
+        """How many rows pairs fill on the longer side."""
+        return float((self.lengths[pairs].sum(0) / np.array(self.shape[1:])).max())
+
+    def pairs(self) -> np.ndarray:
+        """All that wait."""
+        return np.concatenate([self.postponed, self.coming[self.start :]])
+
+    def step(self) -> Step:
+        """The first pairs that fit into a step together. What does not fit stays first."""
+        end = self.start + self.candidates - len(self.postponed)
+        tried = np.concatenate([self.postponed, self.coming[self.start : end]])
+        rows = pack(self.lengths[tried], self.shape)
+        order = np.argsort(rows, kind="stable")[(rows < 0).sum() :]
+        self.postponed, self.start = tried[rows < 0], end
+        self.left -= self._rows(tried[order])
+        return Step(self.shape, tried[order], rows[order])
+
+
+def in_order(lengths: np.ndarray, pairs: np.ndarray, kinds: Sequence[Shape]) -> Iterator[Step]:
+    """Steps that hold each of `pairs` once, roughly in their order; only the last few are not full.
+
+    A pair goes to the first shape that it fits. Of the shapes that can fill a step, that which has the largest share of
+    its pairs left comes next. What fills none goes together to the longest shape that is still needed.
+    """
+    kind = np.array([(lengths[pairs] <= shape[1:]).all(1) for shape in kinds]).argmax(0)
+    queues = [_Queue(lengths, pairs[kind == number], shape) for number, shape in enumerate(kinds)]
+    while full := [queue for queue in queues if queue.left >= queue.shape.rows]:
+        yield max(full, key=lambda queue: queue.left / queue.whole).step()
+    rest = [queue for queue in queues if len(queue.pairs())]
+    if rest:
+        last = _Queue(lengths, np.concatenate([queue.pairs() for queue in rest]), rest[-1].shape)
+        while len(last.pairs()):
+            yield last.step()
+
+
+def once(pairs: Pairs, which: np.ndarray, tokens: int) -> Iterator[Batch]:
+    """Some pairs, each once, in batches of at most about `tokens` a side."""
+    lengths = pairs.lengths[which]
+    enough = math.ceil(1.1 * lengths.sum(0).max(initial=0))
+    for step in in_order(pairs.lengths, which, shapes(lengths, min(tokens, enough))):
+        yield step.batch(pairs, np.unique(step.rows))
 
 
 class Batches:
@@ -63,30 +174,29 @@ class Batches:
     ):
         """`tokens` a step and side, in micro-batches of `micro_tokens`; pairs longer than `longest_pair` are left out.
 
-        Only a `share` of each step's pairs is given. Raises InputError when no pair is short enough.
+        Only a `share` of each step's rows is given. Raises InputError when no pair is short enough.
         """
-        self.pairs, self.tokens, self.micro_tokens, self.seed, self.share = pairs, tokens, micro_tokens, seed, share
+        self.pairs, self.micro_tokens, self.seed, self.share = pairs, micro_tokens, seed, share
         self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)
         if not len(self.kept):
             raise InputError(f"no pair has at most {longest_pair} subwords on both sides; raise longest_pair")
+        self.shapes = shapes(pairs.lengths[self.kept], tokens)
 
-    def epoch(self, epoch: int) -> list[np.ndarray]:
-        """The pairs of each step of one epoch: pairs of like lengths together, ties and steps in random order."""
-        random = np.random.default_rng([self.seed, epoch])
-        order = random.permutation(self.kept)
-        lengths = self.pairs.lengths[order].astype(np.int64)
-        radix = lengths.max() + 1
-        by_length = (lengths.max(1) * radix + lengths[:, 1]) * radix + lengths[:, 0]
-        order = order[np.argsort(by_length, kind="stable")]
-        steps = chunks(self.pairs.lengths, order, self.tokens)
-        random.shuffle(steps)
-        return steps
+    def epoch(self, epoch: int) -> Iterator[Step]:
+        """The steps of one epoch, in random order."""
+        order = np.random.default_rng([self.seed, epoch]).permutation(self.kept)
+        return in_order(self.pairs.lengths, order, self.shapes)
 
     def from_position(self, epoch: int, index: int) -> Iterator[tuple[int, int, list[Batch]]]:
         """For ever: the position after the step (epoch, index), and the micro-batches of its share, if any."""
         while True:
-            steps = self.epoch(epoch)
-            for i in range(index, len(steps)):
-                parts = chunks(self.pairs.lengths, steps[i][self.share], self.micro_tokens)
-                yield epoch, i + 1, [batch(self.pairs, part) for part in parts if len(part)]
+            for number, step in enumerate(self.epoch(epoch), start=1):
+                if number > index:
+                    rows = np.arange(step.shape.rows)[self.share]
+                    yield epoch, number, [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]
             epoch, index = epoch + 1, 0
+
+    def _micro(self, rows: np.ndarray, shape: Shape) -> list[np.ndarray]:
+        if not len(rows):
+            return []
+        return np.array_split(rows, -(-len(rows) // max(1, self.micro_tokens // max(shape[1:]))))

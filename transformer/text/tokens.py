@@ -88,14 +88,20 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def padded(self, pairs: np.ndarray, side: int) -> np.ndarray:
-        """The sources (side 0) or targets (side 1) of some pairs, [len(pairs), longest], padded with 0."""
-        lengths = self.lengths[pairs, side]
-        column = np.arange(lengths.max())
-        filled = column < lengths[:, None]
-        padded = np.zeros(filled.shape, np.int64)
-        padded[filled] = self.ids[(self.offsets[2 * pairs + side][:, None] + column)[filled]]
-        return padded
+    def in_rows(self, pairs: np.ndarray, side: int, rows: np.ndarray, count: int, length: int) -> np.ndarray:
+        """The sources (side 0) or targets (side 1) of pairs as `count` rows [count, length], filled up with 0.
+
+        `rows`, ascending, has the row of each pair; the sentences of a row stand one after the other.
+        """
+        sizes = self.lengths[pairs, side].astype(np.int64)
+        before = np.cumsum(sizes) - sizes  # subwords of the sentences before, in all rows, and of those in rows before
+        earlier = before[np.searchsorted(rows, rows)]
+        within = np.arange(sizes.sum()) - np.repeat(before, sizes)
+        padded = np.zeros(count * length, np.int64)
+        padded[np.repeat(rows * length + before - earlier, sizes) + within] = self.ids[
+            np.repeat(self.offsets[2 * pairs + side], sizes) + within
+        ]
+        return padded.reshape(count, length)
 
 
 def read_pairs(prefix: Path, vocabulary: int, sha256: str) -> Pairs:

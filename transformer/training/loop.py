@@ -22,7 +22,7 @@ from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
-from transformer.text.batches import Batch, Batches, batch, chunks
+from transformer.text.batches import Batch, Batches, once
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
@@ -274,12 +274,10 @@ class Trainer:
         """
         self.model.eval()
         total, tokens = 0.0, 0
-        longest = self.dev.lengths[:DEV_PAIRS].max(1)
-        order = np.argsort(longest, kind="stable")[: int((longest <= self.config.architecture.max_length).sum())]
-        if not len(order):
+        which = np.flatnonzero(self.dev.lengths[:DEV_PAIRS].max(1) <= self.config.architecture.max_length)
+        if not len(which):
             return None
-        for part in chunks(self.dev.lengths, order, self.micro_tokens):
-            pairs = batch(self.dev, part)
+        for pairs in once(self.dev, which, self.micro_tokens):
             with self.autocast():
                 total += self.loss(pairs, 0.0).item()
             tokens += pairs.target_tokens

@@ -15,13 +15,17 @@ ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities are held
 
 
 def _part(logits: Tensor, target: Tensor, eps_ls: float) -> tuple[Tensor, Tensor]:
-    """Loss of some tokens, and with p the softmax and q the smoothed target, d loss / d logits = p - q."""
+    """Loss of some tokens, and with p the softmax and q the smoothed target, d loss / d logits = p - q.
+
+    Both are 0 at padding.
+    """
     others = eps_ls / (logits.size(-1) - 1)
     true = 1 - eps_ls - others
-    x, index = logits.float(), target[:, None]
+    x, index, padding = logits.float(), target[:, None], target == PADDING
     p = x.softmax(1)
-    loss = (x.amax(1) - p.amax(1).log()).sum() - true * x.gather(1, index).sum() - others * x.sum()
-    return loss, p.sub_(others).scatter_add_(1, index, p.new_full(index.shape, -true))
+    loss = x.amax(1) - p.amax(1).log() - true * x.gather(1, index)[:, 0] - others * x.sum(1)
+    gradient = p.sub_(others).scatter_add_(1, index, p.new_full(index.shape, -true))
+    return loss.masked_fill(padding, 0).sum(), gradient.masked_fill_(padding[:, None], 0)
 
 
 @cache
@@ -52,10 +56,8 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
 def batch_loss(model: Transformer, pairs: Batch, eps_ls: float) -> Tensor:
     """Summed loss, in nats, of a batch over its target subwords; padding has no share in it."""
-    kept = (pairs.target != PADDING).flatten().nonzero()[:, 0]
-    source, target, kept = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target, kept))
-    y = model(source, target).flatten(0, 1)[kept]
-    return smoothed_cross_entropy(model.logits(y), target.flatten()[kept], eps_ls)
+    source, target = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target))
+    return smoothed_cross_entropy(model.logits(model(source, target)).flatten(0, 1), target.flatten(), eps_ls)
 
 
 def moved(ids: Tensor, device: torch.device) -> Tensor:
@@ -64,5 +66,5 @@ def moved(ids: Tensor, device: torch.device) -> Tensor:
 
 
 def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float) -> Tensor:
-    """Summed cross-entropy, in nats, of logits [tokens, N] against `target` [tokens]."""
+    """Summed cross-entropy, in nats, of logits [tokens, N] against `target` [tokens], padding left out."""
     return _SmoothedCrossEntropy.apply(logits, target, eps_ls)
