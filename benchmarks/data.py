@@ -27,7 +27,7 @@ import psutil
 import sentencepiece
 
 from transformer.support.files import read_parallel, stream_lines
-from transformer.text.batches import Batches, batch
+from transformer.text.batches import Batches
 from transformer.text.tokens import Pairs
 
 EXTRAPOLATED = 40e6
@@ -86,7 +86,7 @@ def epoch(prefix: Path, tokens: int) -> None:
     """Make all batches of one epoch."""
     pairs = Pairs(prefix)
     for step in Batches(pairs, tokens, tokens, 256, 1).epoch(0):
-        batch(pairs, step)
+        step.batch(pairs, np.arange(step.shape.rows))
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -5,13 +5,14 @@
 
 The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transformer. All are one function: their weights
 at the start, positions, places of dropout, loss, Adam and learning rate are ours, which is checked before the first
-step; batches and their order are the same. A few steps of one, then of the next, make a round, so that noise of the
-machine hits all alike. On a CPU a peer runs in the fastest of its settings: float32 or bfloat16 autocast, fused (sdpa)
-or plain (eager) attention; on a GPU in bfloat16 with sdpa; Marian also as it comes, in float32 with sdpa.
+step. Ours reads sentences packed into rows; they read them padded beside others of like length, with as many places a
+step. A few steps of one, then of the next, make a round, so that noise of the machine hits all alike. On a CPU a peer
+runs in the fastest of its settings: float32 or bfloat16 autocast, fused (sdpa) or plain (eager) attention. On a GPU it
+runs in bfloat16 with sdpa. Marian runs also as it comes, in float32 with sdpa.
 
 Prints a table: the medians over the rounds of target subwords/s without padding, of their ratio to Marian's, and of the
-share of the peak of matrix products in the precision used (MFU); the padding; the most GPU memory; the mean loss of the
-last 20 steps, and its difference from Marian's.
+share of the peak of matrix products in the precision used (MFU); the padding; the most GPU memory; the loss a subword,
+after all steps, of the first 500 pairs without dropout, and its difference from Marian's.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -31,11 +32,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from benchmarks.padded import padded, padded_steps
+from benchmarks.peers import PEERS, PRECISIONS
 from transformer.experiment.config import read_experiment
 from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.ids import PADDING
-from transformer.model.positions import sinusoids
 from transformer.support.device import choose_device, device_name, keep_freed_memory, sustained_flops
 from transformer.text.batches import Batch
 from transformer.text.tokens import Pairs
@@ -46,109 +48,8 @@ from transformer.training.schedule import learning_rate
 
 ROUND = 10  # steps of one before those of the next
 TRIAL = 6  # steps, thrice each, to find a peer's fastest setting
-LAST = 20  # steps whose mean loss is compared
+COMPARED = 500  # pairs on which losses are compared
 WARMUP = 1000  # steps; in the first 200 of 4,000 nothing would be learnt that could be compared
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-SETTINGS = tuple(product(PRECISIONS, ("sdpa", "eager")))
-
-
-class Marian(nn.Module):
-    """Hugging Face's MarianMTModel."""
-
-    needs = "transformers"
-
-    def __init__(self, config: ModelConfig, vocabulary: int, attention: str):
-        from transformers import MarianConfig, MarianMTModel
-
-        super().__init__()
-        sizes = {"layers": config.N, "ffn_dim": config.d_ff, "attention_heads": config.h}
-        sizes = {f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in sizes.items()}
-        sizes |= {"vocab_size": vocabulary, "d_model": config.d_model, "max_position_embeddings": config.max_length}
-        ids = {"pad_token_id": PADDING, "decoder_start_token_id": PADDING}
-        kinds = {"activation_function": "relu", "scale_embedding": True, "attn_implementation": attention}
-        self.core = MarianMTModel(MarianConfig(**sizes, **ids, **kinds, dropout=config.P_drop))
-        self.embedding = self.core.get_input_embeddings().weight
-        for side in (self.core.model.encoder, self.core.model.decoder):
-            side.embed_positions.weight.copy_(sinusoids(config.max_length, config.d_model))
-            for module in [module for module in side.modules() if hasattr(module, "q_proj")]:
-                for name in ("q_proj", "k_proj", "v_proj", "out_proj"):  # the order of ours
-                    module.add_module(name, module._modules.pop(name))
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Logits [B, T, N] of source [B, S] and target [B, T]."""
-        shifted = F.pad(target[:, :-1], (1, 0), value=PADDING)
-        return self.core(source, source != PADDING, shifted, use_cache=False).logits
-
-
-class Layers(nn.Module):
-    """Embeddings, positions and softmax as in Marian, around the layers of a library."""
-
-    def __init__(self, config: ModelConfig, vocabulary: int, core: nn.Module):
-        super().__init__()
-        self.core, self.dropout = core, nn.Dropout(config.P_drop)
-        self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
-        self.register_buffer("positions", sinusoids(config.max_length, config.d_model))
-
-    def embed(self, ids: Tensor) -> Tensor:
-        """[B, L] to [B, L, D]."""
-        x = F.embedding(ids, self.embedding, padding_idx=PADDING) * self.embedding.size(1) ** 0.5
-        return self.dropout(x + self.positions[: ids.size(1)])
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Logits [B, T, N] of source [B, S] and target [B, T]."""
-        shifted = F.pad(target[:, :-1], (1, 0), value=PADDING)
-        return F.linear(self.decoded(self.embed(source), self.embed(shifted), source == PADDING), self.embedding)
-
-
-class XTransformers(Layers):
-    """Encoder and Decoder of x-transformers; its projections of attention have no biases."""
-
-    needs = "x_transformers"
-
-    def __init__(self, config: ModelConfig, vocabulary: int, attention: str):
-        from x_transformers import Decoder, Encoder
-
-        sizes = {"dim": config.d_model, "depth": config.N, "heads": config.h, "attn_dim_head": config.d_k}
-        sizes |= {"ff_mult": config.d_ff / config.d_model, "attn_flash": attention == "sdpa", "pre_norm": False}
-        sizes |= {"attn_sublayer_dropout": config.P_drop, "ff_sublayer_dropout": config.P_drop}
-        sizes["ff_custom_activation"] = nn.ReLU()
-        super().__init__(config, vocabulary, nn.ModuleList([Encoder(**sizes), Decoder(**sizes, cross_attend=True)]))
-
-    def decoded(self, x: Tensor, y: Tensor, padding: Tensor) -> Tensor:
-        """Output [B, T, D] of the decoder."""
-        encoder, decoder = self.core
-        return decoder(y, context=encoder(x, mask=~padding), context_mask=~padding)
-
-
-class TorchTransformer(Layers):
-    """torch.nn.Transformer, without its dropout of attention weights and inside the feed-forward layer."""
-
-    needs = "torch"
-
-    def __init__(self, config: ModelConfig, vocabulary: int, _: str):
-        sizes = (config.d_model, config.h, config.N, config.N, config.d_ff, config.P_drop)
-        core = nn.Transformer(*sizes, batch_first=True)
-        core.encoder.norm = core.decoder.norm = None
-        for module in core.modules():
-            if isinstance(module, nn.MultiheadAttention):
-                module.dropout = 0.0
-            elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
-                module.dropout = nn.Identity()
-        super().__init__(config, vocabulary, core)
-
-    def decoded(self, x: Tensor, y: Tensor, padding: Tensor) -> Tensor:
-        """Output [B, T, D] of the decoder."""
-        causal = torch.ones(y.size(1), y.size(1), dtype=torch.bool, device=y.device).triu(1)
-        masks = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding, "tgt_is_causal": True}
-        return self.core(x, y, tgt_mask=causal, **masks)
-
-
-PEERS = {  # and the settings tried
-    "MarianMTModel": (Marian, SETTINGS),
-    "MarianMTModel by default": (Marian, SETTINGS[:1]),
-    "x-transformers": (XTransformers, SETTINGS),
-    "torch.nn.Transformer": (TorchTransformer, SETTINGS[::2]),
-}
 
 
 class Ours:
@@ -164,11 +65,9 @@ class Ours:
         """Summed loss of a batch."""
         return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls)
 
-    def step(self, batches: list[Batch]) -> Tensor:
-        """One update; the summed loss before it."""
-        before = self.trainer.loss_sum.clone()
+    def step(self, batches: list[Batch]) -> None:
+        """One update."""
         self.trainer.step(batches)
-        return self.trainer.loss_sum - before
 
 
 def matrices(network: nn.Module) -> list[Tensor]:
@@ -205,21 +104,19 @@ class Peer:
         logits, kept = self.network(source, target).flatten(0, 1), {"ignore_index": PADDING, "reduction": "sum"}
         return F.cross_entropy(logits, target.flatten(), label_smoothing=self.smoothing, **kept)
 
-    def step(self, batches: list[Batch]) -> Tensor:
-        """One update; the summed loss before it."""
+    def step(self, batches: list[Batch]) -> None:
+        """One update."""
         self.steps += 1
         config, device = self.trainer.config, self.trainer.device
         rate = learning_rate(self.steps, config.architecture.d_model, config.training.warmup)
         self.optimizer.param_groups[0]["lr"] = rate
-        tokens, total = sum(pairs.target_tokens for pairs in batches), torch.zeros((), device=device)
+        tokens = sum(pairs.target_tokens for pairs in batches)
         for pairs in batches:
             with torch.autocast(device.type, torch.bfloat16, enabled=self.setting[0] == "bfloat16"):
                 loss = self.loss(pairs)
             (loss / tokens).backward()
-            total += loss.detach()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return total
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -239,12 +136,14 @@ def without_dropout(system: Ours | Peer, pairs: Batch) -> float:
     return loss
 
 
-def fastest(kind: type, settings: Sequence[tuple[str, str]], ours: Ours, steps: list[list[Batch]]) -> Peer:
+def fastest(
+    kind: type, settings: Sequence[tuple[str, str]], ours: Ours, some: Batch, steps: Sequence[list[Batch]]
+) -> Peer:
     """A peer in its fastest setting. Raises SystemExit when its loss at the start, without dropout, is not ours."""
     if len(settings) > 1 and torch.cuda.is_available():
         settings = [("bfloat16", "sdpa")]
     trials = [Peer(kind, ours, *setting) for setting in settings]
-    found, expected = (without_dropout(system, steps[0][0]) for system in (trials[0], ours))
+    found, expected = (without_dropout(system, some) for system in (trials[0], ours))
     if abs(found / expected - 1) > 1e-3:
         raise SystemExit(f"{kind.needs}: the loss at the start is {found}, ours {expected}")
     if len(trials) == 1:
@@ -258,48 +157,59 @@ def fastest(kind: type, settings: Sequence[tuple[str, str]], ours: Ours, steps: 
 
 
 class Meter:
-    """A system, the seconds of its rounds, the losses of its steps and the most GPU memory, others' left out."""
+    """A system, its steps, the seconds of its rounds and the most GPU memory, others' left out."""
 
-    def __init__(self, make: Callable[[], Ours | Peer]):
+    def __init__(self, make: Callable[[], Ours | Peer], steps: Sequence[list[Batch]]):
+        self.rounds = [steps[i : i + ROUND] for i in range(0, len(steps), ROUND)]
         self.seconds: list[float] = []
-        self.losses: list[Tensor] = []
         before, self.most = torch.cuda.memory_allocated(), 0
         self.system = make()
         self.held = torch.cuda.memory_allocated() - before
 
-    def round(self, steps: list[list[Batch]]) -> None:
+    def round(self, number: int) -> None:
         """Some steps."""
         before = torch.cuda.memory_allocated()
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
-        self.seconds.append(seconds(lambda: self.losses.extend(map(self.system.step, steps))))
+        self.seconds.append(seconds(lambda: [self.system.step(step) for step in self.rounds[number]]))
         self.most = max(self.most, torch.cuda.max_memory_allocated() - before + self.held)
         self.held += torch.cuda.memory_allocated() - before
 
-    def speed(self, amounts: list[float]) -> float:
-        """The median over the rounds of an amount of each by its seconds."""
-        return median(amount / seconds for amount, seconds in zip(amounts, self.seconds, strict=True))
+    def lengths(self) -> list[np.ndarray]:
+        """Those of the pairs of each round."""
+        return [np.concatenate([micro.lengths for step in some for micro in step]) for some in self.rounds]
+
+    def speeds(self) -> np.ndarray:
+        """Target subwords/s of each round."""
+        return np.array([each[:, 1].sum() for each in self.lengths()]) / self.seconds
+
+    def flops(self, config: ModelConfig, vocabulary: int) -> float:
+        """The median over the rounds of FLOP/s."""
+        return median(3 * forward_flops(config, vocabulary, each) for each in self.lengths()) / median(self.seconds)
+
+    def padding(self) -> float:
+        """The share of all places in rows that no subword stands in."""
+        batches = [micro for some in self.rounds for step in some for micro in step]
+        places = sum(micro.source.numel() + micro.target.numel() for micro in batches)
+        return 1 - sum(each.sum() for each in self.lengths()) / places
 
 
 def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, float]) -> None:
     """Print the rows of one size."""
-    meters = {"ours": Meter(lambda: Ours(run, vocabulary, pairs, choose_device()))}
-    ours = meters["ours"].system
-    steps = [step for *_, step in islice(ours.trainer.batches.from_position(0, 0), run.training.steps)]
+    ours, training = Ours(run, vocabulary, pairs, choose_device()), run.training
+    theirs = [
+        [batch] for batch in islice(padded_steps(pairs, training.batch_tokens, training.longest_pair), training.steps)
+    ]
+    packed = [step for *_, step in islice(ours.trainer.batches.from_position(0, 0), training.steps)]
+    some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
+    meters = {"ours": Meter(lambda: ours, packed)}
     for name, (kind, settings) in PEERS.items():
         if find_spec(kind.needs):
-            meters[name] = Meter(partial(fastest, kind, settings, ours, steps[:TRIAL]))
-    rounds = [steps[i : i + ROUND] for i in range(0, len(steps), ROUND)]
-    for number, some in enumerate(rounds):
+            meters[name] = Meter(partial(fastest, kind, settings, ours, some, theirs[:TRIAL]), theirs)
+    for number in range(len(meters["ours"].rounds)):
         for meter in list(meters.values())[:: (-1) ** number]:
-            meter.round(some)
-    lengths = [np.concatenate([micro.lengths for step in some for micro in step]) for some in rounds]
-    tokens = [each[:, 1].sum() for each in lengths]
-    flops = [3 * forward_flops(run.architecture, vocabulary, each) for each in lengths]
-    space = sum(micro.source.numel() + micro.target.numel() for step in steps for micro in step)
-    padding = 1 - sum(each.sum() for each in lengths) / space
-    last = sum(micro.target_tokens for step in steps[-LAST:] for micro in step)
-    loss = {name: torch.stack(meter.losses[-LAST:]).sum().item() / last for name, meter in meters.items()}
+            meter.round(number)
+    loss = {name: without_dropout(meter.system, some) / some.target_tokens for name, meter in meters.items()}
     marian = "MarianMTModel"
     for name in ("ours", *PEERS):
         print("| {N}/{d_model}/{d_ff}/{h} | ".format(**vars(run.architecture)) + name, end=" | ")
@@ -307,10 +217,11 @@ def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, floa
             print("not installed |", " |" * 7, flush=True)
             continue
         meter, setting = meters[name], meters[name].system.setting
-        ratio = f"{meter.speed(meters[marian].seconds):.2f}" if marian in meters else ""
+        ratio = f"{np.median(meter.speeds() / meters[marian].speeds()):.2f}" if marian in meters else ""
         difference = f"{100 * (loss[name] / loss[marian] - 1):+.2f} %" if marian in meters else ""
-        print(f"{', '.join(setting)} | {meter.speed(tokens):,.0f} | {ratio}", end=" | ")
-        print(f"{100 * meter.speed(flops) / peaks[setting[0]]:.1f} % | {100 * padding:.1f} %", end=" | ")
+        share = meter.flops(run.architecture, vocabulary) / peaks[setting[0]]
+        print(f"{', '.join(setting)} | {np.median(meter.speeds()):,.0f} | {ratio}", end=" | ")
+        print(f"{100 * share:.1f} % | {100 * meter.padding():.1f} %", end=" | ")
         print(f"{meter.most / 1e9:.2f}" if meter.most else "", f"{loss[name]:.4f}", difference, sep=" | ", end=" |\n")
 
 

@@ -1,0 +1,34 @@
+"""Batches as toolkits make them by default: a pair a row, padded beside others of like length."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from transformer.text.batches import Batch
+from transformer.text.tokens import Pairs
+
+
+def padded(pairs: Pairs, which: np.ndarray) -> Batch:
+    """Some pairs, a row each."""
+    lengths, rows = pairs.lengths[which], np.arange(len(which))
+    source, target = (
+        torch.from_numpy(pairs.in_rows(which, side, rows, len(rows), lengths[:, side].max())) for side in (0, 1)
+    )
+    return Batch(source, target, lengths)
+
+
+def padded_steps(pairs: Pairs, tokens: int, longest: int, seed: int = 1) -> Iterator[Batch]:
+    """For ever: batches of at most `tokens` padded subwords a side, in random order."""
+    random = np.random.default_rng(seed)
+    kept = np.flatnonzero(pairs.lengths.max(1) <= longest)
+    while True:
+        order = random.permutation(kept)
+        order = order[np.lexsort((*pairs.lengths[order].T, pairs.lengths[order].max(1)))]
+        steps: list[list[int]] = [[]]
+        for pair, length in zip(order, pairs.lengths[order].max(1).tolist(), strict=True):  # ascending
+            if steps[-1] and length * (len(steps[-1]) + 1) > tokens:
+                steps.append([])
+            steps[-1].append(pair)
+        random.shuffle(steps)
+        yield from (padded(pairs, np.array(step)) for step in steps)
