@@ -14,7 +14,7 @@ from transformer.text.tokens import Pairs
 
 # Sentences of mean length that a row holds. With fewer, more of a row stays empty; with more, attention spends more on
 # pairs of subwords that belong to different sentences.
-SENTENCES = 5
+SENTENCES = 6
 SPARE = 5  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
 
 
