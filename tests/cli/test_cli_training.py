@@ -128,11 +128,28 @@ def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_pat
     assert not (tmp_path / "package").exists()
 
 
+def test_a_package_of_what_does_not_belong_together_is_refused(house, tmp_path, refused):
+    other, record = tmp_path / "other.model", tmp_path / "training.json"
+    sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
+    assert main(arguments("subwords", **sides, output=other, vocabulary=60, pairs=100)) == 0
+    refused(packing(house, tmp_path, subwords=other), "trained with", other, "give the former")
+    last = house.packing["checkpoints"][0]
+    refused(packing(house, tmp_path, checkpoints=[last, last]), last, "the same step twice")
+    of_another = json.loads(house.packing["training"].read_text()) | {"config_sha256": "0" * 64}
+    record.write_text(json.dumps(of_another))
+    refused(packing(house, tmp_path, training=record), record, "the record of another config")
+    assert not (tmp_path / "package").exists()
+
+
 def test_records_that_are_none_are_refused(house, tmp_path, refused):
     record = tmp_path / "record.json"
-    for content, message in (("{", "not JSON"), ("[]", "not a JSON object"), ("{}", "has the key")):
+    for content, message, of_training in (
+        ("{", "not JSON", "not JSON"),
+        ("[]", "not a JSON object", "not a JSON object"),
+        ("{}", "has the key", "the record of another config than"),
+    ):
         record.write_text(content)
-        refused(packing(house, tmp_path, training=record), message)
+        refused(packing(house, tmp_path, training=record), record, of_training)
         refused(packing(house, tmp_path, corpus=record), message)
     assert not (tmp_path / "package").exists()
 

@@ -4,7 +4,7 @@ import pytest
 
 from transformer.training.attempts import attempt, read_attempts, unlike
 
-MEANS = {"device": "abacus", "threads": 1}
+MEANS = {"device": "abacus", "threads": 1, "micro_batch_tokens": 4096, "compiled": False}
 
 
 def go_on(path, start, steps, **means):
@@ -53,6 +53,7 @@ def test_means_are_compared_with_those_of_the_attempt_that_came_to_the_first_ste
     assert unlike(path, 0, MEANS) == ""
     go_on(path, 0, [1, 2, 3])
     go_on(path, 3, [4], threads=2)  # which saved nothing
-    assert unlike(path, 3, MEANS | {"micro_batch_tokens": 9}) == ""
+    assert unlike(path, 3, MEANS | {"compiled": True}) == ""
+    assert unlike(path, 3, MEANS | {"micro_batch_tokens": 9}) == "9 subwords a pass, not 4096,"
     assert unlike(path, 3, MEANS | {"threads": 2}) == "2 thread(s), not 1,"
     assert unlike(path, 4, MEANS | {"device": "slide rule"}) == "slide rule, not abacus, and 1 thread(s), not 2,"

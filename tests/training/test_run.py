@@ -112,7 +112,7 @@ def test_a_run_that_goes_on_by_other_means_says_that_bits_may_differ(tmp_path, a
             train_run(*arguments)
     torch.set_num_threads(2)
     train_run(*arguments)
-    said = "ende base: goes on with 2 thread(s), not 1, as before: equal up to rounding, not to the bit\n"
+    said = "ende base: goes on with 2 thread(s), not 1, as before: the result is not the same to the bit\n"
     assert capsys.readouterr().err.count(said) == 1
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert [each["threads"] for each in record["attempts"]] == [1, 2]

@@ -27,7 +27,7 @@ class Files(Kind):
     dev: Texts
     test: Texts
     description: str = "own text"
-    licence: str = "not stated"
+    licence: str = "licence not stated"
     cleaning: Cleaning = field(default_factory=Cleaning)
     pairs: int | None = None  # of train before cleaning, for `plan`
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_json, sha256
-from transformer.support.strict import load
+from transformer.support.strict import ConfigError, load
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,14 @@ class Record:
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
     """The record of `translations` by `package`.
 
-    Raises InputError when it is that of others, and as `read_json` and `load` do.
+    Raises InputError when it is that of others, or none, and as `read_json` does.
     """
-    record = load(Record, read_json(path), str(path))
+    try:
+        record = load(Record, read_json(path), str(path))
+    except ConfigError as error:
+        raise InputError(
+            f"{path}: no record that `translate --record` writes; give the one of {translations}"
+        ) from error
     if (found := sha256(translations)) != record.translations:
         raise InputError(
             f"{path}: of translations with SHA-256 {record.translations}, and {translations} has {found}; "

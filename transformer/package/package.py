@@ -16,6 +16,7 @@ from transformer.support.files import InputError, atomic, read_bytes, read_json,
 from transformer.support.strict import plain, read_config
 from transformer.support.tensors import read_metadata, read_tensors, write_tensors
 from transformer.text.subwords import Subwords
+from transformer.text.tokens import vocabulary_name
 from transformer.training.average import average
 from transformer.training.config import RunConfig
 
@@ -60,15 +61,24 @@ def make_package(
     """Average checkpoints of the run that `config` describes into a package.
 
     `corpus` and `training` are corpus.json and training.json. Raises InputError for a file that cannot be read, a
-    checkpoint of another config, and as `average` and `save_package` do.
+    checkpoint or record of another config, a checkpoint of other subwords or given twice, and as `average` and
+    `save_package` do.
     """
-    run, text = read_config(RunConfig, config), read_json(corpus)
-    steps = []
+    run, text, trained = read_config(RunConfig, config), read_json(corpus), read_json(training)
+    size, steps = len(Subwords(subwords)), []
+    vocabulary = vocabulary_name(size, sha256(subwords))
     for path in checkpoints:
         metadata = read_metadata(path)
         if json.loads(metadata.get("config", "null")) != plain(run):
             raise InputError(f"{path}: a checkpoint of another config than {config}; train that one")
+        if (found := json.loads(metadata["vocabulary"])) != vocabulary:
+            raise InputError(f"{path}: trained with {found}, and {subwords} has {vocabulary}; give the former")
         steps.append(json.loads(metadata["step"]))
+    if trained.get("config_sha256") != run.sha256():
+        raise InputError(f"{training}: the record of another config than {config}; give that of its training")
+    weights = average(checkpoints)
+    if len(set(steps)) < len(steps):
+        raise InputError(f"{', '.join(map(str, checkpoints))}: the same step twice; give each checkpoint once")
     record = {
         "task": run.task,
         "kind": kind,
@@ -77,13 +87,13 @@ def make_package(
         "source": text.get("source"),
         "target": text.get("target"),
         "architecture": plain(run.architecture),
-        "vocabulary": len(Subwords(subwords)),
+        "vocabulary": size,
         "decoding": plain(decoding),
         "averaged": sorted(steps),
         "corpus": text,
-        "training": read_json(training),
+        "training": trained,
     }
-    save_package(folder, record, average(checkpoints), subwords, history)
+    save_package(folder, record, weights, subwords, history)
 
 
 def load_package(folder: Path, device: torch.device) -> Package:

@@ -29,7 +29,8 @@ def _kind(vocabulary: int) -> type[np.unsignedinteger]:
     return np.uint16 if vocabulary <= 1 << 16 else np.uint32
 
 
-def _name(vocabulary: int, sha256: str) -> str:
+def vocabulary_name(vocabulary: int, sha256: str) -> str:
+    """A vocabulary in words: how many subwords, and the SHA-256 of its model."""
     return f"{vocabulary} subwords, SHA-256 {sha256}"
 
 
@@ -39,7 +40,7 @@ def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: 
     The parts are written one after the other; memory holds one at a time. The vocabulary, its size and the `sha256` of
     its model, is the name of the only field in ids.npy, so that it cannot stand beside other ids.
     """
-    kinds = np.dtype([(_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
+    kinds = np.dtype([(vocabulary_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
     with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:
         for stream, kind in zip((ids, offsets), kinds, strict=True):
             _write_header(stream, kind, 0)
@@ -107,7 +108,7 @@ class Pairs:
 def read_pairs(prefix: Path, vocabulary: int, sha256: str) -> Pairs:
     """The pairs that `write_pairs` wrote. Raises InputError as `Pairs` does, and for ids of another vocabulary."""
     pairs = Pairs(prefix)
-    if pairs.vocabulary != (name := _name(vocabulary, sha256)):
+    if pairs.vocabulary != (name := vocabulary_name(vocabulary, sha256)):
         raise InputError(f"{prefix}: encoded with {pairs.vocabulary}, and not with {name}; encode the corpus again")
     if (largest := int(pairs.ids.max(initial=0))) >= vocabulary:
         raise InputError(f"{prefix}: damaged, has id {largest} of {vocabulary} subwords; encode the corpus again")

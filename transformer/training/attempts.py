@@ -9,7 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-DECIDE_BITS = {"device": "{}", "threads": "{} thread(s)"}  # in words
+DECIDE_BITS = {  # in words
+    "device": "{}",
+    "threads": "{} thread(s)",
+    "micro_batch_tokens": "{} subwords a pass",
+}
 
 
 @contextmanager

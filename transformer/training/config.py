@@ -1,10 +1,12 @@
 """How a network is trained (section 5), and one run, resolved: everything that decides its numbers."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Literal
 
 from transformer.model.config import BOUNDED, ModelConfig
-from transformer.support.strict import not_positive
+from transformer.support.strict import not_positive, plain
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,7 @@ class RunConfig:
         if longest > most and self.architecture.positions in BOUNDED:
             found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
         return found
+
+    def sha256(self) -> str:
+        """The SHA-256 of all that decides a run's numbers."""
+        return hashlib.sha256(json.dumps(plain(self), sort_keys=True).encode()).hexdigest()

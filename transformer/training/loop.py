@@ -82,7 +82,7 @@ class Trainer:
         training = config.training
         self.config, self.vocabulary, self.dev = config, vocabulary, dev
         self.folder, self.device, self.world = folder, device, world
-        self.made_of = identity(config, vocabulary, train, dev)
+        self.made_of = identity(config, train, dev)
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
         self.compiled = device.type == "cuda"  # on a CPU compiled code is the slower (docs/speed.md)

@@ -1,7 +1,6 @@
 """One run as a folder: its state; and when it has ended, its checkpoints, history.csv and training.json."""
 
 import contextlib
-import hashlib
 import json
 import shutil
 import sys
@@ -14,7 +13,6 @@ import torch
 from transformer.support.device import device_name, sustained_flops, within_memory
 from transformer.support.files import InputError, link, locked, read_json, write_json
 from transformer.support.provenance import code, software
-from transformer.support.strict import plain
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt, read_attempts, unlike
 from transformer.training.config import RunConfig
@@ -55,7 +53,7 @@ def train_run(
     made_with = software() if world.first else {}  # before someone changes it
     with alone_in(folder) if world.first else contextlib.nullcontext():
         # By changed code a run is trained again, not published again.
-        made_of = identity(config, vocabulary, train, dev) | {"code": code("support", "model", "text", "training")}
+        made_of = identity(config, train, dev) | {"code": code("support", "model", "text", "training")}
         if world.of_first(world.first and has_finished(folder, made_of, config)):
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
@@ -86,11 +84,11 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
             publish(folder, config)
             print(f"{config.task} {config.model}: has finished before; published again from {state}", file=sys.stderr)
             return True
-        if record.exists() and read_json(record).get("config_sha256") != digest_of(config):
+        if record.exists() and read_json(record).get("config_sha256") != config.sha256():
             raise InputError(other)
         shutil.rmtree(state)
     elif record.exists() and not any(state.glob("*.safetensors")):
-        if read_json(record).get("config_sha256") != digest_of(config):
+        if read_json(record).get("config_sha256") != config.sha256():
             raise InputError(other)
         print(f"{config.task} {config.model}: has finished before; remove {folder} to train again", file=sys.stderr)
         return True
@@ -112,7 +110,7 @@ def attempted(
     }
     if others := unlike(path, step, means):
         run = f"{trainer.config.task} {trainer.config.model}"
-        print(f"{run}: goes on with {others} as before: equal up to rounding, not to the bit", file=sys.stderr)
+        print(f"{run}: goes on with {others} as before: the result is not the same to the bit", file=sys.stderr)
     return attempt(path, step, means)
 
 
@@ -150,11 +148,6 @@ def publish(folder: Path, config: RunConfig) -> None:
     write_json(folder / "training.json", read_json(state / FINISHED)["record"])
 
 
-def digest_of(config: RunConfig) -> str:
-    """The SHA-256 of all that decides a run's numbers."""
-    return hashlib.sha256(json.dumps(plain(config), sort_keys=True).encode()).hexdigest()
-
-
 def record_of(trainer: Trainer) -> dict[str, Any]:
     """training.json of a run that has ended; what is said of device and software is that of its last attempt."""
     config, state, device = trainer.config, trainer.state, trainer.device
@@ -176,6 +169,6 @@ def record_of(trainer: Trainer) -> dict[str, Any]:
         "flops": state.flops,
         "target_tokens": state.target_tokens,
         "precision": state.precision,
-        "config_sha256": digest_of(config),
+        "config_sha256": config.sha256(),
         "attempts": attempts,
     }

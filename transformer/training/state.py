@@ -34,9 +34,10 @@ class State:
     history: list[list[float | None]] = field(default_factory=list)
 
 
-def identity(config: RunConfig, vocabulary: int, *data: Pairs) -> dict[str, Any]:
+def identity(config: RunConfig, train: Pairs, dev: Pairs) -> dict[str, Any]:
     """What the state and the checkpoints of a run belong to."""
-    return {"version": VERSION, "config": plain(config), "vocabulary": vocabulary, "data": digest(*data)}
+    made_of = {"version": VERSION, "config": plain(config), "vocabulary": train.vocabulary}
+    return made_of | {"data": digest(train, dev)}
 
 
 @lru_cache(maxsize=1)  # a start asks twice, and WMT's ids are gigabytes

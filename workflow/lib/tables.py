@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from transformer.experiment.config import Experiment
+from transformer.support.strict import plain
 from workflow.lib.runs import Runs, Some
 
 Run = tuple[str, str]  # task, model
@@ -207,10 +208,13 @@ class Tables:
             for rows in equal.values()
             if rows[1:]
         ]
-        if (scale.width, scale.depth) != (1, 1):
-            sizes = base.architecture
+        sizes = plain(base.architecture) | {"eps_ls": base.training.eps_ls}
+        printed = next(row for row in self.published["table3"] if row["model"] == "base")
+        shown = {key: value for key, value in sizes.items() if key in printed}
+        if any(value != printed[key] for key, value in shown.items()):
+            scaled = f" (of every model the config's widths x {scale.width}, layers x {scale.depth}, rounded)"
             ours.append(
-                f"Ours: widths of every model x {scale.width}, layers x {scale.depth}, rounded: base has "
-                f"N {sizes.N}, d_model {sizes.d_model}, d_ff {sizes.d_ff}, d_k {sizes.d_k}."
+                f"Ours: base has {', '.join(f'{key} {value}' for key, value in shown.items())}"
+                f"{scaled * ((scale.width, scale.depth) != (1, 1))}."
             )
         return [*experiment.notes, *ours]

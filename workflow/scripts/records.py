@@ -1,5 +1,6 @@
 """What the scripts share: logs, files that runs leave, and means over seeds."""
 
+import contextlib
 import json
 import traceback
 from collections.abc import Callable
@@ -17,7 +18,8 @@ def logged(main: Callable[[Any], None], snakemake: Any) -> None:
     try:
         main(snakemake)
     except Exception:
-        log.write_text(traceback.format_exc())
+        with contextlib.suppress(OSError):  # of a full disk the failure itself tells
+            log.write_text(traceback.format_exc())
         raise
 
 
