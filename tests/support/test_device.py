@@ -1,3 +1,8 @@
+import sys
+import tempfile
+import time
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -14,11 +19,98 @@ def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
     assert choose_device() == CPU
 
 
+def choose(folder, gpus, place, messages, pipe):
+    """Choose a device where PyTorch finds GPUs of these UUIDs, tell it, and live until killed."""
+    sys.stderr = messages.open("w", buffering=1)
+    tempfile.tempdir = str(folder)
+    torch.cuda.is_available = lambda: True
+    torch.cuda.device_count = lambda: len(gpus)
+    torch.cuda.get_device_properties = lambda number: SimpleNamespace(uuid=gpus[number])
+    torch.cuda.set_device = lambda _: None
+    pipe.send(choose_device(*place).index)
+    time.sleep(60)
+
+
+@pytest.fixture
+def choosing(tmp_path, forkserver):
+    """Start a process that chooses among GPUs; returns it, what receives the GPU's number, and its messages."""
+    processes = []
+
+    def start(*gpus, place=()):
+        pipe, other = forkserver.Pipe()
+        messages = tmp_path / f"{len(processes)}.err"
+        process = forkserver.Process(target=choose, args=(tmp_path, gpus, place, messages, other))
+        process.start()
+        processes.append(process)
+
+        def chosen():
+            assert pipe.poll(30), messages.read_text()
+            return pipe.recv()
+
+        return process, chosen, messages
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.join()
+
+
+def waiting(messages):
+    """Wait until a process says that it waits; returns what it says."""
+    end = time.monotonic() + 30
+    while not (messages.exists() and messages.read_text()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return messages.read_text()
+
+
+def test_each_process_takes_a_gpu_of_its_own_and_one_too_many_waits_until_another_is_killed(choosing):
+    first, chosen, _ = choosing("a", "b")
+    number = chosen()
+    assert {number, choosing("a", "b")[1]()} == {0, 1}
+    _, chosen, messages = choosing("a", "b")
+    assert waiting(messages) == "all 2 GPUs are taken by other commands of yours; waiting until one ends\n"
+    first.kill()
+    assert chosen() == number
+
+
+def test_processes_that_see_other_gpus_under_the_same_number_do_not_wait_for_each_other(choosing):
+    assert [choosing(gpu)[1]() for gpu in ("a", "b")] == [0, 0]
+    assert waiting(choosing("b")[2]) == "the GPU is taken by other commands of yours; waiting until one ends\n"
+
+
+def test_a_training_on_several_gpus_takes_them_all(choosing):
+    for rank in (1, 0):
+        assert choosing("a", "b", "c", place=(rank, 2))[1]() == rank
+    assert choosing("a", "b", "c")[1]() == 2
+    for place in ((), (0, 2)):
+        assert "taken" in waiting(choosing("a", "b", "c", place=place)[2])
+
+
+def test_a_process_that_chooses_again_has_the_same_gpu(monkeypatch, tmp_path):
+    device._taken.cache_clear()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: SimpleNamespace(uuid=f"{number}"))
+    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    assert [choose_device() for _ in range(2)] == [torch.device("cuda", 0)] * 2
+    device._taken.cache_clear()
+
+
+def test_a_folder_for_locks_that_cannot_be_written_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
+    with pytest.raises(InputError, match=r"gpu-a.lock: cannot be written \(No such file .*\); set TMPDIR to another"):
+        choose_device()
+
+
 def test_more_processes_than_gpus_are_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(InputError, match="3 processes or more want a GPU each, but PyTorch finds 2; start fewer"):
-        choose_device(2)
+    with pytest.raises(InputError, match="3 processes want a GPU each, but PyTorch finds 2; start fewer"):
+        choose_device(0, 3)
 
 
 def test_the_device_has_a_name():

@@ -30,7 +30,8 @@ def member(rank, size, port, folder, config, tokens, micro, act):
     """Train as one of `size` processes; `act`: (rank, step, what happens to it then)."""
     torch.set_num_threads(1)
     os.fsync = lambda _: None
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size)}
+    os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size)}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCHELASTIC_USE_AGENT_STORE": "True"}
     sys.stderr = (folder.parent / f"{folder.name}.{rank}.err").open("a", buffering=1)
     try:

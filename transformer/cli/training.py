@@ -46,7 +46,7 @@ def train(arguments: argparse.Namespace) -> None:
         subwords = Subwords(arguments.subwords)
         vocabulary = len(subwords)
         train, dev = (read_pairs(arguments.tokens / part, vocabulary, subwords.sha256) for part in ("train", "dev"))
-        device = choose_device(world.local_rank)
+        device = choose_device(world.local_rank, world.local_size)
         try:
             on = (device, world, arguments.tensorboard, arguments.micro_batch_tokens)
             train_run(config, vocabulary, train, dev, arguments.output_dir, *on)

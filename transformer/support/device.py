@@ -1,16 +1,21 @@
 """The device a run uses: which one, how fast, and whether it multiplies matrices of bfloat16."""
 
 import ctypes
+import os
 import platform
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import IO
 
 import torch
 from torch import nn
 
-from transformer.support.files import InputError
+from transformer.support.files import InputError, locked
 
 # Padded subwords of a side in one forward pass of training, by the type of the device.
 MICRO_BATCH_TOKENS = {"cpu": 4096, "cuda": 25_000}
@@ -39,14 +44,51 @@ def within_memory(what: str, remedy: str) -> Iterator[None]:
         raise InputError(f"{what}: out of memory; {remedy}") from error
 
 
-def choose_device(local_rank: int = 0) -> torch.device:
-    """The GPU of that number where there are GPUs, else the CPU. Raises InputError when there are fewer GPUs."""
+def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
+    """A GPU that no other process of this user has, which is this one's until it ends; the CPU where there are no GPUs.
+
+    Of `local_size` processes of this machine that train together, each has the GPU of its number, and the first takes
+    all of them. Waits, with a message, while GPUs are taken. Raises InputError when there are too few GPUs.
+    """
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    if local_rank >= (count := torch.cuda.device_count()):
-        raise InputError(f"{local_rank + 1} processes or more want a GPU each, but PyTorch finds {count}; start fewer")
-    torch.cuda.set_device(local_rank)
-    return torch.device("cuda", local_rank)
+    count = torch.cuda.device_count()
+    if local_size > count:
+        raise InputError(f"{local_size} processes want a GPU each, but PyTorch finds {count}; start fewer")
+    number = local_rank
+    if local_size == 1:
+        number, _ = _taken(*range(count))
+    elif local_rank == 0:
+        for each in range(local_size):  # in this order, so that two such trainings never wait for each other
+            _taken(each)
+    torch.cuda.set_device(number)
+    return torch.device("cuda", number)
+
+
+@cache
+def _taken(*numbers: int) -> tuple[int, IO[str]]:
+    """The first of some GPUs to be free, and its lock, which the cache keeps until this process ends.
+
+    The lock is named by the GPU's UUID, because other processes may see the same GPU under another number.
+    """
+    files = {}
+    for number in numbers:
+        uuid = torch.cuda.get_device_properties(number).uuid
+        path = Path(tempfile.gettempdir(), f"transformer-{os.getuid()}-gpu-{uuid}.lock")
+        try:
+            files[number] = path.open("a")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}); set TMPDIR to another folder") from error
+    told = False
+    while True:
+        for number, file in files.items():
+            if locked(file):
+                return number, file
+        if not told:
+            which = "the GPU is" if len(files) == 1 else f"all {len(files)} GPUs are"
+            print(f"{which} taken by other commands of yours; waiting until one ends", file=sys.stderr, flush=True)
+            told = True
+        time.sleep(1)
 
 
 def device_name(device: torch.device) -> str:

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.support.files import InputError
 
 T = TypeVar("T")
-# How long a process waits for another that evaluates or writes. One that has died is noticed at once.
+# How long a process waits for another that evaluates, writes or waits for GPUs. One that has died is noticed at once.
 PATIENCE = timedelta(hours=6)
 
 
@@ -28,6 +28,7 @@ class World:
     rank: int = 0
     size: int = 1
     local_rank: int = 0  # among the processes of this machine
+    local_size: int = 1
 
     @property
     def first(self) -> bool:
@@ -85,7 +86,7 @@ def joined() -> Iterator[World]:
     store, rank, size = next(dist.rendezvous("env://"))
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
-    world = World(rank, size, int(os.environ["LOCAL_RANK"]))
+    world = World(rank, size, int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
     try:
         yield world
         world.wait()
