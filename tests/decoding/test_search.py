@@ -1,10 +1,14 @@
+from pathlib import Path
+
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import translate
 from transformer.package.package import load_package
+from transformer.support.files import InputError
 
 
 def test_log_p_of_a_subword_is_free_of_the_length_penalty():
@@ -19,3 +23,12 @@ def test_workers_find_what_one_process_finds(save, text, translations):
     loaded = load_package(folder, torch.device("cpu"))
     with decoding(loaded, folder, Search(2, 0.6, 10), "float32", 2) as decode:
         assert list(translate(loaded, lines, decode, 30)) == list(translations(loaded, lines, 2, 60))
+
+
+def test_several_workers_on_a_gpu_are_refused(package):
+    loaded = package()
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        loaded.model.embedding = torch.nn.Parameter(torch.zeros(1, device="cuda"))
+    message = "--workers 2 is for CPUs, and one process fills a GPU; leave it out, or set CUDA_VISIBLE_DEVICES="
+    with pytest.raises(InputError, match=message), decoding(loaded, Path(), Search(1, 0.6, 10), "float32", 2):
+        pass

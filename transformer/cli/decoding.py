@@ -73,7 +73,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("log-probabilities", "write log P a subword of each line", required=False),
     path("record", "write how the lines were translated, for `score`", required=False),
     batch_tokens(None),
-    option("--workers", type=positive, default=1, help="processes, each with so many threads"),
+    option("--workers", type=positive, default=1, help="processes on a CPU, each with so many threads"),
     option(
         "--precision",
         choices=("float32", "bfloat16", "int8"),

@@ -22,6 +22,7 @@ from transformer.model.transformer import Transformer
 from transformer.package.config import PackageConfig
 from transformer.package.package import Package, load_package
 from transformer.support.device import keep_freed_memory
+from transformer.support.files import InputError
 
 
 class Sentence(NamedTuple):
@@ -76,8 +77,13 @@ class Search:
 def decoding(package: Package, folder: Path, search: Search, precision: str, workers: int) -> Iterator[Decode]:
     """What decodes batches: this process or, where `workers` is above 1, so many, each with the package of `folder`.
 
-    Raises InputError as `in_precision` does.
+    Raises InputError for several workers on a GPU, and as `in_precision` does.
     """
+    if workers > 1 and package.model.embedding.is_cuda:
+        raise InputError(
+            f"--workers {workers} is for CPUs, and one process fills a GPU; leave it out, or set "
+            "CUDA_VISIBLE_DEVICES= to translate on the CPU"
+        )
     model = in_precision(package.model, precision)
     if workers == 1:
         yield lambda batches: (search(model, batch) for batch in batches)
