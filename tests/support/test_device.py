@@ -1,3 +1,4 @@
+import re
 import sys
 import tempfile
 import time
@@ -8,7 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.support import device
-from transformer.support.device import auto_precision, choose_device, device_name, sustained_flops
+from transformer.support.device import auto_precision, can_compile, choose_device, device_name, sustained_flops
 from transformer.support.files import InputError
 
 CPU = torch.device("cpu")
@@ -142,3 +143,25 @@ def test_on_a_cpu_precision_follows_from_its_instructions_and_not_from_a_timing(
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     monkeypatch.setattr(device, "_seconds", None)
     assert auto_precision(CPU) == ("bfloat16" if avx512 or amx else "float32")
+
+
+@pytest.mark.parametrize(
+    ("programs", "headers", "said"),
+    [
+        ({"gcc"}, True, ""),
+        ({"clang"}, True, ""),
+        (set(), True, "no C compiler found, so"),
+        ({"gcc"}, False, r"no .*/Python\.h found, so"),
+        (set(), False, r"no C compiler and no .*/Python\.h found, so"),
+    ],
+)
+def test_what_compiling_for_a_gpu_needs_is_told_in_one_line(monkeypatch, tmp_path, capsys, programs, headers, said):
+    (tmp_path / "Python.h").touch()
+    monkeypatch.setattr(device.sysconfig, "get_path", lambda *_: str(tmp_path if headers else tmp_path / "missing"))
+    monkeypatch.setattr(device.shutil, "which", lambda name: name if name in programs else None)
+    can_compile.cache_clear()
+    assert [can_compile() for _ in range(2)] == [not said] * 2
+    can_compile.cache_clear()
+    error = capsys.readouterr().err
+    assert re.match(said, error)
+    assert error.count("\n") == error.count("apt-get install gcc python3-dev") == (1 if said else 0)

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
@@ -495,3 +496,14 @@ def test_a_training_that_leaves_out_much_of_its_text_warns(start, capsys):
     )
     start("long", longest_pair=24)
     assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_on_a_gpu_the_model_is_compiled_where_that_can_be(run_config, encoded, tmp_path, monkeypatch, able):
+    compiled = []
+    monkeypatch.setattr(loop, "can_compile", lambda: able)
+    monkeypatch.setattr(loop, "compile_in_place", compiled.append)
+    monkeypatch.setattr(loop.Transformer, "to", lambda model, _: model)
+    with FakeTensorMode():
+        trainer = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cuda", 0))
+    assert (trainer.compiled, compiled) == (able, [trainer.model] * able)

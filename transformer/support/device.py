@@ -3,7 +3,9 @@
 import ctypes
 import os
 import platform
+import shutil
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -129,6 +131,21 @@ def auto_precision(device: torch.device) -> str:
     else:
         able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return "bfloat16" if able else "float32"
+
+
+@cache
+def can_compile() -> bool:
+    """Whether the C compiler and Python's headers are there with which PyTorch compiles for a GPU; if not, says so."""
+    headers = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")  # where Triton looks for them
+    missing = [] if any(map(shutil.which, (os.environ.get("CC", ""), "gcc", "clang"))) else ["no C compiler"]
+    missing += [] if headers.exists() else [f"no {headers}"]
+    if missing and os.environ.get("RANK", "0") == "0":
+        print(
+            f"{' and '.join(missing)} found, so PyTorch cannot compile for the GPU and is slower; install gcc and "
+            "Python's headers (Debian: apt-get install gcc python3-dev)",
+            file=sys.stderr,
+        )
+    return not missing
 
 
 def compile_in_place(model: nn.Module) -> None:

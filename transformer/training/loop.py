@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
-from transformer.support.device import MICRO_BATCH_TOKENS, auto_precision, compile_in_place, within_memory
+from transformer.support.device import MICRO_BATCH_TOKENS, auto_precision, can_compile, compile_in_place, within_memory
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
@@ -85,7 +85,7 @@ class Trainer:
         self.made_of = identity(config, train, dev)
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
-        self.compiled = device.type == "cuda"  # on a CPU compiled code is the slower (docs/speed.md)
+        self.compiled = device.type == "cuda" and can_compile()  # on a CPU it is the slower (docs/speed.md)
         if self.compiled:
             compile_in_place(self.model)
         self.replica: nn.Module = _Loss(self.model)

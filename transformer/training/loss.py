@@ -9,6 +9,7 @@ from torch import Tensor
 
 from transformer.model.ids import PADDING
 from transformer.model.transformer import Transformer
+from transformer.support.device import can_compile
 from transformer.text.batches import Batch
 
 ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities are held at a time; on a CPU, in its caches
@@ -30,7 +31,7 @@ def _part(logits: Tensor, target: Tensor, eps_ls: float) -> tuple[Tensor, Tensor
 
 @cache
 def _compiled_part() -> Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]:
-    return torch.compile(_part, dynamic=True)
+    return torch.compile(_part, dynamic=True) if can_compile() else _part
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
