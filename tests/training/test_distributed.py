@@ -1,23 +1,27 @@
 """Processes joined by Gloo train as one does."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.support.files import InputError
 from transformer.support.strict import write_config
 from transformer.support.tensors import read_tensors
 from transformer.text.tokens import Pairs
-from transformer.training.distributed import joined
+from transformer.training import distributed, loop
+from transformer.training.distributed import World, joined, replicated
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
 
@@ -199,6 +203,78 @@ def test_a_loss_that_is_no_number_is_found_in_all_processes(together):
     codes, said = together(2, learning_rate=1e30)
     assert codes == [1, 1]
     assert sum("is not finite at step" in text for text in said) == 1
+
+
+class Noted(torch.nn.Module):
+    """A map that notes what it is called with, whether under autocast."""
+
+    def __init__(self, device="cpu"):
+        super().__init__()
+        self.weight, self.calls = torch.nn.Parameter(torch.ones(3, device=device)), []
+
+    def forward(self, *inputs):
+        self.calls.append((*inputs, torch.is_autocast_enabled("cpu")))
+        return torch.nn.functional.dropout(self.weight).sum()
+
+
+def test_a_first_pass_under_autocast_leaves_neither_gradients_nor_random_numbers_behind():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        before, module = torch.get_rng_state(), Noted()
+        replicated(module, torch.autocast("cpu", torch.bfloat16), "a batch", 0.1)
+    finally:
+        dist.destroy_process_group()
+    assert module.calls == [("a batch", 0.1, True)]
+    assert module.weight.grad is None
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not torch._dynamo.config.optimize_ddp
+
+
+class Replica:
+    """In the place of DistributedDataParallel, where there is no GPU."""
+
+    def __init__(self, group):
+        self.group = group
+
+    def __call__(self):
+        return torch.zeros((), requires_grad=True)
+
+    def zero_grad(self):
+        pass
+
+
+def test_gpus_exchange_gradients_by_nccl_and_wait_for_minutes(monkeypatch):
+    groups = []
+    monkeypatch.setattr(dist, "new_group", lambda **options: groups.append(options) or "a group")
+    monkeypatch.setattr(distributed, "DistributedDataParallel", lambda _, process_group, **__: Replica(process_group))
+    monkeypatch.setattr(torch.random, "fork_rng", contextlib.nullcontext)
+    with FakeTensorMode():
+        replica = replicated(Noted("cuda"), contextlib.nullcontext())
+    assert replica.group == "a group"
+    [group] = groups
+    assert group["backend"] == "nccl"
+    assert timedelta(minutes=2) < group["timeout"] < timedelta(minutes=30)
+
+
+def test_the_first_pass_is_over_a_batch_of_training(tmp_path, run_config, encoded, monkeypatch):
+    examples = []
+
+    def noted(module, autocast, *example):
+        examples.append((autocast, *example))
+        return module
+
+    monkeypatch.setattr(loop, "replicated", noted)
+    monkeypatch.setattr(World, "gather", lambda _, mine: mine[None])
+    monkeypatch.setattr(World, "of_first", lambda _, value: value)
+    config = run_config(precision="bfloat16")
+    trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path, CPU, World(0, 2))
+    _, _, batches = next(trainer.batches.from_position(0, 0))
+    trainer.step(batches)
+    [(autocast, batch, eps_ls)] = examples
+    with autocast:
+        assert torch.is_autocast_enabled("cpu")
+    assert batch is batches[0]
+    assert eps_ls == config.training.eps_ls
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from transformer.support.files import InputError
 T = TypeVar("T")
 # How long a process waits for another that evaluates, writes or waits for GPUs. One that has died is noticed at once.
 PATIENCE = timedelta(hours=6)
+# How long a GPU waits for the gradients of another: all processes meet before each step, but one may compile longer.
+GRADIENTS_PATIENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ ALONE = World()
 
 @contextlib.contextmanager
 def joined() -> Iterator[World]:
-    """The world that torchrun's environment tells of; NCCL joins GPUs, Gloo CPUs.
+    """The world that torchrun's environment tells of, joined by Gloo.
 
     An error is raised by the first process to fail and ends the others without a word. Raises InputError when a process
     is gone.
@@ -84,8 +86,7 @@ def joined() -> Iterator[World]:
         yield ALONE
         return
     store, rank, size = next(dist.rendezvous("env://"))
-    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
     world = World(rank, size, int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
     try:
         yield world
@@ -105,15 +106,25 @@ def joined() -> Iterator[World]:
     dist.destroy_process_group()
 
 
-def replicated(module: nn.Module, *example: Any) -> DistributedDataParallel:
-    """A module whose gradients are the mean over all processes.
+def replicated(
+    module: nn.Module, autocast: contextlib.AbstractContextManager[Any], *example: Any
+) -> DistributedDataParallel:
+    """A module whose gradients are the mean over all processes, which NCCL exchanges between GPUs.
 
     The order in which gradients are exchanged, and with it that of the sums, settles after a first pass. One over an
-    `example` beforehand has a resumed run sum as one that was never interrupted.
+    `example`, like those to come, has a resumed run sum as one that was never interrupted. It draws no random numbers.
     """
+    gpus = [parameter.device for parameter in module.parameters() if parameter.is_cuda][:1]
+    group = dist.new_group(backend="nccl", timeout=GRADIENTS_PATIENCE) if gpus else None
+    torch._dynamo.config.optimize_ddp = False  # it cuts the compiled graph into pieces
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # 2.13 has a new name that 2.11 lacks
-        replica = DistributedDataParallel(module, broadcast_buffers=False, gradient_as_bucket_view=True)
-    replica(*example).backward()
+        replica = DistributedDataParallel(
+            module, process_group=group, broadcast_buffers=False, gradient_as_bucket_view=True
+        )
+    with torch.random.fork_rng(gpus):
+        with autocast:
+            loss = replica(*example)
+        loss.backward()
     replica.zero_grad()
     return replica
 

@@ -90,7 +90,6 @@ class Trainer:
             compile_in_place(self.model)
         self.replica: nn.Module = _Loss(self.model)
         if world.size > 1:
-            self.replica = replicated(self.replica, NOTHING, 0.0)
             torch.manual_seed(int(np.random.SeedSequence([config.seed, world.rank]).generate_state(1)[0]))  # dropout's
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
@@ -199,6 +198,8 @@ class Trainer:
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
         batches = batches or [NOTHING]
+        if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
+            self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
         for i, micro in enumerate(batches, start=1):
             with self.summing(last=i == len(batches)):
                 with self.autocast():
