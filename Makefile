@@ -3,7 +3,7 @@
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test test-cluster lint
+.PHONY: reproduce report test test-cluster test-gpu lint
 
 # Snakemake's lock that a killed run left behind is removed; flock keeps a second `make reproduce` out meanwhile. A
 # training that outlives its killed Snakemake keeps its folder to itself (transformer/training/run.py).
@@ -20,6 +20,10 @@ test: .venv/installed
 # Through a Slurm that it starts, on this machine; as root it installs the packages where they are missing.
 test-cluster: .venv/installed
 	python -m pytest -m cluster
+
+# What wants a GPU; the other tests do not see it.
+test-gpu: .venv/installed
+	python -m pytest -m gpu
 
 lint: .venv/installed
 	ruff check .

@@ -55,6 +55,18 @@ TRAINING = TrainingConfig(
 torch.set_num_threads(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Hide GPUs from all tests but those marked `gpu`, which run by themselves."""
+    if config.option.markexpr != "gpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip tests marked `gpu` where there is none."""
+    if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("PyTorch finds no GPU")
+
+
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """A command that a test has run may have taken more, with which later sums would be rounded differently."""

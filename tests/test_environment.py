@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -5,6 +6,10 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
+
+
+def test_ordinary_tests_and_what_they_start_see_no_gpu():
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
 
 
 def test_conda_and_pip_users_get_the_same_versions():

@@ -27,7 +27,7 @@ ROWS = {  # of the tables: model and lengths
     "attention over parameters": ("aop1", SENTENCES),
     "parser": ("parser", PARSES),
 }
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 def normalised(x, w, name):

@@ -1,0 +1,108 @@
+"""What only a GPU can show: `make test-gpu`. Loss and gradients on one are held to the equations by test_reference."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from transformer.package.package import load_package
+from transformer.support.files import InputError
+from transformer.training import loop, loss
+from transformer.training.distributed import replicated
+from transformer.training.loop import Trainer
+from transformer.training.signals import Interrupted
+
+pytestmark = pytest.mark.gpu
+CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
+VOCABULARY = 40
+
+
+@pytest.fixture
+def start(tmp_path, run_config, encoded):
+    """A trainer on a device, in the folder of that name; the config with some keys changed."""
+
+    def make(folder, device=GPU, **changes):
+        # The keys' biases have no gradient but rounding, which a larger epsilon keeps Adam from blowing up.
+        pairs = (encoded("train"), encoded("dev"))
+        return Trainer(run_config(epsilon=1e-3, **changes), VOCABULARY, *pairs, tmp_path / folder, device)
+
+    return make
+
+
+def assert_same_weights(one, other):
+    theirs = other.model.state_dict()
+    for name, weight in one.model.state_dict().items():
+        torch.testing.assert_close(weight.cpu(), theirs[name].cpu(), rtol=1e-3, atol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_gpu_trains_as_a_cpu_does(start, monkeypatch, compiled):
+    for module in (loop, loss):
+        monkeypatch.setattr(module, "can_compile", lambda: compiled)
+    loss._compiled_part.cache_clear()
+    on_gpu, on_cpu = start("gpu", P_drop=0.0), start("cpu", CPU, P_drop=0.0)
+    on_gpu.train()
+    on_cpu.train()
+    loss._compiled_part.cache_clear()
+    assert on_gpu.compiled == compiled
+    assert_same_weights(on_gpu, on_cpu)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_weights(start):
+    whole = start("whole")
+    whole.train()
+    with pytest.raises(Interrupted):
+        start("state").train(reached=lambda step: step == 5 and os.kill(os.getpid(), signal.SIGTERM))
+    resumed = start("state")
+    assert resumed.state.step == 5
+    resumed.train()
+    assert_same_weights(resumed, whole)
+
+
+def test_too_little_memory_is_told_with_the_remedy(start):
+    trainer = start("state", batch_tokens=25_000)
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(0.0)
+    try:
+        with pytest.raises(InputError, match="out of memory; start again with --micro-batch-tokens 12500"):
+            trainer.train()
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def test_gradients_that_nccl_exchanges_are_those_of_one_process(start):
+    trainer = start("state", P_drop=0.0)
+    _, _, [batch, *_] = next(trainer.batches.from_position(0, 0))
+    parameters = list(trainer.model.parameters())
+    alone = torch.autograd.grad(trainer.replica(batch, 0.1), parameters)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        replica = replicated(trainer.replica, trainer.autocast(), batch, 0.1)
+        replica(batch, 0.1).backward()
+    finally:
+        dist.destroy_process_group()
+    for parameter, gradient in zip(parameters, alone, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-3, atol=1e-4)
+
+
+def test_a_gpu_translates_as_a_cpu_does(save, text, translations):
+    folder, lines = save(), text(7, 300)
+    on_gpu, on_cpu = (
+        [each.texts[0] for each in translations(load_package(folder, device), lines, 4, 512)] for device in (GPU, CPU)
+    )
+    assert sum(map(str.__eq__, on_gpu, on_cpu)) >= 0.99 * len(lines)
+
+
+def test_a_command_takes_the_gpu_by_its_uuid(tmp_path):
+    line = "from transformer.support.device import choose_device; print(choose_device())"
+    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    run = subprocess.run([sys.executable, "-c", line], env=environment, capture_output=True, text=True, timeout=120)
+    assert run.stdout == "cuda:0\n", run.stderr
+    [lock] = (path.name for path in tmp_path.glob("*.lock"))
+    assert re.fullmatch(r"transformer-\d+-gpu-[0-9a-f-]{36}\.lock", lock)
