@@ -30,7 +30,7 @@ class World:
     rank: int = 0
     size: int = 1
     local_rank: int = 0  # among the processes of this machine
-    local_size: int = 1
+    local_size: int = 1  # how many these are
 
     @property
     def first(self) -> bool:
