@@ -3,7 +3,7 @@
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test test-cluster test-gpu lint
+.PHONY: reproduce report test test-cluster test-gpu gpu lint
 
 # Snakemake's lock that a killed run left behind is removed; flock keeps a second `make reproduce` out meanwhile. A
 # training that outlives its killed Snakemake keeps its folder to itself (transformer/training/run.py).
@@ -24,6 +24,10 @@ test-cluster: .venv/installed
 # What wants a GPU; the other tests do not see it.
 test-gpu: .venv/installed
 	python -m pytest -m gpu
+
+# How fast this machine's GPU is, in ten minutes: docs/gpu.md.
+gpu: .venv/installed
+	python -m benchmarks.gpu
 
 lint: .venv/installed
 	ruff check .

@@ -129,9 +129,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def without_dropout(system: Ours | Peer, pairs: Batch) -> float:
-    """Summed loss of a batch, in float32."""
+    """Summed loss of a batch, in float32 and not compiled."""
     system.network.eval()
-    loss = system.loss(pairs).item()
+    with torch.compiler.set_stance("force_eager"):
+        loss = system.loss(pairs).item()
     system.network.train()
     return loss
 
@@ -159,12 +160,13 @@ def fastest(
 class Meter:
     """A system, its steps, the seconds of its rounds and the most GPU memory, others' left out."""
 
-    def __init__(self, make: Callable[[], Ours | Peer], steps: Sequence[list[Batch]]):
-        self.rounds = [steps[i : i + ROUND] for i in range(0, len(steps), ROUND)]
+    def __init__(self, make: Callable[[], Ours | Peer], steps: Callable[[Ours | Peer], Sequence[list[Batch]]]):
         self.seconds: list[float] = []
         before, self.most = torch.cuda.memory_allocated(), 0
         self.system = make()
         self.held = torch.cuda.memory_allocated() - before
+        some = steps(self.system)
+        self.rounds = [some[i : i + ROUND] for i in range(0, len(some), ROUND)]
 
     def round(self, number: int) -> None:
         """Some steps."""
@@ -196,16 +198,21 @@ class Meter:
 
 def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, float]) -> None:
     """Print the rows of one size."""
-    ours, training = Ours(run, vocabulary, pairs, choose_device()), run.training
+    training = run.training
     theirs = [
         [batch] for batch in islice(padded_steps(pairs, training.batch_tokens, training.longest_pair), training.steps)
     ]
-    packed = [step for *_, step in islice(ours.trainer.batches.from_position(0, 0), training.steps)]
+    meters = {
+        "ours": Meter(
+            lambda: Ours(run, vocabulary, pairs, choose_device()),
+            lambda ours: [step for *_, step in islice(ours.trainer.batches.from_position(0, 0), training.steps)],
+        )
+    }
+    ours = meters["ours"].system
     some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
-    meters = {"ours": Meter(lambda: ours, packed)}
     for name, (kind, settings) in PEERS.items():
         if find_spec(kind.needs):
-            meters[name] = Meter(partial(fastest, kind, settings, ours, some, theirs[:TRIAL]), theirs)
+            meters[name] = Meter(partial(fastest, kind, settings, ours, some, theirs[:TRIAL]), lambda _: theirs)
     for number in range(len(meters["ours"].rounds)):
         for meter in list(meters.values())[:: (-1) ** number]:
             meter.round(number)

@@ -21,10 +21,9 @@ from itertools import chain
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-import ctranslate2
 import torch
-from transformers import MarianMTModel
 
 from transformer.decoding.search import Search, Sentence, decoding
 from transformer.evaluation.bleu import sacrebleu
@@ -34,6 +33,10 @@ from transformer.model.ids import PADDING
 from transformer.package.package import Package, load_package
 from transformer.support.device import choose_device, device_name, keep_freed_memory
 from transformer.support.files import read_parallel
+
+if TYPE_CHECKING:
+    import ctranslate2
+    from transformers import MarianMTModel
 
 Translator = Callable[[list[list[int]]], list[list[int]]]  # ids to ids, without ends
 
@@ -52,6 +55,8 @@ def in_batches(size: int, work: Callable[[list[list[list[int]]]], list[list[int]
 
 def hugging_face(folder: Path, device: torch.device, extra: int, batches: list[list[list[int]]]) -> list[list[int]]:
     """MarianMTModel.generate, in float32."""
+    from transformers import MarianMTModel
+
     if folder not in models:
         models[folder] = MarianMTModel.from_pretrained(folder).to(device).eval()
     model, results = models[folder], []
@@ -64,17 +69,17 @@ def hugging_face(folder: Path, device: torch.device, extra: int, batches: list[l
     return results
 
 
-models: dict[Path, MarianMTModel] = {}
+models: "dict[Path, MarianMTModel]" = {}
 
 
-def ct2(translator: ctranslate2.Translator, package: Package, penalty: float, size: int) -> Translator:
-    """A CTranslate2 model."""
+def ct2(translator: "ctranslate2.Translator", package: Package, penalty: float, size: int, **more: Any) -> Translator:
+    """A CTranslate2 model; `more` goes to its search."""
     processor = package.subwords.processor
 
     def run(sentences: list[list[int]]) -> list[list[int]]:
         pieces = [[processor.id_to_piece(i) for i in ids[:-1]] for ids in sentences]
         beam = {"beam_size": package.config.decoding.beam, "length_penalty": penalty, "max_batch_size": size}
-        results = translator.translate_batch(pieces, **beam)
+        results = translator.translate_batch(pieces, **beam, **more)
         return [[processor.piece_to_id(piece) for piece in result.hypotheses[0]] for result in results]
 
     return run
@@ -82,6 +87,9 @@ def ct2(translator: ctranslate2.Translator, package: Package, penalty: float, si
 
 def main() -> None:
     """Print the table."""
+    import ctranslate2
+    from transformers import MarianMTModel
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("package", "source", "reference"):
         parser.add_argument(f"--{name}", type=Path, required=True)

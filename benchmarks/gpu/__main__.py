@@ -1,0 +1,150 @@
+"""All that is to be known about a GPU, in one call of ten minutes at most (docs/gpu.md).
+
+    make gpu
+
+The parts are the tests marked `gpu`; training of base, big, aop1 and parser, beside other libraries' models; decoding,
+beside CTranslate2; and the experiment `multi30k`'s base, with its BLEU, for as long as is left. Each is a process of
+its own, which is ended when its time is over; what it has found until then counts. After every part results.json and
+README.md are written into results/gpu/NAME, NAME being the GPU's.
+
+Ends with status 1 where a part fails, or where a step runs eager or in float32 that should not, and says which.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gpu.report import faults, report
+from transformer.support.files import write_json, write_lines
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 600.0  # of all parts
+
+
+class Part(NamedTuple):
+    """What is measured in a process: by a module of this folder, of a model perhaps, in so many seconds at most."""
+
+    module: str
+    model: str
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """How results call it."""
+        return f"{self.module} {self.model}".strip()
+
+
+PARTS = (
+    Part("machine", "", 30),
+    Part("tests", "", 90),
+    Part("training", "base", 110),
+    Part("training", "big", 90),
+    Part("training", "aop1", 70),
+    Part("training", "parser", 80),
+    Part("decoding", "", 60),
+    Part("multi30k", "", SECONDS),  # all that is left
+)
+
+
+def measured(part: Part, seconds: float, tiny: bool) -> dict[str, Any]:
+    """What a part finds in so many seconds, in a process of its own, and how it ended."""
+    start = time.monotonic()
+    command = [sys.executable, "-m", "benchmarks.gpu", "--part", part.name, "--seconds", str(seconds)]
+    command += ["--tiny"] * tiny
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    end = ""
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        end = f"cut after {seconds:.0f} s"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    if end:
+        output, _ = process.communicate()
+    found: dict[str, Any] = {}
+    for line in output[: output.rfind("\n") + 1].splitlines():  # the last may have been cut, too
+        found |= json.loads(line)
+    if not end and process.returncode:
+        end = found.pop("error", f"status {process.returncode}")
+    return found | {"seconds": round(time.monotonic() - start, 1), "end": end}
+
+
+def run_part(part: Part, seconds: float, tiny: bool) -> None:
+    """Measure a part in this process: a line of JSON for each finding; all else that is printed goes to stderr."""
+    with os.fdopen(os.dup(1), "w") as output:
+        os.dup2(2, 1)
+        try:
+            module = importlib.import_module(f"benchmarks.gpu.{part.module}")
+            for found in module.measure(part.model, seconds, tiny):
+                print(json.dumps(found), file=output, flush=True)
+        except (Exception, SystemExit) as error:
+            traceback.print_exc()
+            text = str(error).strip().partition("\n")[0]
+            print(json.dumps({"error": f"{type(error).__name__}: {text}"}), file=output, flush=True)
+            sys.exit(1)
+
+
+def main() -> int:
+    """Measure all parts."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--output-dir", type=Path, default=ROOT / "results/gpu", help="default: results/gpu")
+    parser.add_argument("--tiny", action="store_true", help="try every part at tiny sizes, on any device")
+    parser.add_argument("--part", help=argparse.SUPPRESS, choices=[part.name for part in PARTS])
+    parser.add_argument("--seconds", help=argparse.SUPPRESS, type=float, default=SECONDS)
+    arguments = parser.parse_args()
+    if arguments.part:
+        (part,) = (part for part in PARTS if part.name == arguments.part)
+        run_part(part, arguments.seconds, arguments.tiny)
+        return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the part at work is ended with this process
+    try:
+        return measure_all(arguments.output_dir, arguments.tiny)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def measure_all(folder: Path, tiny: bool) -> int:
+    """Measure part after part, and write what is known after each into a folder of `folder`."""
+    end = time.monotonic() + SECONDS
+    results: dict[str, Any] = {}
+    for number, part in enumerate(PARTS, 1):
+        seconds = min(part.seconds, end - time.monotonic())
+        if number > 1:  # so that without a GPU there is one line
+            print(f"{number} of {len(PARTS)}: {part.name}, at most {seconds:.0f} s", file=sys.stderr, flush=True)
+        results[part.name] = found = measured(part, seconds, tiny)
+        if part.module == "machine":
+            if not found.get("device"):
+                print(f"PyTorch does not work here: {found['end']}", file=sys.stderr)
+                return 1
+            if not (found["gpu"] or tiny):
+                print(
+                    f"PyTorch {found['torch']} finds no GPU: run this on a machine with one, with a CUDA build of "
+                    "PyTorch; or try every part on this CPU, python -m benchmarks.gpu --tiny",
+                    file=sys.stderr,
+                )
+                return 1
+            folder /= re.sub(r"[^\w.]+", "-", found["device"]) + "-tiny" * tiny
+        write_json(folder / "results.json", results)
+        write_lines(folder / "README.md", report(results).splitlines())
+        print(f"{part.name}: {found['end'] or 'done'} after {found['seconds']:.0f} s", file=sys.stderr, flush=True)
+    print(folder / "README.md")
+    for fault in (wrong := faults(results)):
+        print(f"wrong: {fault}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""How fast base translates by a beam of 4, beside CTranslate2 with the same weights.
+
+The weights are random and the sentences, too, in lengths like WMT's. Such a model does not end a sentence; each output
+is as long as its source, so that all search equally far.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gpu.made import drawn_lengths, random_package
+from benchmarks.gpu.training import configured
+from benchmarks.translate import Translator, ct2, in_batches
+from transformer.decoding.precision import in_precision
+from transformer.decoding.search import Search, Sentence
+from transformer.export.ctranslate2 import to_ctranslate2
+from transformer.export.package import length_exponent
+from transformer.model.ids import END, UNKNOWN
+from transformer.package.config import SECTION_6_1
+from transformer.package.package import Package, load_package
+from transformer.support.device import choose_device, keep_freed_memory
+
+LONGEST = 200  # subwords of a sentence
+Sentences = list[list[int]]
+
+
+def sentences(count: int, vocabulary: int) -> Sentences:
+    """So many of random ids."""
+    random = np.random.default_rng(4)
+    lengths = drawn_lengths(count, LONGEST)[:, 0]
+    return [[*random.integers(UNKNOWN + 1, vocabulary, length - 1).tolist(), END] for length in lengths]
+
+
+def ours(package: Package, search: Search, precision: str, size: int) -> Translator:
+    """Our model as `translate` searches with it, in one process."""
+
+    model = in_precision(package.model, precision)
+
+    def run(batches: list[Sentences]) -> Sentences:
+        found = (search(model, [Sentence(0, ids) for ids in batch]) for batch in batches)
+        return [best[0].ids for best in chain.from_iterable(found)]
+
+    return in_batches(size, run)
+
+
+def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Translator:
+    """The package in `folder` as CTranslate2 searches with it, outputs as long as in ours."""
+    from ctranslate2 import Translator
+
+    if not (folder / "ctranslate2").exists():
+        to_ctranslate2(folder, folder / "ctranslate2")
+    device = package.model.embedding.device.type
+    translator = Translator(str(folder / "ctranslate2"), device=device, compute_type=kind)
+    penalty = length_exponent(package.config.decoding.alpha)
+
+    def run(batches: list[Sentences]) -> Sentences:
+        return list(
+            chain.from_iterable(
+                ct2(translator, package, penalty, size, max_decoding_length=max(map(len, batch)))(batch)
+                for batch in batches
+            )
+        )
+
+    return in_batches(size, run)
+
+
+def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """Each system's sentences/s and output subwords/s."""
+    keep_freed_memory()
+    device = choose_device()
+    gpu = device.type == "cuda"
+    run, vocabulary = configured("base", tiny)
+    size, count, rounds = (4, 8, 1) if tiny else (512, 3072, 3)  # sentences of a batch; sentences; rounds
+    yield {"batch": size, "sentences": count, "beam": SECTION_6_1.beam}
+    systems: dict[str, Any] = {}
+    with TemporaryDirectory() as name:
+        folder = Path(name, "package")
+        random_package(folder, run.architecture, vocabulary)
+        package, some = load_package(folder, device), sentences(count, vocabulary)
+        search = Search(SECTION_6_1.beam, SECTION_6_1.alpha, 0)
+        makers: dict[str, Callable[[], Translator]] = {}
+        for precision in ("bfloat16", "float32"):
+            makers[f"ours, {precision}"] = partial(ours, package, search, precision, size)
+        for kind in ("float16", "float32") if gpu else ("float32",):
+            makers[f"CTranslate2, {kind}"] = partial(ctranslate2, folder, package, kind, size)
+        for system, make in makers.items():
+            if system.startswith("CTranslate2") and not find_spec("ctranslate2"):
+                systems[system] = {"reason": "ctranslate2 is not installed"}
+            else:
+                try:
+                    systems[system] = speed(make(), some, size, rounds)
+                except RuntimeError as error:  # CTranslate2 wants a CUDA of its own
+                    if system.startswith("ours"):
+                        raise
+                    systems[system] = {"reason": str(error)}
+            yield {"systems": systems}
+
+
+def speed(translator: Translator, some: Sentences, size: int, rounds: int) -> dict[str, float]:
+    """Sentences/s and output subwords/s, medians over rounds of a share each, after one batch to warm up."""
+    translator(some[:size])
+    lines, subwords = [], []
+    for number in range(rounds):
+        share = some[number::rounds]
+        start = time.perf_counter()
+        found = translator(share)
+        seconds = time.perf_counter() - start
+        lines.append(len(share) / seconds)
+        subwords.append(sum(map(len, found)) / seconds)
+    return {"sentences_per_second": median(lines), "subwords_per_second": median(subwords)}

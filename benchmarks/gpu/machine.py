@@ -1,0 +1,41 @@
+"""Which device this is, and what it reaches."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from benchmarks.peers import PRECISIONS
+from transformer.support.device import choose_device, device_name, sustained_flops
+from transformer.support.provenance import software
+
+COPIED = 2**30  # bytes
+
+
+def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """The device, what it works with, FLOP/s of matrix products and bytes/s of a copy, read and written."""
+    device = choose_device()
+    gpu = device.type == "cuda"
+    found = {"device": device_name(device), "gpu": gpu, "torch": str(torch.__version__), "cuda": torch.version.cuda}
+    if gpu:
+        properties = torch.cuda.get_device_properties(device)
+        found |= {"capability": [properties.major, properties.minor], "bytes": properties.total_memory}
+    yield found | {"software": software(), "compiler": shutil.which("cc") or shutil.which("gcc")}
+    if gpu or tiny:
+        yield {"flops": {name: sustained_flops(device, dtype) for name, dtype in PRECISIONS.items()}}
+        yield {"copy": copied(device, COPIED if gpu else 2**20)}
+
+
+def copied(device: torch.device, size: int) -> float:
+    """Bytes/s read and written in copying `size` bytes, the best of five times."""
+    source = torch.empty(size, dtype=torch.uint8, device=device)
+    target, times = torch.empty_like(source), []
+    for _ in range(6):
+        start = time.perf_counter()
+        target.copy_(source)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        times.append(time.perf_counter() - start)
+    return 2 * size / min(times[1:])

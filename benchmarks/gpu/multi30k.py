@@ -1,0 +1,135 @@
+"""Base of the experiment `multi30k`, for as long as is left, and its BLEU on test."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+import yaml
+
+from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_text
+from transformer.corpora.fetch import local_path
+from transformer.corpora.parts import Given, write_whole
+from transformer.decoding.search import Search, Sentence
+from transformer.decoding.translate import hypotheses, padded_subwords
+from transformer.evaluation.bleu import paper_bleu, sacrebleu
+from transformer.experiment.config import Experiment, Task, read_experiment
+from transformer.model.transformer import Transformer
+from transformer.support.device import choose_device, keep_freed_memory
+from transformer.support.files import read_parallel, write_lines
+from transformer.text.subwords import Subwords, encode_pairs, learn, sampled
+from transformer.text.tokens import Pairs, write_pairs
+from transformer.training.average import average
+from transformer.training.config import RunConfig
+from transformer.training.loop import Trainer
+
+OWN = ROOT / "config/multi30k.yaml"
+FOR_BLEU = 0.25  # of the time, for translating; at most 30 seconds
+TINY = {"train": 200, "dev": 10, "test": 10}  # pairs
+
+
+class TimeIsUp(Exception):  # noqa: N818 - no error
+    """The time for training is over."""
+
+
+def tiny_experiment(folder: Path) -> list[Path]:
+    """Configs of a tiny experiment, its text made of random words."""
+    texts: dict[str, Any] = {"origin": "files"}
+    for part, count in TINY.items():
+        for language in ("en", "de"):
+            write_lines(folder / f"{part}.{language}", drawn_text(drawn_lengths(count, 12)[:, 0], 60))
+        texts[part] = [{language: str(folder / f"{part}.{language}") for language in ("en", "de")}]
+    small = {"steps": 12, "checkpoint_every": 3, "average": 2, "batch_tokens": 200}
+    overlay = {"scale": {"width": "1/16", "depth": "1/6"}, "tasks": {"ende": {"vocabulary": 60, "corpus": "tiny"}}}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(overlay | {"models": {"base": small}, "corpora": {"tiny": texts}}))
+    return [OWN, folder / "tiny.yaml"]
+
+
+def at_hand(experiment: Experiment) -> Path | None:
+    """The folder, laid out as host/path, that has all files of the corpus, if one has."""
+    urls = [file for file in experiment.files_of("ende") if "://" in file]
+    mirror = experiment.mirror or os.environ.get("TRANSFORMER_MIRROR")
+    folders = [Path("results/downloads"), *([Path(mirror)] if mirror else [])]
+    return next((folder for folder in folders if all((folder / local_path(url)).is_file() for url in urls)), None)
+
+
+def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str, Pairs]:
+    """The corpus, its subwords (`subwords.model`) and the ids of train and dev."""
+    task, corpus, model = experiment.tasks["ende"], experiment.corpus_of("ende"), folder / "subwords.model"
+    names = {"name": task.corpus, "source": task.source, "target": task.target}
+    write_whole(corpus, folder, Given(folder, downloads, None, None, None, None), **names)
+    texts = {part: (folder / f"{part}.source", folder / f"{part}.target") for part in ("train", "dev")}
+    threads = torch.get_num_threads()
+    learn(sampled(*texts["train"], experiment.subwords), task.vocabulary, model, threads=threads)
+    subwords, found = Subwords(model), {}
+    for part, both in texts.items():
+        write_pairs(folder / part, encode_pairs(*both, model, 1), len(subwords), subwords.sha256)
+        found[part] = Pairs(folder / part)
+    return found
+
+
+def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """Steps, their speed, and BLEU; or why there is none."""
+    end = time.monotonic() + seconds
+    keep_freed_memory()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        experiment = read_experiment(tiny_experiment(folder) if tiny else [OWN])
+        downloads = folder if tiny else at_hand(experiment)
+        if downloads is None:
+            yield {
+                "reason": "its files are neither in results/downloads nor in TRANSFORMER_MIRROR: snakemake downloads"
+            }
+            return
+        pairs, task = prepared(experiment, downloads, folder / "text"), experiment.tasks["ende"]
+        run = experiment.run("ende", "base", 1)
+        trainer = Trainer(
+            run, len(Subwords(folder / "text/subwords.model")), *pairs.values(), folder / "run", choose_device()
+        )
+        train_until(trainer, end - min(30.0, FOR_BLEU * seconds))
+        state = trainer.state
+        yield {"steps": state.step, "of": run.training.steps, "training_seconds": state.seconds}
+        model = averaged(trainer, run)
+        yield scores(model, task, folder / "text")
+
+
+def train_until(trainer: Trainer, end: float) -> None:
+    """Train to the last step, or until it is `end` by time.monotonic."""
+
+    def reached(_: int) -> None:
+        if time.monotonic() > end:
+            raise TimeIsUp
+
+    try:
+        trainer.train(reached=reached)
+    except TimeIsUp:
+        return
+
+
+def averaged(trainer: Trainer, run: RunConfig) -> Transformer:
+    """The average of the checkpoints that a run was to keep and has reached; before the first, its weights."""
+    paths = [path for step in run.training.checkpoint_steps() if (path := trainer.checkpoint(step)).exists()]
+    model = Transformer(run.architecture, trainer.vocabulary).to(trainer.device)
+    model.load_state_dict(average(paths) if paths else trainer.model.state_dict())
+    return model.eval()
+
+
+def scores(model: Transformer, task: Task, folder: Path) -> dict[str, float]:
+    """Both BLEUs of test, by the task's beam."""
+    lines, references = read_parallel(folder / "test.source", folder / "test.target")
+    subwords, device, how = Subwords(folder / "subwords.model"), model.embedding.device, task.decoding
+    search = Search(how.beam, how.alpha, how.extra)
+    sentences = [Sentence(number, ids) for number, ids in enumerate(subwords.encode(lines), 1)]
+    size = max(1, padded_subwords(device) // how.beam)
+    start = time.perf_counter()
+    found = hypotheses(sentences, lambda batches: (search(model, batch) for batch in batches), size)
+    took = time.perf_counter() - start
+    texts = subwords.decode([best[0].ids for best in found])
+    return {
+        "bleu": paper_bleu(texts, references, task.target).score,
+        "sacrebleu": sacrebleu(texts, references).score,
+        "sentences_per_second": len(lines) / took,
+    }

@@ -1,0 +1,135 @@
+"""What `make gpu` found, as text, and what of it is wrong."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from transformer.support.markdown import markdown
+
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def faults(results: Results) -> list[str]:
+    """What is wrong: parts that failed or found nothing, and steps that run eager or in float32 and should not."""
+    found = []
+    for name, part in results.items():
+        if part["end"] and not (part["end"].startswith("cut") and has_ours(name, part)):
+            found.append(f"{name}: {part['end']}")
+        if not name.startswith("training") or "compiled" not in part:
+            continue
+        if part["should_compile"] and not part["compiled"]:
+            found.append(f"{name}: steps run eager; PyTorch's compiler was not used (is there a C compiler?)")
+        elif part["should_compile"] and part.get("unfused"):
+            found.append(f"{name}: steps run eager, at least in part: {', '.join(part['unfused'])}")
+        if part["precision"] != part["should_be_in"]:
+            found.append(f"{name}: precision is {part['precision']}, not {part['should_be_in']}")
+        elif part["precision"] == "bfloat16" and part.get("in_float32"):
+            found.append(f"{name}: float32 where bfloat16 should be: {', '.join(part['in_float32'])}")
+    return found
+
+
+def has_ours(name: str, part: Mapping[str, Any]) -> bool:
+    """Whether a part that was cut has found what matters most."""
+    if name == "multi30k":
+        return "bleu" in part
+    return any(system.startswith("ours") for system in part.get("systems", {}))
+
+
+def report(results: Results) -> str:
+    """README.md."""
+    machine = results["machine"]
+    wrong = faults(results)
+    texts = [f"# {machine['device']}", _machine(machine), *(f"- **wrong:** {fault}" for fault in wrong), ""]
+    if "tests" in results:
+        texts += [f"Tests marked `gpu`: {results['tests'].get('summary') or results['tests']['end']}.", ""]
+    training = {name.split()[1]: part for name, part in results.items() if name.startswith("training")}
+    if training:
+        texts += [_speeds(training), _steps(training)]
+        texts += [_profile(model, part["profile"]) for model, part in training.items() if "profile" in part]
+    if systems := results.get("decoding", {}).get("systems"):
+        texts += [_decoding(results["decoding"], systems)]
+    if "multi30k" in results:
+        texts += [_multi30k(results["multi30k"]), ""]
+    texts += [_parts(results)]
+    return "\n".join(texts)
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    software = ", ".join(f"{name} {version}" for name, version in machine["software"].items())
+    parts = [software, f"CUDA {machine['cuda'] or 'none'}", f"C compiler {machine['compiler'] or 'none'}"]
+    if "bytes" in machine:
+        parts.append("capability {}.{}".format(*machine["capability"]) + f", {machine['bytes'] / 2**30:.0f} GiB")
+    reached = [f"{flops / 1e12:.4g} TFLOP/s in {name}" for name, flops in machine.get("flops", {}).items()]
+    if "copy" in machine:
+        reached.append(f"{machine['copy'] / 1e12:.3g} TB/s in a copy")
+    return "; ".join(parts) + ".\n\n" + f"It reaches {', '.join(reached) or 'what was not measured'}.\n"
+
+
+def _speeds(training: Results) -> str:
+    rows = []
+    for model, part in training.items():
+        systems = part.get("systems", {"ours": {"reason": part["end"]}})
+        for name, found in systems.items():
+            if "reason" in found:
+                rows.append([model, name, found["reason"], *[""] * 6])
+                continue
+            ratio = found["subwords_per_second"] / systems["ours"]["subwords_per_second"]
+            rows.append(
+                [
+                    *(model, name, ", ".join(found["setting"])),
+                    *(f"{found['ms']:.1f}", f"{found['subwords_per_second']:,.0f}", f"{ratio:.2f}"),
+                    *(f"{100 * found['mfu']:.1f} %", f"{100 * found['padding']:.1f} %", f"{found['bytes'] / 1e9:.2f}"),
+                ]
+            )
+    headings = ["model", "of", "setting", "ms a step", "target subwords/s", "x ours", "MFU", "padding", "GB"]
+    tokens = next((f"{part['tokens']:,}" for part in training.values() if "tokens" in part), "no")
+    notes = [f"{tokens} subwords a side and step; medians of three rounds, the batches made beforehand."]
+    return markdown("Training", headings, rows, notes, 3)
+
+
+def _steps(training: Results) -> str:
+    headings = ["model", "attention", "shapes", "of which measured", "graphs", "breaks", "warm-up, s", "packing, ms"]
+    rows = [
+        [
+            *(model, ", ".join(part.get("attention", [])) or "written out"),
+            *(str(part[key]) for key in ("shapes", "warm", "graphs", "breaks")),
+            *(f"{part['warming']:.1f}", f"{part['packing_ms']:.1f}"),
+        ]
+        for model, part in training.items()
+        if "shapes" in part
+    ]
+    notes = [
+        "Warm-up is one step of each shape, with its compilation; less time is spent where code is kept from before.",
+        "Packing is the CPU's work of making a batch.",
+    ]
+    return markdown("Steps", headings, rows, notes, 2)
+
+
+def _profile(model: str, rows: Sequence[Sequence[Any]]) -> str:
+    total = sum(ms for *_, ms in rows) or 1.0
+    texts = [
+        [name[:90].replace("|", "/"), str(calls), f"{ms:.3f}", f"{100 * ms / total:.1f} %"] for name, calls, ms in rows
+    ]
+    return markdown(f"One step of {model}", ["kernel", "calls", "ms", "share"], texts, [f"{total:.1f} ms in all."], 1)
+
+
+def _decoding(part: Mapping[str, Any], systems: Results) -> str:
+    rows = []
+    for name, found in systems.items():
+        speeds = [found.get(f"{unit}_per_second") for unit in ("sentences", "subwords")]
+        rows.append([name, found.get("reason", ""), *("" if speed is None else f"{speed:,.0f}" for speed in speeds)])
+    notes = [f"base, beam {part['beam']}, {part['sentences']} sentences in batches of {part['batch']}."]
+    return markdown("Decoding", ["", "why not", "sentences/s", "output subwords/s"], rows, notes, 2)
+
+
+def _multi30k(part: Mapping[str, Any]) -> str:
+    if "steps" not in part:
+        return f"`multi30k` was left out: {part.get('reason') or part['end']}."
+    text = f"`multi30k`, base: {part['steps']:,} of {part['of']:,} steps in {part['training_seconds']:.0f} s"
+    if "bleu" not in part:
+        return f"{text}; no BLEU: {part['end']}."
+    return f"{text}; {part['bleu']:.1f} BLEU, {part['sacrebleu']:.1f} sacreBLEU on test."
+
+
+def _parts(results: Results) -> str:
+    rows = [[name, f"{part['seconds']:.0f}", part["end"] or "done"] for name, part in results.items()]
+    return markdown("Parts", ["part", "seconds", "end"], rows, [], 1)

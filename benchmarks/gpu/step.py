@@ -1,0 +1,74 @@
+"""One step of training under PyTorch's profiler: where its time goes, and whether it is compiled and in bfloat16."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")  # categories of a trace
+UNFUSED = {"aten::native_layer_norm", "aten::_softmax", "aten::_log_softmax"}  # compiled code has none of them
+PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"}
+ATTENTION = "aten::_scaled_dot_product_"
+SHOWN = 15  # rows of a table
+
+Event = Mapping[str, Any]
+Row = tuple[str, int, float]  # name, calls, ms
+
+
+def profiled(work: Callable[[], object]) -> tuple[list[Row], list[Event]]:
+    """Where the time of some work goes, on a GPU by kernel, else by operation; and all events of its trace."""
+    gpu = torch.cuda.is_available()
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])]
+    with profile(activities=activities, record_shapes=True) as found:
+        work()
+        if gpu:
+            torch.cuda.synchronize()
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "trace.json")
+        found.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    operations = [(each.key, each.count, each.self_cpu_time_total / 1e3) for each in found.key_averages()]
+    return kernels(events) or operations, events
+
+
+def kernels(events: Iterable[Event]) -> list[Row]:
+    """The kernels and copies of a trace."""
+    found: dict[str, Row] = {}
+    for event in events:
+        if event.get("cat") in ON_GPU:
+            name, calls, ms = found.get(event["name"], (event["name"], 0, 0.0))
+            found[name] = name, calls + 1, ms + event["dur"] / 1e3
+    return list(found.values())
+
+
+def table(rows: Iterable[Row]) -> list[Row]:
+    """The longest rows, and the rest together."""
+    ordered = sorted(rows, key=lambda row: -row[2])
+    rest = ordered[SHOWN:]
+    more = [(f"{len(rest)} more", sum(row[1] for row in rest), sum(row[2] for row in rest))] if rest else []
+    return ordered[:SHOWN] + more
+
+
+def unfused(events: Iterable[Event]) -> set[str]:
+    """The operations of a trace that run by themselves only where the model or the loss is not compiled."""
+    return {event["name"] for event in events} & UNFUSED
+
+
+def in_float32(events: Iterable[Event]) -> set[str]:
+    """The matrix products and attentions of a trace that read float32."""
+    return {
+        event["name"]
+        for event in events
+        if event["name"] in PRODUCTS or event["name"].startswith(ATTENTION)
+        if "float" in event.get("args", {}).get("Input type", [])[:2]
+    }
+
+
+def attentions(events: Iterable[Event]) -> set[str]:
+    """PyTorch's names of the fused attentions of a trace; none where the equation is written out."""
+    names = {event["name"].removeprefix(ATTENTION) for event in events if event["name"].startswith(ATTENTION)}
+    return {name for name in names if not name.endswith("backward")}

@@ -1,0 +1,149 @@
+"""How fast a model of the paper's tables trains, beside other libraries' models of the same function.
+
+Random ids in lengths like WMT's, 25,000 + 25,000 subwords a step (`benchmarks/train.py`).
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+from torch._dynamo.utils import counters
+
+from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_pairs
+from benchmarks.gpu.step import attentions, in_float32, profiled, table, unfused
+from benchmarks.padded import padded, padded_steps
+from benchmarks.peers import PEERS, PRECISIONS
+from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
+from transformer.experiment.config import read_experiment
+from transformer.experiment.cost import TREE
+from transformer.support.device import auto_precision, choose_device, keep_freed_memory, sustained_flops
+from transformer.text.batches import Batch, Batches, Step
+from transformer.text.tokens import Pairs
+from transformer.training.config import RunConfig
+
+COMPARED = 500  # pairs
+BESIDE = ("MarianMTModel", "torch.nn.Transformer")
+TINY = {"N": 1, "d_model": 32, "d_ff": 64, "h": 2, "d_k": 16, "d_v": 16}
+TINY_PARAMETERS = {"h_p": 2, "d_pk": 16, "d_pv": 16, "n_p": 64}
+
+
+def configured(model: str, tiny: bool) -> tuple[RunConfig, int]:
+    """A run of the paper, and its vocabulary."""
+    experiment = read_experiment([ROOT / "config/paper.yaml"])
+    run = experiment.run("", model, 1)
+    vocabulary = experiment.tasks["wsj" if model == "parser" else "ende"].vocabulary
+    architecture = replace(run.architecture, max_length=run.training.longest_pair)  # the peers' tables of positions
+    if not tiny:
+        return replace(run, architecture=architecture), vocabulary
+    over = architecture.attention_over_parameters
+    over = over and replace(over, **TINY_PARAMETERS)
+    architecture = replace(architecture, **TINY, attention_over_parameters=over)
+    return replace(run, architecture=architecture, training=replace(run.training, batch_tokens=400)), 100
+
+
+def packed(step: Step, pairs: Pairs) -> list[Batch]:
+    """All rows of a step, as one pass."""
+    return [step.batch(pairs, np.arange(step.shape.rows))]
+
+
+def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """Ours, then each of the others."""
+    start = time.monotonic()
+    keep_freed_memory()
+    run, vocabulary = configured(model, tiny)
+    training, device = run.training, choose_device()
+    count, measured = (400, 2) if tiny else (100_000, 3 * ROUND)
+    lengths = drawn_lengths(count, training.longest_pair, TREE if model == "parser" else 1.0)
+    with TemporaryDirectory() as folder:
+        pairs = drawn_pairs(Path(folder, "train"), lengths, vocabulary)
+        began = time.perf_counter()
+        epoch = list(Batches(pairs, training.batch_tokens, training.batch_tokens, training.longest_pair, 1).epoch(0))
+        steps = {step.shape: packed(step, pairs) for step in epoch}
+        packing = (time.perf_counter() - began) / len(epoch)
+        shapes = [shape for shape, _ in Counter(step.shape for step in epoch).most_common()]
+        warm = []
+
+        def ours() -> Ours:
+            """Our model, which has seen the shapes, the most frequent first, as far as half of the time allows."""
+            system = Ours(run, vocabulary, pairs, device)
+            for shape in shapes:
+                if warm and time.monotonic() > start + seconds / 2:
+                    break
+                system.step(steps[shape])
+                if device.type == "cuda":
+                    torch.cuda.synchronize()
+                warm.append(shape)
+            return system
+
+        began = time.monotonic()
+        meter = Meter(
+            ours, lambda _: list(islice((packed(step, pairs) for step in epoch if step.shape in warm), measured))
+        )
+        warming = time.monotonic() - began
+        peaks = {name: sustained_flops(device, dtype) for name, dtype in PRECISIONS.items()}
+        trainer = meter.system.trainer
+        yield {
+            "tokens": training.batch_tokens,
+            "shapes": len(shapes),
+            "warm": len(warm),
+            "warming": warming,
+            "packing_ms": 1e3 * packing,
+            "graphs": counters["stats"]["unique_graphs"],
+            "breaks": sum(counters["graph_break"].values()),
+            "compiled": trainer.compiled,
+            "should_compile": device.type == "cuda",
+            "precision": trainer.state.precision,
+            "should_be_in": auto_precision(device),
+        }
+        yield {"systems": (systems := {"ours": of(meter, run, vocabulary, peaks)})}
+        rows, events = profiled(partial(meter.system.step, steps[warm[0]]))
+        for shape in warm[1:]:
+            events += profiled(partial(meter.system.step, steps[shape]))[1]
+        yield {
+            "profile": table(rows),
+            "attention": sorted(attentions(events)),
+            "unfused": sorted(unfused(events)),
+            "in_float32": sorted(in_float32(events)),
+        }
+        if run.architecture.attention_over_parameters:
+            return  # which the others do not have
+        every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
+        theirs = [[batch] for batch in islice(every, measured)]
+        some = padded(pairs, np.arange(min(COMPARED, len(pairs))))
+        for name in BESIDE:
+            kind, settings = PEERS[name]
+            try:
+                if find_spec(kind.needs):
+                    peer = Meter(partial(fastest, kind, settings, meter.system, some, theirs[:TRIAL]), lambda _: theirs)
+                    peer.system.step(theirs[0])
+                    systems[name] = of(peer, run, vocabulary, peaks)
+                    del peer  # its memory is for the next
+                else:
+                    systems[name] = {"reason": f"{kind.needs} is not installed"}
+            except torch.OutOfMemoryError:
+                systems[name] = {"reason": "out of memory"}
+            yield {"systems": systems}
+
+
+def of(meter: Meter, run: RunConfig, vocabulary: int, peaks: dict[str, float]) -> dict[str, Any]:
+    """What a meter shows."""
+    for number in range(len(meter.rounds)):
+        meter.round(number)
+    return {
+        "setting": list(meter.system.setting),
+        "ms": 1e3 * median(seconds / len(some) for seconds, some in zip(meter.seconds, meter.rounds, strict=True)),
+        "subwords_per_second": float(np.median(meter.speeds())),
+        "mfu": meter.flops(run.architecture, vocabulary) / peaks[meter.system.setting[0]],
+        "padding": float(meter.padding()),
+        "bytes": meter.most,
+    }

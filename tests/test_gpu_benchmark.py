@@ -1,0 +1,212 @@
+"""`make gpu`, each of its parts at tiny sizes on a CPU."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.gpu import __main__ as gpu
+from benchmarks.gpu import decoding, machine, multi30k, tests, training
+from benchmarks.gpu.made import drawn_lengths, drawn_pairs
+from benchmarks.gpu.report import faults, report
+from benchmarks.gpu.step import attentions, in_float32, kernels, profiled, table, unfused
+from transformer.corpora.fetch import local_path
+from transformer.experiment.config import read_experiment
+from transformer.model.ids import END
+from transformer.support.device import auto_precision
+
+MACHINE = {"device": "NVIDIA X", "gpu": True, "torch": "2.13.0", "cuda": "13", "compiler": "cc", "software": {}}
+MACHINE |= {"capability": [9, 0], "bytes": 2**37, "flops": {"bfloat16": 7e14}, "copy": 4e12, "seconds": 1, "end": ""}
+TRAINED = {"tokens": 25_000, "shapes": 7, "warm": 7, "warming": 60.0, "packing_ms": 7.0, "graphs": 2, "breaks": 0}
+TRAINED |= {"compiled": True, "should_compile": True, "precision": "bfloat16", "should_be_in": "bfloat16"}
+OURS = {"setting": ["bfloat16"], "ms": 26.0, "subwords_per_second": 9e5, "mfu": 0.46, "padding": 0.02, "bytes": 9e9}
+TRAINED |= {"systems": {"ours": OURS, "MarianMTModel": {"reason": "transformers is not installed"}}}
+TRAINED |= {"unfused": [], "in_float32": [], "attention": ["efficient_attention"], "seconds": 90, "end": ""}
+
+
+def all_of(found):
+    """What a part has found in the end."""
+    together = {}
+    for some in found:
+        json.dumps(some)
+        together |= some
+    return together
+
+
+def test_drawn_pairs_are_like_those_of_wmt(tmp_path):
+    lengths = drawn_lengths(5000, 256)
+    assert 25 < lengths.mean() < 33
+    assert lengths.max() > 100
+    assert drawn_lengths(5000, 512, 2.0)[:, 1].mean() == pytest.approx(2 * lengths[:, 1].mean(), rel=0.05)
+    pairs = drawn_pairs(tmp_path / "train", lengths, 300)
+    assert (pairs.lengths == lengths).all()
+    ends = np.flatnonzero(pairs.ids == END)
+    assert (ends == pairs.offsets[1:] - 1).all()
+
+
+def test_the_machine_is_measured():
+    found = all_of(machine.measure("", 10, True))
+    assert found["device"]
+    assert found["flops"].keys() == {"float32", "bfloat16"}
+    assert found["copy"] > 0
+
+
+@pytest.mark.parametrize("model", ["base", "aop1", "parser"])
+def test_training_is_measured(model):
+    found = all_of(training.measure(model, 100, True))
+    assert found["systems"]["ours"]["ms"] > 0
+    assert 0 <= found["systems"]["ours"]["padding"] < 1
+    assert ("torch.nn.Transformer" in found["systems"]) == (model != "aop1")
+    assert found["warm"] == found["shapes"]
+    assert found["unfused"]  # as nothing is compiled on a CPU
+    assert found["precision"] == found["should_be_in"] == auto_precision(torch.device("cpu"))
+    part = found | {"end": "", "seconds": 1}
+    assert faults({"machine": MACHINE, f"training {model}": part}) == []
+    assert f"One step of {model}" in report({"machine": MACHINE, f"training {model}": part})
+
+
+def test_training_measures_the_most_frequent_shape_where_time_allows_no_more():
+    found = all_of(training.measure("base", 0, True))
+    assert found["warm"] == 1 < found["shapes"]
+    assert found["systems"]["ours"]["ms"] > 0
+
+
+def test_decoding_is_measured():
+    systems = all_of(decoding.measure("", 100, True))["systems"]
+    assert systems["ours, bfloat16"]["subwords_per_second"] > systems["ours, bfloat16"]["sentences_per_second"] > 0
+    assert "reason" in systems["CTranslate2, float32"] or systems["CTranslate2, float32"]["subwords_per_second"] > 0
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(600, 12), (0, 1)])
+def test_multi30k_is_trained_for_as_long_as_there_is_time_and_scored(seconds, steps):
+    found = all_of(multi30k.measure("", seconds, True))
+    assert (found["steps"], found["of"]) == (steps, 12)
+    assert found["bleu"] >= 0
+    text = report({"machine": MACHINE, "multi30k": found | {"end": "", "seconds": 1}})
+    assert f"{steps} of 12 steps" in text
+    assert "sacreBLEU on test" in text
+
+
+def test_multi30k_is_at_hand_where_a_folder_has_all_of_its_files(tmp_path, monkeypatch):
+    experiment = read_experiment([multi30k.OWN])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSFORMER_MIRROR", str(tmp_path / "mirror"))
+    assert multi30k.at_hand(experiment) is None
+    (found,) = multi30k.measure("", 600, False)
+    assert "left out: its files are neither" in report(
+        {"machine": MACHINE, "multi30k": found | {"end": "", "seconds": 1}}
+    )
+    for folder in ("mirror", "results/downloads"):
+        for url in experiment.files_of("ende"):
+            path = tmp_path / folder / local_path(url)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        assert multi30k.at_hand(experiment).name == folder.rpartition("/")[2]
+
+
+@pytest.mark.parametrize(("body", "summary"), [("pass", "1 passed"), ("assert False", "1 failed")])
+def test_the_tests_marked_gpu_are_run(tmp_path, monkeypatch, body, summary):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
+    (tmp_path / "test_it.py").write_text(f"import pytest\n@pytest.mark.gpu\ndef test_it():\n    {body}\n")
+    found = tests.measure("", 10, False)
+    assert summary in next(found)["summary"]
+    if body == "pass":
+        assert list(found) == []
+    else:
+        with pytest.raises(RuntimeError, match="1 failed"):
+            next(found)
+
+
+def test_a_profile_tells_eager_and_float32_steps():
+    linear, norm = torch.nn.Linear(8, 8), torch.nn.LayerNorm(8)
+    rows, events = profiled(lambda: norm(linear(torch.randn(4, 8))).sum().backward())
+    assert unfused(events) == {"aten::native_layer_norm"}
+    assert {"aten::addmm", "aten::mm"} >= in_float32(events) > set()
+    assert sum(ms for *_, ms in table(rows)) == pytest.approx(sum(ms for *_, ms in rows))
+    q = torch.randn(1, 1, 4, 8, dtype=torch.bfloat16)
+    _, events = profiled(lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q))
+    assert in_float32(events) == unfused(events) == set()
+    assert attentions(events) == {"flash_attention_for_cpu"}
+
+
+def test_kernels_are_summed_by_name_and_annotations_are_none():
+    events = [{"cat": "kernel", "name": "gemm", "dur": 2000}, {"cat": "kernel", "name": "gemm", "dur": 1000}]
+    events += [{"cat": "gpu_user_annotation", "name": "step", "dur": 9000}, {"name": "process_name"}]
+    assert kernels([*events, {"cat": "gpu_memcpy", "name": "copy", "dur": 500}]) == [("gemm", 2, 3.0), ("copy", 1, 0.5)]
+
+
+def test_a_table_ends_with_what_it_leaves_out():
+    rows = [(str(number), 2, float(number)) for number in range(20)]
+    assert table(rows)[0] == ("19", 2, 19.0)
+    assert table(rows)[-1] == ("5 more", 10, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({}, None),
+        ({"compiled": False, "unfused": ["aten::_softmax"]}, "steps run eager; PyTorch's compiler was not used"),
+        ({"unfused": ["aten::native_layer_norm"]}, "steps run eager, at least in part: aten::native_layer_norm"),
+        ({"precision": "float32"}, "precision is float32, not bfloat16"),
+        ({"in_float32": ["aten::bmm"]}, "float32 where bfloat16 should be: aten::bmm"),
+        ({"precision": "float32", "should_be_in": "float32", "in_float32": ["aten::bmm"]}, None),
+        ({"should_compile": False, "compiled": False, "unfused": ["aten::_softmax"]}, None),
+        ({"end": "cut after 110 s"}, None),
+        ({"end": "cut after 110 s", "systems": {}}, "cut after 110 s"),
+        ({"end": "OutOfMemoryError: none left"}, "OutOfMemoryError: none left"),
+    ],
+)
+def test_what_is_wrong_is_told(changed, fault):
+    results = {"machine": MACHINE, "training base": TRAINED | changed}
+    found = faults(results)
+    assert len(found) == (fault is not None)
+    assert fault is None or (
+        found[0].startswith("training base: ") and fault in found[0] and found[0] in report(results)
+    )
+
+
+def test_a_report_says_what_was_measured():
+    parts = {"tests": {"end": "", "summary": "9 passed", "seconds": 60}, "training base": TRAINED}
+    text = report({"machine": MACHINE, **parts})
+    for part in ("# NVIDIA X", "9 passed", " 26.0 |", "transformers is not installed", "efficient_attention"):
+        assert part in text
+
+
+def test_a_part_that_is_cut_or_fails_says_so(monkeypatch):
+    found = gpu.measured(gpu.Part("machine", "", 1), 0.01, True)
+    assert found["end"] == "cut after 0 s"
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
+    found = gpu.measured(gpu.Part("tests", "", 1), 100, True)
+    assert found["end"].startswith("RuntimeError: pytest -m gpu")
+
+
+@pytest.fixture
+def pretended(monkeypatch):
+    """Parts that find at once what a dictionary says, by their names."""
+
+    def pretend(found):
+        monkeypatch.setattr(gpu, "measured", lambda part, *_: {"seconds": 1, "end": ""} | found[part.name])
+        monkeypatch.setattr(gpu, "PARTS", [part for part in gpu.PARTS if part.name in found])
+
+    return pretend
+
+
+def test_results_are_written_after_each_part_in_a_folder_named_by_the_gpu(tmp_path, pretended, capsys):
+    pretended({"machine": MACHINE, "tests": {"summary": "9 passed"}})
+    assert gpu.measure_all(tmp_path, False) == 0
+    assert json.loads((tmp_path / "NVIDIA-X/results.json").read_text())["tests"]["summary"] == "9 passed"
+    assert "9 passed" in (tmp_path / "NVIDIA-X/README.md").read_text()
+    pretended({"machine": MACHINE, "tests": {"summary": "", "end": "RuntimeError: 1 failed"}})
+    assert gpu.measure_all(tmp_path, True) == 1
+    assert (tmp_path / "NVIDIA-X-tiny/README.md").exists()
+    assert "wrong: tests: RuntimeError: 1 failed" in capsys.readouterr().err
+
+
+def test_without_a_gpu_one_line_says_so(tmp_path, pretended, capsys):
+    pretended({"machine": MACHINE | {"gpu": False}, "tests": {}})
+    assert gpu.measure_all(tmp_path, False) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "finds no GPU" in line
+    assert not any(tmp_path.iterdir())
