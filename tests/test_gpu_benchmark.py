@@ -1,8 +1,12 @@
 """`make gpu`, each of its parts at tiny sizes on a CPU."""
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -180,6 +184,17 @@ def test_a_part_that_is_cut_or_fails_says_so(monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
     found = gpu.measured(gpu.Part("tests", "", 1), 100, True)
     assert found["end"].startswith("RuntimeError: pytest -m gpu")
+
+
+def test_an_interruption_ends_the_part_at_work(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.gpu", "--tiny", "--output-dir", str(tmp_path)]
+    process = psutil.Popen(command, cwd=gpu.ROOT, stderr=subprocess.PIPE, text=True)
+    while not (parts := process.children()) or parts[0].cpu_times().user < 0.3:
+        time.sleep(0.05)
+    process.terminate()
+    assert process.communicate()[1] == "interrupted\n"
+    assert process.returncode == 130
+    assert psutil.wait_procs(parts, timeout=60)[1] == []
 
 
 @pytest.fixture
