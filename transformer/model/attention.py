@@ -170,6 +170,7 @@ class AttentionOverParameters(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        q_HNK = self.query(x_BTD.flatten(0, -2)).unflatten(-1, (self.h_p, -1)).transpose(0, 1)
-        y_HNV = attention(q_HNK, self.keys * self.scale, self.values * self.scale, scale=1.0)
-        return self.output(y_HNV.transpose(0, 1).flatten(-2)).view_as(x_BTD)
+        q_1HNK = split_heads(self.query(x_BTD.flatten(0, -2)), self.h_p).unsqueeze(0)  # fused attention wants four
+        keys, values = (self.keys * self.scale).unsqueeze(0), (self.values * self.scale).unsqueeze(0)
+        y_1HNV = attention(q_1HNK, keys, values, scale=1.0)
+        return self.output(join_heads(y_1HNV)).view_as(x_BTD)

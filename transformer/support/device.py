@@ -64,6 +64,7 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
         for each in range(local_size):  # in this order, so that two such trainings never wait for each other
             _taken(each)
     torch.cuda.set_device(number)
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew, for up to half a second, for each new shape
     return torch.device("cuda", number)
 
 
