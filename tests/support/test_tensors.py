@@ -1,6 +1,8 @@
+import json
 import resource
 
 import pytest
+import safetensors.torch
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -55,6 +57,17 @@ def test_a_changed_bit_is_noticed(path, share, bit):
     damaged.write_bytes(content)
     with pytest.raises(DamagedFileError, match="flipped: damaged"):
         read_tensors(damaged)
+
+
+def test_files_are_those_of_safetensors(path):
+    """Its own reader reads them, whole and by parts, and its own writer writes the same numbers."""
+    texts = {"texts": json.dumps(read_metadata(path))}
+    own = {name: tensor.contiguous() for name, tensor in TENSORS.items()}
+    theirs = safetensors.torch.load(safetensors.torch.save(own, texts))
+    ours = safetensors.torch.load(path.read_bytes())
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert path.stat().st_size % 8 == (sum(tensor.nbytes for tensor in own.values())) % 8  # the header is aligned
 
 
 def test_a_missing_file_is_named(tmp_path):

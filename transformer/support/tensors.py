@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -19,12 +18,43 @@ class DamagedFileError(InputError):
     """A file of tensors that is not what was written."""
 
 
+_DTYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+
+
+def _content(tensor: Tensor) -> memoryview:
+    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data
+
+
+def _safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """A file of the safetensors format, in parts; the widest numbers come first, so that all are aligned."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name in names:
+        tensor, start = tensors[name], end
+        end += tensor.nbytes
+        header[name] = {"dtype": _DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in names:
+        yield _content(tensors[name])
+
+
 def _digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
-        tensor = tensors[name].contiguous()
+        tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+        digest.update(_content(tensor))
     for key in sorted(metadata.keys() - {"sha256"}):
         digest.update(f"{key}={metadata[key]}\n".encode())
     return digest.hexdigest()
@@ -35,8 +65,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     texts = {**metadata, "sha256": _digest(cpu, metadata)}
     with atomic(path) as stream:
-        # In one text, because safetensors writes several in random order, and the same tensors shall be the same file.
-        stream.write(safetensors.torch.save(cpu, {"texts": json.dumps(texts)}))
+        # Not by safetensors.torch.save, which lets no other thread work while it copies everything.
+        for part in _safetensors(cpu, {"texts": json.dumps(texts)}):
+            stream.write(part)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
