@@ -6,7 +6,9 @@ import random
 import re
 import resource
 import signal
+import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
 from transformer.text.batches import once
 from transformer.text.tokens import Pairs, pack, write_pairs
-from transformer.training import loop
+from transformer.training import loop, state
 from transformer.training.attempts import attempt, read_attempts
 from transformer.training.history import HISTORY
 from transformer.training.loop import Trainer
@@ -146,6 +148,21 @@ def test_how_often_the_state_is_saved_changes_nothing(start, whole):
     assert_same(trainer, whole)
 
 
+def test_steps_go_on_while_the_state_is_written(start, whole, monkeypatch):
+    go_on, write, written = threading.Event(), state.write_tensors, []
+
+    def slow(path, *given):
+        written.append(path.name)
+        assert go_on.wait(20)
+        write(path, *given)
+
+    monkeypatch.setattr(state, "write_tensors", slow)
+    trainer = start()
+    trainer.train(save_seconds=0, reached=lambda step: step == 11 and (written.append(step), go_on.set()))
+    assert written[:2] == ["state.safetensors", 11]  # and none beside it
+    assert_same(trainer, whole)
+
+
 def train_on(config, train, dev, folder):
     """Train in a process of its own, saving as often as may be."""
     torch.set_num_threads(1)
@@ -165,21 +182,21 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_con
     prefixes = [str(encoded(part).ids.filename).removesuffix(".ids.npy") for part in ("train", "dev")]
     whole = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "whole", CPU)
     whole.train()
-    state = tmp_path / "state" / "state.safetensors"
+    newest = tmp_path / "state" / "state.safetensors"
     moments = random.Random(0)
     killed = 0
     for _ in range(20):
-        seen = written_at(state)
-        process = forkserver.Process(target=train_on, args=(config, *prefixes, state.parent))
+        seen = written_at(newest)
+        process = forkserver.Process(target=train_on, args=(config, *prefixes, newest.parent))
         process.start()
-        while process.is_alive() and written_at(state) in (None, seen):
+        while process.is_alive() and written_at(newest) in (None, seen):
             time.sleep(0.001)
         time.sleep(moments.uniform(0, 0.05))
         process.kill()
         process.join()
         killed += process.exitcode == -signal.SIGKILL
-    assert killed == len(read_attempts(state.parent / "attempts")) == 20
-    trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), state.parent, CPU)
+    assert killed == len(read_attempts(newest.parent / "attempts")) == 20
+    trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), newest.parent, CPU)
     assert trainer.state.step > 0
     trainer.train()
     assert_same(trainer, whole)
@@ -433,6 +450,27 @@ def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_pat
     trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
     trainer.train()
     assert trainer.state.history[-1][5] > 1
+
+
+def test_where_no_dev_pair_is_short_enough_dropout_stays_on(tmp_path, run_config, encoded):
+    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
+    trainer = Trainer(run_config(), VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    trainer.train()
+    assert trainer.model.training
+    assert trainer.state.history[-1][5] is None
+
+
+@pytest.mark.parametrize("longest", ["train", "dev"])
+def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp_path, longest):
+    """A compiled model would be compiled again."""
+    write_pairs(tmp_path / "long", [pack([[5] * 22 + [1]], [[6] * 21 + [1]], VOCABULARY)], VOCABULARY)
+    parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: Pairs(tmp_path / "long")}
+    architecture = replace(run_config().architecture, max_length=23)
+    config = replace(run_config(batch_tokens=24), architecture=architecture)
+    trainer = Trainer(config, VOCABULARY, *parts.values(), tmp_path / "state", CPU, micro_batch_tokens=70)
+    before = len(trainer.model.source_positions.table)
+    trainer.train()
+    assert len(trainer.model.source_positions.table) == len(trainer.model.target_positions.table) == before
 
 
 def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):

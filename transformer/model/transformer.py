@@ -22,7 +22,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.dropout import Dropout
 from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.positions import positions
+from transformer.model.positions import SinusoidalPositions, positions
 
 
 class Transformer(nn.Module):
@@ -38,6 +38,12 @@ class Transformer(nn.Module):
         self.dropout = Dropout(config.P_drop)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.N))
+
+    def prepare(self, length: int) -> None:
+        """Compute the sinusoids of rows of `length` now: a compiled model would be compiled again when they grow."""
+        for encoding in (self.source_positions, self.target_positions):
+            if isinstance(encoding, SinusoidalPositions):
+                encoding(length)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Embeddings times sqrt(d_model), [..., D] (section 3.4)."""

@@ -30,7 +30,7 @@ from transformer.training.history import show, write_history
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
-from transformer.training.state import State, identity, newest_state, write_state
+from transformer.training.state import State, StateWriter, identity, newest_state
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -80,11 +80,19 @@ class Trainer:
         is of another config, vocabulary or data, and when no pair is short enough.
         """
         training = config.training
-        self.config, self.vocabulary, self.dev = config, vocabulary, dev
+        self.config, self.vocabulary = config, vocabulary
         self.folder, self.device, self.world = folder, device, world
         self.made_of = identity(config, train, dev)
+        self.micro_tokens = micro_batch_tokens or MICRO_BATCH_TOKENS[device.type]
+        self.batches = Batches(
+            train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
+        )
+        which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= config.architecture.max_length)
+        self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
         torch.manual_seed(config.seed)
         self.model = Transformer(config.architecture, vocabulary).to(device)
+        rows = [side.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
+        self.model.prepare(max(*rows, *(length for shape in self.batches.shapes for length in shape[1:])))
         self.compiled = device.type == "cuda" and can_compile()  # on a CPU it is the slower (docs/speed.md)
         if self.compiled:
             compile_in_place(self.model)
@@ -98,10 +106,6 @@ class Trainer:
             eps=training.epsilon,
             fused=True,
         )
-        self.micro_tokens = micro_batch_tokens or MICRO_BATCH_TOKENS[device.type]
-        self.batches = Batches(
-            train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
-        )
         if (left_out := len(train) - len(self.batches.kept)) and world.first:
             much = "warning: " if left_out > len(train) / 10 else ""
             print(
@@ -111,7 +115,7 @@ class Trainer:
             )
         self.not_finite = torch.zeros((), dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
-        self.state = State()
+        self.state, self.writer = State(), StateWriter(folder)
         if not self.restore():
             precision = auto_precision(device) if training.precision == "auto" else training.precision
             self.state.precision = world.of_first(precision)
@@ -128,7 +132,7 @@ class Trainer:
     ) -> None:
         """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
 
-        The first time it is saved after FIRST_SAVE seconds at the latest.
+        The first time it is saved after FIRST_SAVE seconds at the latest. It is written while the next steps train.
 
         The history goes to `writer`, and the number of every step to `reached`, if there are any.
 
@@ -146,7 +150,7 @@ class Trainer:
         saved = mark = time.monotonic()
         wait = min(save_seconds, FIRST_SAVE)
         self.model.train()
-        with postponed_signals() as caught, within_memory(label, remedy):
+        with postponed_signals() as caught, within_memory(label, remedy), self.writer:
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
@@ -167,12 +171,13 @@ class Trainer:
                     self.check_finite()
                     if self.world.first:
                         write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
-                signals, due = self.agree(caught, time.monotonic() - saved > wait)
+                signals, due = self.agree(caught, time.monotonic() - saved > max(wait, self.writer.pause))
                 if signals or due or step == steps:
-                    start = time.monotonic()
                     self.save()
-                    saved = time.monotonic()
-                    wait = max(save_seconds, 20 * (saved - start))
+                    saved, wait = time.monotonic(), save_seconds
+                if signals or step == steps:
+                    self.writer.wait()
+                    self.world.wait()  # lest one that ends now has the others ended while the state is written
                 if signals and step < steps:
                     raise Interrupted(signals[0])
                 mark = time.monotonic()
@@ -273,12 +278,11 @@ class Trainer:
 
         Pairs beyond max_length are left out. Raises InputError when it is no number.
         """
+        if not self.dev:
+            return None
         self.model.eval()
         total, tokens = 0.0, 0
-        which = np.flatnonzero(self.dev.lengths[:DEV_PAIRS].max(1) <= self.config.architecture.max_length)
-        if not len(which):
-            return None
-        for pairs in once(self.dev, which, self.micro_tokens):
+        for pairs in self.dev:
             with self.autocast():
                 total += self.loss(pairs, 0.0).item()
             tokens += pairs.target_tokens
@@ -296,7 +300,7 @@ class Trainer:
         return {key: json.dumps(value) for key, value in {**self.made_of, "step": self.state.step}.items()}
 
     def save(self) -> None:
-        """Save all that the next step depends on; the state before it stays as `previous`."""
+        """Begin to save all that the next step depends on; the state before it stays as `previous`."""
         self.check_finite()
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
@@ -307,8 +311,7 @@ class Trainer:
         if self.device.type == "cuda":
             tensors["random.cuda"] = self.world.gather(torch.cuda.get_rng_state(self.device))
         if self.world.first:
-            write_state(self.folder, tensors, self.identity() | {"state": json.dumps(plain(self.state))})
-        self.world.wait()  # lest one that ends now has the others ended while the state is written
+            self.writer.write(tensors, self.identity() | {"state": json.dumps(plain(self.state))})
 
     def restore(self) -> bool:
         """Go back to the newest undamaged state. False when there is none."""

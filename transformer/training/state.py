@@ -1,13 +1,17 @@
 """Where a run is, as it is saved and restored."""
 
 import hashlib
+import math
 import sys
+import time
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from transformer.support.strict import plain
@@ -50,12 +54,54 @@ def digest(*parts: Pairs) -> str:
     return content.hexdigest()
 
 
-def write_state(folder: Path, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
-    """Write a state into `folder`; the one before it stays as `previous`. Raises InputError as `write_tensors` does."""
-    current = folder / "state.safetensors"
-    if current.exists():
-        current.replace(folder / "previous.safetensors")
-    write_tensors(current, tensors, texts)
+class StateWriter:
+    """Writes states into a folder, in a thread beside the training; the state before the last stays as `previous`.
+
+    As a context it ends when the last state is written. Its end, `write` and `wait` raise InputError, as
+    `write_tensors` does, when the state before could not be written.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder, self.thread = folder, ThreadPoolExecutor(1)
+        self.under_way: Future[None] | None = None
+        self.seconds = 0.0  # that the last state took
+
+    @property
+    def pause(self) -> float:
+        """Seconds to wait between two states, lest more than a twentieth of the time is spent on them."""
+        busy = self.under_way is not None and not self.under_way.done()
+        return math.inf if busy else 20 * self.seconds
+
+    def write(self, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
+        """Copy the tensors and begin to write them, when the state before is written."""
+        self.wait()
+        # A copy from a GPU ends while the next steps train: it stands in the GPU's queue before them.
+        copies = {name: tensor.detach().to("cpu", non_blocking=True, copy=True) for name, tensor in tensors.items()}
+        on_gpu = any(tensor.is_cuda for tensor in tensors.values())
+        copied = torch.cuda.current_stream().record_event() if on_gpu else None
+        self.under_way = self.thread.submit(self._write, copies, texts, copied)
+
+    def wait(self) -> None:
+        """Go on when no state is being written."""
+        if under_way := self.under_way:
+            self.under_way = None
+            under_way.result()
+
+    def __enter__(self) -> "StateWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+
+    def _write(self, tensors: Mapping[str, Tensor], texts: Mapping[str, str], copied: torch.cuda.Event | None) -> None:
+        start = time.monotonic()
+        if copied:
+            copied.synchronize()
+        current = self.folder / "state.safetensors"
+        if current.exists():
+            current.replace(self.folder / "previous.safetensors")
+        write_tensors(current, tensors, texts)
+        self.seconds = time.monotonic() - start
 
 
 def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]] | None:

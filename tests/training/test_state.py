@@ -1,0 +1,54 @@
+import math
+import threading
+
+import pytest
+import torch
+
+from transformer.support.files import InputError
+from transformer.support.tensors import read_tensors
+from transformer.training import state
+from transformer.training.state import StateWriter
+
+
+def test_what_a_writer_was_given_is_written_though_it_changes_meanwhile(tmp_path, monkeypatch):
+    changed, write = threading.Event(), state.write_tensors
+
+    def late(*given):
+        assert changed.wait(20)
+        write(*given)
+
+    monkeypatch.setattr(state, "write_tensors", late)
+    weights = torch.zeros(3)
+    with StateWriter(tmp_path) as writer:
+        writer.write({"weights": weights}, {})
+        assert writer.pause == math.inf
+        weights.fill_(1)
+        changed.set()
+    assert 0 < writer.pause < math.inf
+    assert torch.equal(read_tensors(tmp_path / "state.safetensors")[0]["weights"], torch.zeros(3))
+
+
+def test_states_are_written_one_after_the_other(tmp_path):
+    with StateWriter(tmp_path) as writer:
+        for number in range(5):
+            writer.write({"number": torch.tensor(number)}, {})
+    for name, number in (("state", 4), ("previous", 3)):
+        assert read_tensors(tmp_path / f"{name}.safetensors")[0]["number"] == number
+
+
+@pytest.mark.parametrize("then", ["write", "wait", "end"])
+def test_a_state_that_cannot_be_written_is_told_at_the_next_or_at_the_end(tmp_path, monkeypatch, then):
+    def full(path, *_):
+        raise InputError(f"{path}: cannot be written")
+
+    monkeypatch.setattr(state, "write_tensors", full)
+    writer = StateWriter(tmp_path)
+    with pytest.raises(InputError, match=r"state\.safetensors: cannot be written"), writer:  # noqa: PT012
+        writer.write({}, {})
+        if then == "write":
+            writer.write({}, {})
+        elif then == "wait":
+            writer.wait()
+        if then != "end":
+            raise AssertionError("told later")
+    writer.wait()
