@@ -21,6 +21,7 @@ from transformer.support.files import InputError, locked
 
 # Padded subwords of a side in one forward pass of training, by the type of the device.
 MICRO_BATCH_TOKENS = {"cpu": 4096, "cuda": 25_000}
+SHAPES = 64  # for which a model is compiled at most; batches of further ones would be computed uncompiled
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 
 
@@ -150,12 +151,13 @@ def can_compile() -> bool:
 
 
 def compile_in_place(model: nn.Module) -> None:
-    """Have PyTorch fuse a model's operations when it is first called, one graph for batches of all sizes.
+    """Have PyTorch fuse a model's operations when it is first called with batches of a shape, of which there are few.
 
     Where that fails, PyTorch says so and goes on without.
     """
     torch._dynamo.config.suppress_errors = True
-    model.compile(dynamic=True)
+    torch._dynamo.config.recompile_limit = SHAPES
+    model.compile(dynamic=False)
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:

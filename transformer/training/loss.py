@@ -13,10 +13,11 @@ from transformer.support.device import can_compile
 from transformer.text.batches import Batch
 
 ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities are held at a time; on a CPU, in its caches
+Part = Callable[[Tensor, Tensor, float, Tensor], Tensor]
 
 
-def _part(logits: Tensor, target: Tensor, eps_ls: float) -> tuple[Tensor, Tensor]:
-    """Loss of some tokens, and with p the softmax and q the smoothed target, d loss / d logits = p - q.
+def _part(logits: Tensor, target: Tensor, eps_ls: float, gradient: Tensor) -> Tensor:
+    """Loss of some tokens; with p the softmax and q the smoothed target, d loss / d logits = p - q goes to `gradient`.
 
     Both are 0 at padding.
     """
@@ -25,13 +26,24 @@ def _part(logits: Tensor, target: Tensor, eps_ls: float) -> tuple[Tensor, Tensor
     x, index, padding = logits.float(), target[:, None], target == PADDING
     p = x.softmax(1)
     loss = x.amax(1) - p.amax(1).log() - true * x.gather(1, index)[:, 0] - others * x.sum(1)
-    gradient = p.sub_(others).scatter_add_(1, index, p.new_full(index.shape, -true))
-    return loss.masked_fill(padding, 0).sum(), gradient.masked_fill_(padding[:, None], 0)
+    p.sub_(others).scatter_add_(1, index, p.new_full(index.shape, -true))
+    gradient.copy_(p.masked_fill_(padding[:, None], 0))
+    return loss.masked_fill(padding, 0).sum()
+
+
+def _fused_part(logits: Tensor, target: Tensor, eps_ls: float, gradient: Tensor) -> Tensor:
+    """`_part` for a compiler: probabilities stay in the GPU's registers, where `scatter_add_` wants them in memory."""
+    x, index, shown = logits.float(), target[:, None], target != PADDING
+    column = torch.arange(logits.size(-1), device=logits.device)
+    wanted = torch.where(column == index, 1 - eps_ls, eps_ls / (logits.size(-1) - 1))
+    normalizer = x.logsumexp(1)
+    gradient.copy_(torch.where(shown[:, None], (x - normalizer[:, None]).exp() - wanted, 0.0))
+    return torch.where(shown, normalizer - (wanted * x).sum(1), 0.0).sum()
 
 
 @cache
-def _compiled_part() -> Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor]]:
-    return torch.compile(_part, dynamic=True) if can_compile() else _part
+def _compiled_part() -> Part:
+    return torch.compile(_fused_part) if can_compile() else _part
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -44,8 +56,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         rows, of_part = ROWS[logits.device.type], _compiled_part() if logits.is_cuda else _part
         for start in range(0, len(logits), rows):
             part = slice(start, start + rows)
-            value, gradient[part] = of_part(logits[part], target[part], eps_ls)
-            loss += value
+            loss += of_part(logits[part], target[part], eps_ls, gradient[part])
         ctx.save_for_backward(gradient)
         return loss
 

@@ -1,0 +1,134 @@
+"""What is compiled for a GPU, on a CPU: by a compiler that runs PyTorch's operations, or by one that only counts."""
+
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tests.text.test_batches import drawn
+from transformer.model.ids import END, PADDING
+from transformer.model.transformer import Transformer
+from transformer.support.device import compile_in_place
+from transformer.text.batches import Batches, once
+from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.training.loss import ROWS, _fused_part
+
+STEPS, TOKENS, VOCABULARY = 200, 25_000, 40
+
+
+@pytest.fixture(autouse=True)
+def from_the_start():
+    """Nothing compiled before, and PyTorch's settings afterwards as before."""
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(suppress_errors=False, recompile_limit=8):
+        yield
+    torch._dynamo.reset()
+
+
+def compiled(model, backend):
+    """A model compiled as for training, but by `backend`; a break in a graph and other failures are errors."""
+    model.compile = partial(nn.Module.compile, model, backend=backend, fullgraph=True)
+    compile_in_place(model)
+    torch._dynamo.config.suppress_errors = False
+    return model
+
+
+class Counting:
+    """A compiler that leaves graphs as they are."""
+
+    def __init__(self):
+        self.graphs = 0
+
+    def __call__(self, graph, _):
+        self.graphs += 1
+        return graph.forward
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """As many as fill STEPS, of lengths like WMT's."""
+    lengths = drawn(STEPS * TOKENS // 27, 1)
+    prefix = tmp_path_factory.mktemp("tokens") / "train"
+    sides = [[[5] * (n - 1) + [END] for n in lengths[:, side].tolist()] for side in (0, 1)]
+    write_pairs(prefix, [pack(*sides, VOCABULARY)], VOCABULARY)
+    return Pairs(prefix)
+
+
+def of_wmt(pairs, micro, share=slice(None)):
+    """The micro-batches of STEPS steps."""
+    batches = Batches(pairs, TOKENS, micro, 256, 1, share)
+    return [each for *_, step in islice(batches.from_position(0, 0), STEPS) for each in step]
+
+
+@pytest.mark.parametrize(
+    ("micro", "share", "most"),
+    [(TOKENS, slice(None), 4), (6_000, slice(None), 6), (TOKENS, slice(1, None, 3), 4)],
+    ids=["whole steps", "micro-batches", "a third"],
+)
+def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pairs, micro, share, most):
+    """Of 200 steps and the dev pairs: two shapes each; micro-batches of r and r + 1 rows count as two."""
+    counting = Counting()
+    with torch.device("meta"):
+        model = compiled(Transformer(run_config(P_drop=0.0, max_length=1000).architecture, VOCABULARY), counting)
+    train, dev = (
+        list({(batch.source.shape, batch.target.shape): batch for batch in batches}.values())
+        for batches in (of_wmt(pairs, micro, share), once(pairs, np.arange(250), micro))
+    )
+    for batches in (train, dev, train):
+        model.train(batches is train)
+        for batch in batches:
+            with torch.set_grad_enabled(batches is train):
+                model(batch.source.to("meta"), batch.target.to("meta"))
+    assert counting.graphs == len(train) + len(dev) <= most
+
+
+def test_the_loss_is_compiled_four_times_at_most(pairs):
+    """For whole parts, for the rest of a batch, for a batch that is less than a part, and for another eps_ls."""
+    counting = Counting()
+    loss = torch.compile(_fused_part, backend=counting, fullgraph=True)
+    sizes = {batch.target.numel() for batch in of_wmt(pairs, 6_000)} | {1234, 7001}
+    for eps_ls in (0.1, 0.0, 0.1):
+        for size in sizes:
+            logits, target = torch.empty(size, VOCABULARY, device="meta"), torch.empty(size, device="meta").long()
+            for start in range(0, size, ROWS["cuda"]):
+                part = slice(start, start + ROWS["cuda"])
+                loss(logits[part], target[part], eps_ls, torch.empty_like(logits)[part])
+    assert counting.graphs <= 4
+
+
+def test_the_compiled_model_is_the_model(run_config):
+    torch.manual_seed(1)
+    model = Transformer(run_config(P_drop=0.0).architecture, VOCABULARY).double()
+    source, target = (torch.randint(END, 8, (3, length)) for length in (17, 20))
+    results = []
+    for _ in range(2):
+        model.zero_grad()
+        y = model(source, target)
+        y.square().sum().backward()
+        results.append(
+            [y.detach(), *(parameter.grad for parameter in model.parameters() if parameter.grad is not None)]
+        )
+        compiled(model, "aot_eager")
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("eps_ls", [0.0, 0.1])
+def test_the_compiled_loss_is_that_of_the_definition(dtype, eps_ls):
+    torch.manual_seed(1)
+    logits, target = (3 * torch.randn(50, 30)).to(dtype), torch.randint(END, 30, (50,))
+    target[7:12] = PADDING
+    gradient = torch.empty_like(logits)
+    loss = torch.compile(_fused_part, backend="aot_eager", fullgraph=True)(logits, target, eps_ls, gradient)
+    exact, shown = logits.double().requires_grad_(), target != PADDING
+    wanted = torch.full((50, 30), eps_ls / 29).double().scatter(1, target[:, None], 1 - eps_ls)
+    reference = -(wanted * exact.log_softmax(1))[shown].sum()
+    reference.backward()
+    assert (loss.dtype, gradient.dtype) == (torch.float32, dtype)
+    torch.testing.assert_close(loss.double(), reference, rtol=1e-6, atol=0)
+    torch.testing.assert_close(gradient, exact.grad.to(dtype), rtol=1e-5 if dtype == torch.float32 else 1e-2, atol=1e-6)
+    assert not gradient[~shown].any()
