@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.decoding import cache
+from transformer.decoding import beam, cache
 from transformer.decoding.beam import Beam, beam_search, length_penalty
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
@@ -143,6 +143,25 @@ def test_the_early_stop_and_what_goes_no_further_change_nothing(monkeypatch, alp
         assert [h.ids for h in one] == [h.ids for h in other]
         assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
     assert [found[0].ids for found in best] == [found[0].ids for found in whole]
+
+
+@pytest.mark.parametrize("nbest", [True, False])
+@pytest.mark.parametrize("extra", [2, 12])
+def test_looking_seldom_which_sentences_are_done_changes_nothing(monkeypatch, nbest, extra):
+    """As on a GPU: what is done stays in the batch, and nothing becomes of it."""
+    sources, runs = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5], [6, 2, 2, 8, 4]), []
+    for look in (1, 3, 8):
+        monkeypatch.setitem(beam.LOOK, "cpu", look)
+        found = []
+        for seed in range(8):
+            model = toy(seed, vocabulary=9)
+            model.step = ending(model.step, [])
+            found += beam_search(model, sources, 3, 0.6, extra, nbest)
+        runs.append(found)
+    for seldom in runs[1:]:
+        for one, other in zip(runs[0], seldom, strict=True):
+            assert [h.ids for h in one] == [h.ids for h in other]
+            assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
 def test_each_sentence_has_its_own_limit_and_the_best_alive_when_nothing_ends():

@@ -17,6 +17,7 @@ from transformer.model.positions import last_position
 from transformer.model.transformer import Transformer
 
 BLOCK = 64  # of the vocabulary, of which the maximum is found first
+LOOK = {"cpu": 1, "cuda": 8}  # steps after which is looked which sentences are done: a GPU is waited for then
 
 
 def length_penalty(length: Tensor | float, alpha: float) -> Tensor | float:
@@ -56,28 +57,30 @@ class Beam:
         bar = self.finished_score.amin(1) if nbest else self.finished_score.amax(1)
         return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar[:, None]
 
+    def close(self, done: Tensor) -> None:
+        """End the search for some sentences [B]; where none has ended, the best alive hypothesis is the result."""
+        none = (done & (self.finished_score[:, 0] == -torch.inf))[:, None]
+        self.finished_score[:, :1] = torch.where(none, self.alive_logp[:, :1], self.finished_score[:, :1])
+        longest = self.alive_ids.size(2)
+        shown = torch.arange(longest, device=done.device) < self.limit[:, None]
+        best = torch.where(shown, self.alive_ids[:, 0], END)
+        self.finished_ids[:, 0] = torch.where(none, best, self.finished_ids[:, 0])
+        self.alive_logp = self.alive_logp.masked_fill(done[:, None], -torch.inf)
+
     def narrow(self, width: int) -> None:
         """Keep the best alive hypotheses only."""
         self.alive_ids, self.alive_logp = self.alive_ids[:, :width], self.alive_logp[:, :width]
 
     def best(self) -> list[list[Hypothesis]]:
-        """Of each sentence the finished hypotheses, best first; where there is none, the best alive one."""
-        results = []
-        for finished, scores, alive, logp, limit in zip(
-            self.finished_ids.tolist(),
-            self.finished_score.tolist(),
-            self.alive_ids[:, 0].tolist(),
-            self.alive_logp[:, 0].tolist(),
-            self.limit.tolist(),
-            strict=True,
-        ):
-            found = [
-                Hypothesis(ids[: ids.index(END)], score)
+        """The finished hypotheses of each sentence, best first."""
+        return [
+            [
+                Hypothesis(ids[: [*ids, END].index(END)], score)
                 for ids, score in zip(finished, scores, strict=True)
-                if score > float("-inf")
+                if score != float("-inf")
             ]
-            results.append(found or [Hypothesis(alive[:limit], logp)])
-        return results
+            for finished, scores in zip(self.finished_ids.tolist(), self.finished_score.tolist(), strict=True)
+        ]
 
 
 def top(x_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -97,6 +100,7 @@ def top(x_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor:
     """Append one token, the `length`-th, to every hypothesis; returns which one [B, W] each alive one grew from."""
     b, _, vocabulary = logits_BWV.shape
+    sentence = torch.arange(b, device=logits_BWV.device)[:, None]
     width = beam.finished_score.size(1)
     # The best 2W of a sentence are among the best 2W of its hypotheses; 2W, so that W not ended are among them. A beam
     # of one is greedy search.
@@ -114,10 +118,10 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor
 
     scores = torch.cat([beam.finished_score, (logp / length_penalty(length, alpha)).masked_fill(~ended, -torch.inf)], 1)
     beam.finished_score, chosen = scores.topk(width, 1)
-    beam.finished_ids = torch.cat([beam.finished_ids, ids], 1)[torch.arange(b)[:, None], chosen]
+    beam.finished_ids = torch.cat([beam.finished_ids, ids], 1)[sentence, chosen]
 
     beam.alive_logp, chosen = logp.masked_fill(ended, -torch.inf).topk(min(width, logp.size(1)), 1)
-    beam.alive_ids = ids[torch.arange(b)[:, None], chosen]
+    beam.alive_ids = ids[sentence, chosen]
     return origin.gather(1, chosen)
 
 
@@ -136,7 +140,7 @@ def beam_search(
 
     Without `nbest` the first one is the same, the others need not be the best. A hypothesis that can win nothing goes
     no further: what would take its place is no better. When an eighth of the sentences is done, they leave the batch,
-    so that the others go on faster.
+    so that the others go on faster; until then nothing becomes of them.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
@@ -154,26 +158,27 @@ def beam_search(
         limit=limit,
     )
     results: list[list[Hypothesis]] = [[] for _ in range(b)]
-    sentences, going = torch.arange(b, device=device), torch.ones(b, dtype=torch.bool, device=device)
-    tokens = None
+    sentences, tokens = list(range(b)), None
     for length in range(1, longest + 1):
         logits = model.step(tokens, length - 1, memories, bias, *cache.grow(beam.alive_ids.size(1)))
         origin = advance(beam, logits, length, alpha)
-        promising = beam.promising(alpha, nbest)
-        done = (length >= beam.limit) | ~promising[:, 0]
-        if (just := done & going).any():
-            for sentence, hypotheses in zip(sentences[just].tolist(), beam.select(just).best(), strict=True):
-                results[sentence] = hypotheses
-            going = ~done
-            if done.all():
-                break
-            if 8 * int(done.sum()) >= len(done):
-                rows = going.nonzero()[:, 0]
-                beam, sentences, bias = beam.select(rows), sentences[rows], bias[rows]
+        promising = beam.promising(alpha, nbest) & (length < beam.limit)[:, None]
+        beam.close(~promising[:, 0])
+        if length % LOOK[device.type] == 0 or length == longest:
+            widths = promising.sum(1).tolist()
+            going = [row for row, width in enumerate(widths) if width]
+            if 8 * (len(widths) - len(going)) >= len(widths):
+                done = [row for row, width in enumerate(widths) if not width]
+                for row, hypotheses in zip(done, beam.select(torch.tensor(done, device=device)).best(), strict=True):
+                    results[sentences[row]] = hypotheses
+                if not going:
+                    break
+                rows = torch.tensor(going, device=device)
+                beam, sentences, bias = beam.select(rows), [sentences[row] for row in going], bias[rows]
                 memories = [KeysValues(*(tensor.index_select(0, rows) for tensor in memory)) for memory in memories]
                 cache.select(rows)
-                origin, promising, going = origin[rows], promising[rows], going[rows]
-        beam.narrow(int(promising.sum(1).amax()))
+                origin = origin[rows]
+            beam.narrow(max(widths))
         cache.follow(origin[:, : beam.alive_ids.size(1)])
         tokens = beam.alive_ids[:, :, length - 1]
     return results

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.decoding.beam import Hypothesis, limits
+from transformer.decoding.beam import LOOK, Hypothesis, limits
 from transformer.decoding.cache import Cache
 from transformer.model.attention import padding_bias
 from transformer.model.ids import END, PADDING
@@ -39,10 +39,10 @@ def sample(
         logits = model.step(token, position, memories, bias, *cache.grow(1))
         p = logits[:, 0].double().softmax(1)
         token = (p.cumsum(1) <= uniform_BL[:, position, None]).sum(1, keepdim=True)
-        ids_BL[going, position] = token[going, 0]
-        logp[going] += p.gather(1, token)[going, 0].log()
+        ids_BL[:, position] = torch.where(going, token[:, 0], END)
+        logp += torch.where(going, p.gather(1, token)[:, 0].log(), 0.0)
         going &= (token[:, 0] != END) & (position + 1 < limit)
-        if not going.any():
+        if (position + 1) % LOOK[device.type] == 0 and not going.any():
             break
     return [
         Hypothesis(ids[: [*ids, END].index(END)], score)

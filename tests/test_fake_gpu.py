@@ -1,0 +1,145 @@
+"""Tensors without content that are said to be on a GPU: shapes, types and devices of what runs there.
+
+They refuse operations between a GPU and a CPU, and to be read: what waits for a GPU fails here.
+"""
+
+import copy
+import ctypes
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode
+
+from transformer.decoding import beam, sampling
+from transformer.decoding.precision import in_precision
+from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.ids import END
+from transformer.model.transformer import Transformer
+from transformer.text.batches import Batch
+from transformer.training import loss
+
+VOCABULARY = 40
+MODELS = {
+    "base": {},
+    "learned positions": {"positions": "learned"},
+    "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 12)},
+}
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[torch.device]:
+    """PyTorch built for CPUs has nothing that switches GPUs, and fails where it would; the CPU's does nothing."""
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib/libc10.so"))
+    try:
+        of_devices = (ctypes.c_void_p * 2).in_dll(library, "_ZN3c104impl26device_guard_impl_registryE")
+    except ValueError:
+        pytest.skip("this PyTorch names it otherwise")
+    before = of_devices[1]
+    of_devices[1] = before or of_devices[0]
+    yield torch.device("cuda", 0)
+    of_devices[1] = before
+
+
+@pytest.fixture
+def gpu(device) -> Iterator[torch.device]:
+    """Where tensors are; products are in bfloat16 where autocast is on."""
+    torch.set_autocast_dtype("cuda", torch.bfloat16)
+    with FakeTensorMode():
+        yield device
+
+
+@pytest.fixture(params=MODELS)
+def model(request, gpu) -> Transformer:
+    sizes = {"N": 2, "d_model": 16, "d_ff": 32, "h": 2, "d_k": 8, "d_v": 8, "P_drop": 0.1, "max_length": 64}
+    config = ModelConfig(**sizes | {"positions": "sinusoidal"} | MODELS[request.param])
+    with gpu:
+        return Transformer(config, VOCABULARY)
+
+
+@pytest.fixture
+def bfloat16() -> Iterator[None]:
+    """Autocast as on a GPU; torch.autocast itself asks for a real one."""
+    torch.set_autocast_enabled("cuda", True)
+    yield
+    torch.set_autocast_enabled("cuda", False)
+
+
+def rows(*lengths):
+    return torch.randint(END, VOCABULARY, lengths)
+
+
+def test_fake_tensors_refuse_what_a_gpu_is_waited_for(gpu):
+    with pytest.raises(DataDependentOutputException):
+        torch.ones(2, device=gpu).tolist()
+
+
+@pytest.mark.usefixtures("bfloat16")
+@pytest.mark.parametrize("training", [True, False])
+def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, training):
+    """Without a GPU's PyTorch there are no gradients of such tensors but those that are written by hand."""
+    seen = []
+    attention = F.scaled_dot_product_attention
+
+    def noted(*given, **named):
+        seen.append((*given, attention(*given, **named)))
+        return seen[-1][-1]
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
+    monkeypatch.setattr(loss, "moved", lambda ids, device: ids.to(device))  # pinned memory wants a GPU
+    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
+    model.train(training)
+    with torch.no_grad():
+        value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1)
+        y = model(rows(3, 20).to(gpu), rows(3, 22).to(gpu))
+        logits = model.logits(y)
+    assert (value.device, value.dtype, value.shape) == (gpu, torch.float32, ())
+    assert (logits.device, logits.dtype, logits.shape) == (gpu, torch.bfloat16, (3, 22, VOCABULARY))
+    assert {values.dtype for *_, values in seen} == {torch.bfloat16}
+    assert {tensor.dim() for tensors in seen for tensor in tensors} == {4}  # else no fused kernel takes them
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_gradient_of_the_logits_has_their_type(gpu, dtype):
+    logits = torch.randn(50, VOCABULARY, device=gpu, dtype=dtype)
+    gradient = torch.empty_like(logits)
+    value = loss._fused_part(logits, torch.ones(50, dtype=torch.long, device=gpu), 0.1, gradient)
+    assert (value.device, value.dtype) == (gpu, torch.float32)
+    assert (gradient.device, gradient.dtype) == (gpu, dtype)
+
+
+@pytest.fixture
+def read(monkeypatch) -> list[torch.Size]:
+    """Shapes of what is read from the GPU; integers are 24, and lists are full of zeros."""
+    seen = []
+
+    def zeros(tensor):
+        seen.append(tensor.shape)
+        return np.zeros(tensor.shape).tolist()
+
+    monkeypatch.setattr(FakeTensor, "tolist", zeros)
+    monkeypatch.setattr(torch.Tensor, "__int__", lambda tensor: seen.append(tensor.shape) or 24)
+    monkeypatch.setattr(torch.Tensor, "__bool__", lambda tensor: bool(seen.append(tensor.shape)) or True)
+    return seen
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, model, gpu, read, precision):
+    steps = []
+    monkeypatch.setattr(copy, "deepcopy", lambda model: model)  # copies would belong to another mode
+    searched = in_precision(model.eval(), precision)
+    step = searched.step
+    searched.step = lambda *given: steps.append(given[1]) or step(*given)
+    found = beam.beam_search(searched, rows(5, 9).to(gpu), 4, 0.6, 15)
+    assert len(steps) == beam.LOOK["cuda"] == 8  # all are done, as the first list of zeros says
+    assert read == [(), (5,), (5, 4, 24), (5, 4)]  # the longest limit, what is done, hypotheses and their scores
+    assert len(found) == 5
+
+
+def test_sampling_reads_nothing_from_the_gpu_for_eight_steps(model, gpu, read):
+    generators = [np.random.default_rng(number) for number in range(5)]
+    sampling.sample(model.eval(), rows(5, 9).to(gpu), 15, generators)
+    assert read == [(), (), (), (), (5, 24), (5,)]  # thrice in 24 steps
