@@ -48,7 +48,7 @@ def configured(model: str, tiny: bool) -> tuple[RunConfig, int]:
     over = architecture.attention_over_parameters
     over = over and replace(over, **TINY_PARAMETERS)
     architecture = replace(architecture, **TINY, attention_over_parameters=over)
-    return replace(run, architecture=architecture, training=replace(run.training, batch_tokens=400)), 100
+    return replace(run, architecture=architecture, training=replace(run.training, batch_tokens=500)), 100
 
 
 def packed(step: Step, pairs: Pairs) -> list[Batch]:

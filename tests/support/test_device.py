@@ -114,13 +114,16 @@ def test_more_processes_than_gpus_are_refused(monkeypatch):
         choose_device(0, 3)
 
 
-def test_on_a_gpu_attention_is_not_cudnns(monkeypatch):
+def test_on_a_gpu_attention_is_not_cudnns(monkeypatch, tmp_path):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
     monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     torch.backends.cuda.enable_cudnn_sdp(True)
     assert choose_device().type == "cuda"
     assert not torch.backends.cuda.cudnn_sdp_enabled()
+    device._taken.cache_clear()
 
 
 def test_the_device_has_a_name():

@@ -39,9 +39,9 @@ def quick_writes(monkeypatch):
 def start(tmp_path, run_config, encoded):
     """A trainer in the folder of that name; the config with some keys changed."""
 
-    def make(folder="state", vocabulary=VOCABULARY, micro=48, **changes):
+    def make(folder="state", micro=48, **changes):
         config, pairs = run_config(**changes), (encoded("train"), encoded("dev"))
-        return Trainer(config, vocabulary, *pairs, tmp_path / folder, CPU, micro_batch_tokens=micro)
+        return Trainer(config, VOCABULARY, *pairs, tmp_path / folder, CPU, micro_batch_tokens=micro)
 
     return make
 
@@ -309,8 +309,10 @@ def test_smaller_micro_batches_go_on_with_the_state(start):
 
 def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded):
     folder = interrupted(start, 4)
+    other = encoded("train")
+    other.vocabulary = "40 subwords, SHA-256 of others"
     with pytest.raises(InputError, match="the state of another vocabulary; remove"):
-        start(vocabulary=41)
+        Trainer(run_config(), VOCABULARY, other, encoded("dev"), folder, CPU)
     with pytest.raises(InputError, match="the state of another data; remove"):
         Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
 
