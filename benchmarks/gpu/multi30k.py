@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import torch
 import yaml
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_text
@@ -62,8 +61,7 @@ def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str,
     names = {"name": task.corpus, "source": task.source, "target": task.target}
     write_whole(corpus, folder, Given(folder, downloads, None, None, None, None), **names)
     texts = {part: (folder / f"{part}.source", folder / f"{part}.target") for part in ("train", "dev")}
-    threads = torch.get_num_threads()
-    learn(sampled(*texts["train"], experiment.subwords), task.vocabulary, model, threads=threads)
+    learn(sampled(*texts["train"], experiment.subwords), task.vocabulary, model)
     subwords, found = Subwords(model), {}
     for part, both in texts.items():
         write_pairs(folder / part, encode_pairs(*both, model, 1), len(subwords), subwords.sha256)

@@ -44,3 +44,11 @@ def test_lines_that_no_model_decodes_are_refused_when_a_part_is_encoded_not_when
         "train.ids.npy",
         "train.offsets.npy",
     ]
+
+
+def test_a_vocabulary_is_the_same_to_the_byte_by_any_number_of_threads(house, tmp_path):
+    sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
+    for threads in (1, 3):
+        output = tmp_path / f"{threads}.model"
+        assert main(arguments("subwords", **sides, output=output, vocabulary=60, threads=threads)) == 0
+        assert output.read_bytes() == house.subwords.read_bytes()

@@ -68,9 +68,8 @@ def test_a_subword_that_begins_a_word_says_so(subwords):
 
 
 def test_the_same_text_gives_the_same_vocabulary(path, tmp_path):
-    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, tmp_path / "again.model", SYMBOLS, threads=2)
-    again = Subwords(tmp_path / "again.model")
-    assert again.encode(TEXT) == Subwords(path).encode(TEXT)
+    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, tmp_path / "again.model", SYMBOLS)
+    assert (tmp_path / "again.model").read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def subwords(arguments: argparse.Namespace) -> None:
 
     whole = whole_symbols(arguments.source, arguments.target) if arguments.kind == "parsing" else []
     texts = sampled(arguments.source, arguments.target, Sample(arguments.pairs, arguments.seed))
-    learn(texts, arguments.vocabulary, arguments.output, whole, arguments.threads)
+    learn(texts, arguments.vocabulary, arguments.output, whole)
 
 
 @command(

@@ -54,7 +54,7 @@ def whole_symbols(source: Path, target: Path) -> list[str]:
     return [f"\u2581{symbol}" for symbol in symbols(stream_lines(source), stream_lines(target))]
 
 
-def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[str] = (), threads: int = 1) -> None:
+def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[str] = ()) -> None:
     """Learn a vocabulary of exactly `vocabulary` subwords, `symbols` being whole ones, and write it to `path`.
 
     Ids: 0 padding, 1 end of sentence, 2 unknown. Raises InputError when the text is too small or varied for the size.
@@ -77,7 +77,7 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
                 vocab_size=vocabulary,
                 character_coverage=1.0,
                 user_defined_symbols=list(symbols),
-                num_threads=threads,
+                num_threads=2,  # always, because the model tells of it and is known by its SHA-256
                 pad_id=PADDING,
                 eos_id=END,
                 unk_id=UNKNOWN,

@@ -26,7 +26,7 @@ rule learn_subwords:
     shell:
         "python -m transformer subwords --source {input.source:q} --target {input.target:q} --output {output:q}"
         " --vocabulary {params.vocabulary:q} --kind {params.kind:q} --pairs {params.pairs:q} --seed {params.seed:q}"
-        " --threads {threads} 2>&1 | tee -i {log:q}"
+        " 2>&1 | tee -i {log:q}"
 
 
 rule encode_part:
