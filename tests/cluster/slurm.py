@@ -122,7 +122,7 @@ class Slurm:
             daemon.terminate()
             daemon.wait(timeout=20)
         try:
-            wait_until(lambda: not self.processes(), 5, "all processes end")
+            wait_until(lambda: not self.processes(), 60, "all processes end")
         finally:
             for process in self.processes():
                 os.kill(process, signal.SIGKILL)
