@@ -24,7 +24,6 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -187,7 +186,8 @@ class Meter:
 
     def flops(self, config: ModelConfig, vocabulary: int) -> float:
         """The median over the rounds of FLOP/s."""
-        return median(3 * forward_flops(config, vocabulary, each) for each in self.lengths()) / median(self.seconds)
+        flops = [3 * forward_flops(config, vocabulary, each) for each in self.lengths()]
+        return float(np.median(np.array(flops) / self.seconds))
 
     def padding(self) -> float:
         """The share of all places in rows that no subword stands in."""

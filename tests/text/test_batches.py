@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.gpu.made import drawn_lengths
 from transformer.model.ids import END, PADDING
 from transformer.support.files import InputError
 from transformer.text.batches import Batches, Shape, in_order, once, pack, shapes
@@ -69,17 +70,9 @@ def test_rows_hold_whole_pairs_side_by_side(pairs):
             assert micro.target_tokens == (micro.target != PADDING).sum()
 
 
-def drawn(count, seed):
-    """Lengths like those of WMT's pairs: most of some 25 subwords, a few of ten times as many."""
-    random = np.random.default_rng(seed)
-    source = random.lognormal(3.15, 0.62, count)
-    target = source * np.exp(random.normal(0.05, 0.18, count)) + random.normal(0, 1, count)
-    return np.clip(np.stack([source, target], 1).round().astype(int) + 1, 2, 256)
-
-
 @pytest.mark.parametrize(("tokens", "mean"), [(25_000, 31), (512, 13)])
 def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_asked_for(tokens, mean):
-    lengths = drawn(40 * tokens // mean, 1)
+    lengths = drawn_lengths(40 * tokens // mean, 256)
     lengths = np.clip((lengths * mean / lengths[:, 1].mean()).astype(int), 2, 256)
     steps = list(in_order(lengths, np.arange(len(lengths)), shapes(lengths, tokens)))
     assert len({step.shape for step in steps}) <= 16
@@ -90,7 +83,7 @@ def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_ask
 
 
 def test_pairs_come_in_the_order_drawn_but_for_what_does_not_fit():
-    lengths = drawn(5000, 2)
+    lengths = drawn_lengths(5000, 256)
     order = np.random.default_rng(3).permutation(len(lengths))
     place = np.argsort(order)
     steps = list(in_order(lengths, order, shapes(lengths, 2000)))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.text.test_batches import drawn
+from benchmarks.gpu.made import drawn_lengths
 from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
@@ -50,7 +50,7 @@ class Counting:
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
     """As many as fill STEPS, of lengths like WMT's."""
-    lengths = drawn(STEPS * TOKENS // 27, 1)
+    lengths = drawn_lengths(STEPS * TOKENS // 27, 256)
     prefix = tmp_path_factory.mktemp("tokens") / "train"
     sides = [[[5] * (n - 1) + [END] for n in lengths[:, side].tolist()] for side in (0, 1)]
     write_pairs(prefix, [pack(*sides, VOCABULARY)], VOCABULARY)

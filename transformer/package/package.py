@@ -65,8 +65,8 @@ def make_package(
     `save_package` do.
     """
     run, text, trained = read_config(RunConfig, config), read_json(corpus), read_json(training)
-    size, steps = len(Subwords(subwords)), []
-    vocabulary = vocabulary_name(size, sha256(subwords))
+    learnt, steps = Subwords(subwords), []
+    vocabulary = vocabulary_name(len(learnt), learnt.sha256)
     for path in checkpoints:
         metadata = read_metadata(path)
         if json.loads(metadata.get("config", "null")) != plain(run):
@@ -87,7 +87,7 @@ def make_package(
         "source": text.get("source"),
         "target": text.get("target"),
         "architecture": plain(run.architecture),
-        "vocabulary": size,
+        "vocabulary": len(learnt),
         "decoding": plain(decoding),
         "averaged": sorted(steps),
         "corpus": text,
