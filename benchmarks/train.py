@@ -62,7 +62,7 @@ class Ours:
 
     def loss(self, pairs: Batch) -> Tensor:
         """Summed loss of a batch."""
-        return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls)
+        return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls).total
 
     def step(self, batches: list[Batch]) -> None:
         """One update."""

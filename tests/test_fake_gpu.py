@@ -93,7 +93,7 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
     monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
     model.train(training)
     with torch.no_grad():
-        value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1)
+        value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1).total
         y = model(rows(3, 20).to(gpu), rows(3, 22).to(gpu))
         logits = model.logits(y)
     assert (value.device, value.dtype, value.shape) == (gpu, torch.float32, ())
@@ -104,11 +104,10 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_gradient_of_the_logits_has_their_type(gpu, dtype):
-    logits = torch.randn(50, VOCABULARY, device=gpu, dtype=dtype)
-    gradient = torch.empty_like(logits)
-    value = loss._fused_part(logits, torch.ones(50, dtype=torch.long, device=gpu), 0.1, gradient)
+    logits, target = torch.randn(50, VOCABULARY, device=gpu, dtype=dtype), torch.ones(50, dtype=torch.long, device=gpu)
+    value = loss._fused_part(logits, target, 0.1, torch.ones((), device=gpu))
     assert (value.device, value.dtype) == (gpu, torch.float32)
-    assert (gradient.device, gradient.dtype) == (gpu, dtype)
+    assert (logits.device, logits.dtype) == (gpu, dtype)
 
 
 @pytest.fixture

@@ -87,11 +87,12 @@ def _speeds(training: Results) -> str:
 
 
 def _steps(training: Results) -> str:
-    headings = ["model", "attention", "shapes", "of which measured", "graphs", "breaks", "warm-up, s", "packing, ms"]
+    headings = ["model", "attention", "shapes", "of which measured", "graphs", "breaks", "without CUDA graph"]
+    headings += ["warm-up, s", "packing, ms"]
     rows = [
         [
             *(model, ", ".join(part.get("attention", [])) or "written out"),
-            *(str(part[key]) for key in ("shapes", "warm", "graphs", "breaks")),
+            *(str(part[key]) for key in ("shapes", "warm", "graphs", "breaks", "without_cuda_graph")),
             *(f"{part['warming']:.1f}", f"{part['packing_ms']:.1f}"),
         ]
         for model, part in training.items()

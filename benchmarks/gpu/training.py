@@ -100,6 +100,7 @@ def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
             "packing_ms": 1e3 * packing,
             "graphs": counters["stats"]["unique_graphs"],
             "breaks": sum(counters["graph_break"].values()),
+            "without_cuda_graph": counters["inductor"]["cudagraph_skips"],
             "compiled": trainer.compiled,
             "should_compile": device.type == "cuda",
             "precision": trainer.state.precision,

@@ -1,5 +1,6 @@
 import dataclasses
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -41,6 +42,31 @@ def test_dropout_acts_on_the_sub_layer_and_not_on_the_residual():
     dropped = residual.dropout(torch.ones(4, 64))
     torch.manual_seed(1)
     torch.testing.assert_close(residual(x, torch.ones(4, 64)), normal(x + dropped))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_the_gradient_of_a_residual_is_that_of_its_equation(p):
+    residual, x, y = Residual(6, p).double(), torch.randn(4, 5, 6).double(), torch.randn(4, 5, 6).double()
+    with torch.no_grad():
+        residual.norm.weight += torch.randn(6)
+    inputs = [x.requires_grad_(), y.requires_grad_(), *residual.parameters()]
+    torch.manual_seed(1)
+    dropped = residual.dropout(y)
+    torch.manual_seed(1)
+    ours, wanted = residual(x, y), residual.norm(x + dropped)
+    torch.testing.assert_close(ours, wanted)
+    gradient = torch.randn_like(wanted)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours, inputs, gradient), torch.autograd.grad(wanted, inputs, gradient)
+    )
+
+
+def test_a_residual_has_the_type_of_the_sub_layer():
+    residual, x, y = Residual(6, 0.1), torch.randn(4, 6).requires_grad_(), torch.randn(4, 6).bfloat16()
+    output = residual(x, y.requires_grad_())
+    output.sum().backward()
+    assert (output.dtype, x.grad.dtype, y.grad.dtype) == (torch.bfloat16, torch.float32, torch.bfloat16)
+    assert residual.norm.weight.grad.dtype == torch.float32
 
 
 def test_attention_over_parameters_replaces_the_feed_forward_layer():

@@ -1,6 +1,5 @@
 """What is compiled for a GPU, on a CPU: by a compiler that runs PyTorch's operations, or by one that only counts."""
 
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -14,6 +13,7 @@ from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batches, once
 from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.training.loop import Trainer
 from transformer.training.loss import ROWS, _fused_part
 
 STEPS, TOKENS, VOCABULARY = 200, 25_000, 40
@@ -30,7 +30,7 @@ def from_the_start():
 
 def compiled(model, backend):
     """A model compiled as for training, but by `backend`; a break in a graph and other failures are errors."""
-    model.compile = partial(nn.Module.compile, model, backend=backend, fullgraph=True)
+    model.compile = lambda mode, **given: nn.Module.compile(model, backend=backend, fullgraph=True, **given)  # noqa: ARG005
     compile_in_place(model)
     torch._dynamo.config.suppress_errors = False
     return model
@@ -95,7 +95,7 @@ def test_the_loss_is_compiled_four_times_at_most(pairs):
             logits, target = torch.empty(size, VOCABULARY, device="meta"), torch.empty(size, device="meta").long()
             for start in range(0, size, ROWS["cuda"]):
                 part = slice(start, start + ROWS["cuda"])
-                loss(logits[part], target[part], eps_ls, torch.empty_like(logits)[part])
+                loss(logits[part], target[part], eps_ls, torch.empty((), device="meta"))
     assert counting.graphs <= 4
 
 
@@ -116,19 +116,38 @@ def test_the_compiled_model_is_the_model(run_config):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
 
 
+def test_a_compiled_model_gathers_its_gradients_where_they_are(run_config, encoded, tmp_path):
+    """The results of a CUDA graph are overwritten: gradients of several passes have to be added to others' memory."""
+    given = (run_config(), VOCABULARY, encoded("train"), encoded("dev"))
+    ours, plain = (
+        Trainer(*given, tmp_path / name, torch.device("cpu"), micro_batch_tokens=30) for name in ("compiled", "plain")
+    )
+    compiled(ours.model, "eager")
+    ours.compiled = True
+    places = {parameter: parameter.grad.data_ptr() for parameter in ours.model.parameters()}
+    for trainer in (ours, plain):
+        torch.manual_seed(1)
+        for *_, batches in islice(trainer.batches.from_position(0, 0), 3):
+            assert len(batches) > 1
+            trainer.step(batches)
+    assert all(parameter.grad.data_ptr() == place for parameter, place in places.items())
+    for one, other in zip(ours.model.parameters(), plain.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("eps_ls", [0.0, 0.1])
 def test_the_compiled_loss_is_that_of_the_definition(dtype, eps_ls):
     torch.manual_seed(1)
     logits, target = (3 * torch.randn(50, 30)).to(dtype), torch.randint(END, 30, (50,))
     target[7:12] = PADDING
-    gradient = torch.empty_like(logits)
-    loss = torch.compile(_fused_part, backend="aot_eager", fullgraph=True)(logits, target, eps_ls, gradient)
     exact, shown = logits.double().requires_grad_(), target != PADDING
+    share = torch.tensor(1 / 3)
+    loss = torch.compile(_fused_part, backend="aot_eager", fullgraph=True)(logits, target, eps_ls, share)
     wanted = torch.full((50, 30), eps_ls / 29).double().scatter(1, target[:, None], 1 - eps_ls)
     reference = -(wanted * exact.log_softmax(1))[shown].sum()
-    reference.backward()
-    assert (loss.dtype, gradient.dtype) == (torch.float32, dtype)
+    (reference / 3).backward()
+    assert (loss.dtype, logits.dtype) == (torch.float32, dtype)
     torch.testing.assert_close(loss.double(), reference, rtol=1e-6, atol=0)
-    torch.testing.assert_close(gradient, exact.grad.to(dtype), rtol=1e-5 if dtype == torch.float32 else 1e-2, atol=1e-6)
-    assert not gradient[~shown].any()
+    torch.testing.assert_close(logits, exact.grad.to(dtype), rtol=1e-5 if dtype == torch.float32 else 1e-2, atol=1e-6)
+    assert not logits[~shown].any()

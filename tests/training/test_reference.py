@@ -134,7 +134,7 @@ def test_loss_and_gradients_are_the_equations(row, device, dtype, packed):
     """Up to rounding: a gradient is much changed where a ReLU is close to 0 or two keys score alike."""
     model, pairs, exact, gradients, sharp = row
     batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))
-    of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (5e-3, 0.4 if sharp else 0.1)
+    of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (1e-2 if sharp else 5e-3, 0.5 if sharp else 0.1)
     model = model.to(device)
     if device == "cuda":
         compile_in_place(model)
@@ -142,7 +142,7 @@ def test_loss_and_gradients_are_the_equations(row, device, dtype, packed):
     with torch.autocast(device, dtype, enabled=dtype == torch.bfloat16):
         loss = batch_loss(model, batch, EPS_LS)
     loss.backward()
-    assert loss.item() == pytest.approx(exact, rel=of_loss)
+    assert loss.total.item() == pytest.approx(exact, rel=of_loss)
     whole = sum(gradient.square().sum() for gradient in gradients.values()).sqrt()
     for name, parameter in model.named_parameters():
         error = (parameter.grad.cpu().double() - gradients[name]).norm()

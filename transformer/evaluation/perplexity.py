@@ -23,5 +23,5 @@ def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     total = 0.0
     with within_memory(f"perplexity by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
         for batch in once(pairs, np.arange(len(pairs)), batch_tokens):
-            total += batch_loss(package.model, batch, 0.0).item()
+            total += batch_loss(package.model, batch, 0.0).total.item()
     return math.exp(total / int(pairs.lengths[:, 1].sum()))

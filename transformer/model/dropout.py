@@ -7,26 +7,32 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-class _CPUDropout(torch.autograd.Function):
-    """Dropout by 16 random bits an element, four elements a draw, without PyTorch's slow booleans."""
+def kept(x: Tensor, p: float) -> Tensor:
+    """1 where an element of `x`, on a CPU, passes dropout and 0 where not, in its type.
 
+    By 16 random bits an element, four elements a draw, without PyTorch's slow booleans.
+    """
+    draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
+    bits = draws.view(torch.int16)[: x.numel()].view_as(x)
+    return torch.ge(bits, round(p * 65536) - 32768, out=torch.empty_like(x))
+
+
+class _CPUDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
-        bits = draws.view(torch.int16)[: x.numel()].view_as(x)
-        kept = torch.ge(bits, round(p * 65536) - 32768, out=torch.empty_like(x))
-        ctx.save_for_backward(kept)
+        mask = kept(x, p)
+        ctx.save_for_backward(mask)
         ctx.scale = 1 / (1 - p)
-        return (x * kept).float().mul_(ctx.scale)
+        return (x * mask).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
-        (kept,) = ctx.saved_tensors
-        return (grad[0] * ctx.scale).to(kept.dtype).mul_(kept), None
+        (mask,) = ctx.saved_tensors
+        return (grad[0] * mask).mul_(ctx.scale), None
 
 
 class Dropout(nn.Module):
-    """Dropout (section 5.4) of a sub-layer's output or of the embeddings. On a CPU the result is float32."""
+    """Dropout (section 5.4) of the embeddings or, on a GPU, of a sub-layer's output."""
 
     def __init__(self, p: float):
         super().__init__()

@@ -4,6 +4,9 @@ Shapes as in attention.py. As in the authors' code, dropout acts on the sub-laye
 is 1e-6 and no LayerNorm follows the last layer.
 """
 
+from typing import Any
+
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -15,7 +18,7 @@ from transformer.model.attention import (
     xavier_linear,
 )
 from transformer.model.config import ModelConfig
-from transformer.model.dropout import Dropout
+from transformer.model.dropout import Dropout, kept
 
 
 class FeedForward(nn.Module):
@@ -39,8 +42,33 @@ def position_wise(config: ModelConfig) -> nn.Module:
     return AttentionOverParameters(config.d_model, parameters.h_p, parameters.d_pk, parameters.d_pv, parameters.n_p)
 
 
+class _CPUResidual(torch.autograd.Function):
+    """`Residual` in one step and back: between its operations nothing is kept but what the gradient needs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float) -> Tensor:
+        ctx.scale = 1 / (1 - p)
+        mask = kept(y, p) if p else None
+        total = x + y if mask is None else torch.addcmul(x, mask, y, value=ctx.scale)
+        output, mean, rstd = torch.native_layer_norm(total, weight.shape, weight, bias, eps)
+        ctx.save_for_backward(total, mask, mean, rstd, weight, bias)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        total, mask, mean, rstd, weight, bias = ctx.saved_tensors
+        of_x, of_weight, of_bias = torch.ops.aten.native_layer_norm_backward(
+            grad[0], total, weight.shape, mean, rstd, weight, bias, [True, True, True]
+        )
+        of_y = of_x if mask is None else (of_x * mask).mul_(ctx.scale)
+        return of_x, of_y, of_weight, of_bias, None, None
+
+
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(y)), y a sub-layer's output."""
+    """LayerNorm(x + Dropout(y)), y a sub-layer's output.
+
+    It has the type of y: in bfloat16, what goes from layer to layer takes half the memory and is not converted.
+    """
 
     def __init__(self, d_model: int, dropout: float):
         super().__init__()
@@ -49,7 +77,11 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Both [..., D]."""
-        return self.norm(x + self.dropout(y))
+        x = x.type_as(y)
+        if x.is_cuda:
+            return self.norm(x + self.dropout(y)).type_as(y)
+        p = self.dropout.p if self.training else 0.0
+        return _CPUResidual.apply(x, y, self.norm.weight, self.norm.bias, self.norm.eps, p)
 
 
 class EncoderLayer(nn.Module):

@@ -153,11 +153,15 @@ def can_compile() -> bool:
 def compile_in_place(model: nn.Module) -> None:
     """Have PyTorch fuse a model's operations when it is first called with batches of a shape, of which there are few.
 
-    Where that fails, PyTorch says so and goes on without.
+    From its third batch of a shape on, a GPU does them as one CUDA graph. What a graph returns is overwritten by the
+    next one, so gradients have to be added to memory of their own. Where compiling fails, PyTorch says so and goes on
+    without.
     """
     torch._dynamo.config.suppress_errors = True
     torch._dynamo.config.recompile_limit = SHAPES
-    model.compile(dynamic=False)
+    model.compile(dynamic=False, mode="reduce-overhead")
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:

@@ -14,7 +14,9 @@ from transformer.text.tokens import Pairs
 
 # Sentences of mean length that a row holds. With fewer, more of a row stays empty; with more, attention spends more on
 # pairs of subwords that belong to different sentences.
-SENTENCES = 6
+SENTENCES = 6.5
+FILLED = 0.97  # of the places in rows, once they are packed
+UNIT = 8  # of longer rows: a GPU copies a bias of attention whose rows begin elsewhere
 SPARE = 5  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
 
 
@@ -64,20 +66,31 @@ class Step:
 
 
 def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
-    """Shapes for pairs of `lengths` [pairs, 2], short rows first, each with about `tokens` subwords of the longer side.
+    """Shapes for pairs of `lengths` [pairs, 2], short rows first, for about `tokens` subwords of the longer side each.
 
-    The last one's rows hold every pair; each of the others has twice as many rows as the next.
+    The last one's rows hold every pair; each of the others has twice as many rows as the next. Among about as many rows
+    those are taken whose sizes, rounded, hold as many subwords as wanted and as many of one side as of the other.
     """
     total = lengths.sum(0, dtype=np.int64)
     share, longest = total / total.max(), lengths.max(0)
-    rows = max(1, round(tokens / (SENTENCES * lengths.mean(0).max())))
+    places = tokens / FILLED
+
+    def sizes(rows: int) -> np.ndarray:
+        exact = share * places / rows
+        unit = UNIT if exact.max() >= 8 * UNIT else 1
+        return unit * np.maximum(1, np.round(exact / unit)).astype(int)
+
+    def misfit(rows: int) -> float:
+        held = rows * sizes(rows) / share
+        return abs(held.min() / places - 1) + (held / held.min() - 1).sum() + 0.1 * max(rows / about, about / rows)
+
+    about = max(1, round(places / (SENTENCES * lengths.mean(0).max())))
+    rows = min(range(math.ceil(about * 3 / 4), about * 4 // 3 + 1), key=misfit)
     found = []
     while True:
-        sizes = np.ceil(tokens // rows * share).astype(int)
-        if rows == 1:
-            sizes = np.maximum(sizes, longest)
-        found.append(Shape(rows, *sizes.tolist()))
-        if (sizes >= longest).all():
+        size = sizes(rows) if rows > 1 else np.maximum(sizes(rows), -(-longest // UNIT) * UNIT)
+        found.append(Shape(rows, *size.tolist()))
+        if (size >= longest).all():
             return found
         rows //= 2
 

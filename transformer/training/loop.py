@@ -27,7 +27,7 @@ from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
-from transformer.training.loss import batch_loss
+from transformer.training.loss import Loss, batch_loss
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
 from transformer.training.state import State, StateWriter, identity, newest_state
@@ -49,8 +49,8 @@ class _Loss(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, pairs: Batch, eps_ls: float) -> Tensor:
-        return batch_loss(self.model, pairs, eps_ls)
+    def forward(self, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+        return batch_loss(self.model, pairs, eps_ls, share)
 
 
 class Trainer:
@@ -198,19 +198,19 @@ class Trainer:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=True)  # not after the update: `log` may ask for their norm
+        self.optimizer.zero_grad(set_to_none=not self.compiled)  # not after the update: `log` may ask for their norm
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
-        batches = batches or [NOTHING]
+        batches, share = batches or [NOTHING], self.world.size / tokens  # of the processes' gradients the mean is taken
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
             self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
         for i, micro in enumerate(batches, start=1):
             with self.summing(last=i == len(batches)):
                 with self.autocast():
-                    loss = self.loss(micro, training.eps_ls)
-                (loss / (tokens / self.world.size)).backward()  # of the processes' gradients the mean is taken
-            self.loss_sum += loss.detach()
+                    loss = self.loss(micro, training.eps_ls, share)
+                loss.backward()
+            self.loss_sum += loss.total
         self.optimizer.step()
         self.state.step += 1
         self.state.flops += all_flops
@@ -219,9 +219,9 @@ class Trainer:
         first = (self.not_finite == 0) & ~torch.isfinite(self.loss_sum)
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
 
-    def loss(self, pairs: Batch, eps_ls: float) -> Tensor:
-        """Summed loss of a batch (`batch_loss`)."""
-        return self.replica(pairs, eps_ls)
+    def loss(self, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+        """Loss of a batch (`batch_loss`)."""
+        return self.replica(pairs, eps_ls, share)
 
     def summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
         """Where a micro-batch is worked at: the processes exchange gradients with the last one only."""
@@ -284,7 +284,7 @@ class Trainer:
         total, tokens = 0.0, 0
         for pairs in self.dev:
             with self.autocast():
-                total += self.loss(pairs, 0.0).item()
+                total += self.loss(pairs, 0.0).total.item()
             tokens += pairs.target_tokens
         self.model.train()
         if not total / tokens < 700:  # no number, or its exponential none
