@@ -10,6 +10,7 @@ from transformer.model.attention import (
     Sentences,
     attention,
     attention_weights,
+    heads,
     join_heads,
     padding_bias,
     sentence_bias,
@@ -147,3 +148,17 @@ def test_attention_over_parameters_is_the_appendixs():
     expected = layer.output((weights @ (layer.values * 4)).transpose(1, 2).flatten(2))
     torch.testing.assert_close(layer(x), expected)
     torch.testing.assert_close(layer(x[:, 1:2]), expected[:, 1:2])  # each position by itself
+
+
+def test_heads_and_their_gradients_are_those_of_the_split():
+    sizes, x = (6, 6, 9), draw(2, 5, 21).requires_grad_()
+    ours, wanted = heads(x, 3, sizes), [split_heads(part, 3) for part in x.split(sizes, -1)]
+    gradients = [draw(*each.shape) for each in wanted]
+    torch.testing.assert_close(list(ours), wanted)
+    torch.testing.assert_close(torch.autograd.grad(ours, x, gradients), torch.autograd.grad(wanted, x, gradients))
+
+
+@pytest.mark.parametrize("bias", [causal(7), padding_bias(torch.tensor([[5, 1] + [0] * 5] * 2), 0)])
+def test_attention_is_the_same_with_and_without_gradients(bias):
+    q, k, v = draw(2, 3, 7, 4), draw(2, 3, 7, 4) + 1, draw(2, 3, 7, 5)
+    torch.testing.assert_close(attention(q.clone().requires_grad_(), k, v, bias), attention(q, k, v, bias))

@@ -4,7 +4,8 @@ Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H he
 All projections have biases, as in the authors' code.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -51,11 +52,61 @@ def attention(
 
     On a GPU PyTorch's fused attention; on a CPU, where that one is slow on short sentences, the equation itself.
     """
+    scale = q_BHTK.size(-1) ** -0.5 if scale is None else scale
     if q_BHTK.is_cuda:
         bias = None if bias is None else bias.to(q_BHTK.dtype)
         return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, scale=scale)
-    weights = attention_weights(q_BHTK, k_BHSK, bias, q_BHTK.size(-1) ** -0.5 if scale is None else scale)
+    if bias is not None and q_BHTK.requires_grad:
+        return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
+    weights = attention_weights(q_BHTK, k_BHSK, bias, scale)
     return weights.to(v_BHSV.dtype) @ v_BHSV
+
+
+class _CPUAttention(torch.autograd.Function):
+    """`attention` and its gradient, in fewer passes over the weights. The bias has no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor, scale: float) -> Tensor:
+        q, k, v = (q_BHTK * scale).flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSV.flatten(0, 1)
+        scores = torch.bmm(q, k.transpose(1, 2)).unflatten(0, q_BHTK.shape[:2]) + bias
+        weights = torch.softmax(scores, -1, out=scores).flatten(0, 1).to(v.dtype)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale, ctx.heads = scale, q_BHTK.shape[:2]
+        return torch.bmm(weights, v).unflatten(0, ctx.heads)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, weights = ctx.saved_tensors
+        of_y = grad[0].flatten(0, 1)
+        of_weights = torch.bmm(of_y, v.transpose(1, 2))
+        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
+        of_q = torch.bmm(of_scores, k).mul_(ctx.scale)
+        of_k, of_v = torch.bmm(of_scores.transpose(1, 2), q), torch.bmm(weights.transpose(1, 2), of_y)
+        return *(each.unflatten(0, ctx.heads) for each in (of_q, of_k, of_v)), None, None
+
+
+class _CPUHeads(torch.autograd.Function):
+    """The heads of projections that are one matrix. Gradients go straight to their place in that of the matrix."""
+
+    @staticmethod
+    def forward(ctx: Any, x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+        ctx.h, ctx.sizes = h, sizes
+        return tuple(split_heads(part, h).contiguous() for part in x_BTE.split(sizes, -1))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        b, _, t, _ = grads[0].shape
+        joined = grads[0].new_empty(b, t, sum(ctx.sizes))
+        for part, gradient in zip(joined.split(ctx.sizes, -1), grads, strict=True):
+            split_heads(part, ctx.h).copy_(gradient)
+        return joined, None, None
+
+
+def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    """The heads [B, H, T, size / H] of each of some projections, of `sizes`, that are one matrix."""
+    if x_BTE.requires_grad and not x_BTE.is_cuda:
+        return _CPUHeads.apply(x_BTE, h, sizes)
+    return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
 
 
 def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
@@ -111,8 +162,8 @@ class SelfAttention(nn.Module):
 
     def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries [B, H, T, K], keys [B, H, T, K] and values [B, H, T, V]."""
-        q, k, v = self.query_key_value(x_BTD).split(self.sizes, -1)
-        return split_heads(q, self.h), split_heads(k, self.h), split_heads(v, self.h)
+        q, k, v = heads(self.query_key_value(x_BTD), self.h, self.sizes)
+        return q, k, v
 
     def forward(self, x_BTD: Tensor, bias: Tensor) -> Tensor:
         """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]."""
@@ -143,8 +194,7 @@ class EncoderDecoderAttention(nn.Module):
 
     def keys_values(self, memory_BSD: Tensor) -> KeysValues:
         """Keys and values of the encoder's output, computed once a sentence."""
-        k, v = self.key_value(memory_BSD).split(self.sizes, -1)
-        return KeysValues(split_heads(k, self.h), split_heads(v, self.h))
+        return KeysValues(*heads(self.key_value(memory_BSD), self.h, self.sizes))
 
     def forward(self, x_BTD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """Attend to the source positions that `bias` [B, 1, 1, S] allows: [B, T, D] to [B, T, D]."""

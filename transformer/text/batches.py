@@ -14,10 +14,10 @@ from transformer.text.tokens import Pairs
 
 # Sentences of mean length that a row holds. With fewer, more of a row stays empty; with more, attention spends more on
 # pairs of subwords that belong to different sentences.
-SENTENCES = 6.5
+SENTENCES = 5
 FILLED = 0.97  # of the places in rows, once they are packed
 UNIT = 8  # of longer rows: a GPU copies a bias of attention whose rows begin elsewhere
-SPARE = 5  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
+SPARE = 10  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
 
 
 class Shape(NamedTuple):
@@ -212,4 +212,5 @@ class Batches:
     def _micro(self, rows: np.ndarray, shape: Shape) -> list[np.ndarray]:
         if not len(rows):
             return []
-        return np.array_split(rows, -(-len(rows) // max(1, self.micro_tokens // max(shape[1:]))))
+        held = int(1.1 * self.micro_tokens)  # places, so that a step of as many subwords is one micro-batch
+        return np.array_split(rows, -(-len(rows) // max(1, held // max(shape[1:]))))
