@@ -1,7 +1,4 @@
-import hashlib
-import io
 import json
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,159 +8,10 @@ from hypothesis import strategies as st
 
 from transformer.corpora import libreoffice
 from transformer.corpora.cleaning import Cleaning
-from transformer.corpora.libreoffice import (
-    DebianPackage,
-    DebianPackages,
-    LibreOfficeHelp,
-    Shares,
-    download_packages,
-    fetch_pages,
-    part_of,
-    read_pages,
-    segments,
-    split_sentences,
-)
+from transformer.corpora.debian import DebianPackage, DebianPackages
+from transformer.corpora.libreoffice import LibreOfficeHelp, Shares, part_of, segments, split_sentences
 from transformer.corpora.parts import PARTS, Given
 from transformer.support.files import InputError, read_lines
-
-TEXT = "./usr/share/libreoffice/help/de/text/"
-PAGES = {"b/2.html": b"zwei", "a.html": b"eins", "b/10.html": b"zehn"}
-HASH = hashlib.sha256(b"einszehnzwei").hexdigest()
-
-
-def ar(members):
-    return b"!<arch>\n" + b"".join(
-        f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(body):<10}`\n".encode() + body + b"\n" * (len(body) % 2)
-        for name, body in members.items()
-    )
-
-
-def deb(files):
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:xz") as archive:
-        for name, body in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(body)
-            archive.addfile(entry, io.BytesIO(body))
-    members = {"debian-binary": b"2.0\n", "control.tar.xz": b"odd", "data.tar.xz": stream.getvalue()}
-    return ar(members)
-
-
-@pytest.fixture
-def package(tmp_path):
-    """A package of three pages and two files that are none."""
-    path = tmp_path / "help-de_1_all.deb"
-    others = {"./usr/share/libreoffice/help/de/contents.js": b"x", "./usr/share/doc/text/a.html": b"x"}
-    path.write_bytes(deb({TEXT + name: body for name, body in PAGES.items()} | others))
-    return path
-
-
-@pytest.fixture
-def apt_get(tmp_path, monkeypatch):
-    """Makes a shell script the apt-get of this test."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-
-    def install(script):
-        (folder / "apt-get").write_text(f"#!/bin/sh\n{script}\n")
-        (folder / "apt-get").chmod(0o755)
-
-    return install
-
-
-def test_pages_come_in_byte_order_of_their_paths_and_nothing_else_comes(package):
-    assert list(read_pages(package).items()) == [
-        ("a.html", b"eins"),
-        ("b/10.html", b"zehn"),
-        ("b/2.html", b"zwei"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda _: b"",
-        lambda _: b"<html>404 Not Found</html>",
-        lambda content: content[:100],
-        lambda content: content[: len(content) // 2],
-        lambda content: content[:-40],
-        lambda content: content[:-60] + bytes(byte ^ 255 for byte in content[-60:]),
-        lambda content: content.replace(b"data.tar.xz ", b"data.tar.gz "),
-        lambda content: content.replace(b"4         `", b"-60       `"),
-        lambda _: ar({"data.tar.xz": b"no tar"}),
-    ],
-)
-def test_a_damaged_package_is_refused(package, damage):
-    package.write_bytes(damage(package.read_bytes()))
-    with pytest.raises(InputError, match=r"help-de_1_all\.deb: damaged"):
-        read_pages(package)
-
-
-def test_a_missing_dpkg_deb_names_the_alternatives(package, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=r"dpkg-deb cannot be run .*another experiment.*`origin: files`"):
-        read_pages(package)
-
-
-def test_apt_writes_into_the_given_folder_only(tmp_path, apt_get):
-    apt_get('echo "$@" >> calls; touch one_1_all.deb two_1%3a2_all.deb')
-    folder = tmp_path / "fetched"
-    folder.mkdir()
-    assert [path.name for path in download_packages(["two", "one"], folder)] == ["two_1%3a2_all.deb", "one_1_all.deb"]
-    update, fetch = (folder / "calls").read_text().splitlines()
-    for option in ("Dir::State=", "Dir::State::Lists=", "Dir::Cache="):
-        assert f"-o {option}{folder}/" in update
-    assert update.endswith(" update")
-    assert fetch == update.removesuffix("update") + "download two one"
-
-
-def test_a_broken_source_of_the_machine_does_not_stop_the_download(tmp_path, apt_get):
-    apt_get('case "$*" in *update) echo "E: a source is unsigned" >&2; exit 100;; *) touch one_1_all.deb;; esac')
-    assert [path.name for path in download_packages(["one"], tmp_path)] == ["one_1_all.deb"]
-
-
-def test_a_failing_apt_is_reported_with_its_first_and_last_complaint(tmp_path, apt_get):
-    apt_get('case "$*" in *update) echo "W: no network" >&2;; *) echo "E: no such package" >&2; exit 100;; esac')
-    with pytest.raises(
-        InputError, match=r"one \(W: no network; E: no such package\); .*another experiment.*`origin: files`"
-    ):
-        download_packages(["one"], tmp_path)
-
-
-def test_a_silently_failing_apt_is_reported_with_its_status(tmp_path, apt_get):
-    apt_get("exit 7")
-    with pytest.raises(InputError, match="exit status 7"):
-        download_packages(["one"], tmp_path)
-
-
-def test_a_missing_apt_names_the_alternatives(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=r"apt-get cannot be run .*another experiment.*`origin: files`"):
-        download_packages(["one"], tmp_path)
-
-
-def test_an_apt_that_leaves_no_package_is_reported(tmp_path, apt_get):
-    apt_get("true")
-    with pytest.raises(InputError, match="0 files of one"):
-        download_packages(["one"], tmp_path)
-
-
-def test_the_pinned_text_is_fetched_and_nothing_stays_on_disk(tmp_path, package, apt_get, monkeypatch):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    apt_get(f"cp {package} .")
-    assert fetch_pages({"de": DebianPackage("help-de", HASH)}) == {"de": PAGES}
-    assert list(scratch.iterdir()) == []
-
-
-def test_another_text_names_both_hashes_and_the_alternatives(package, apt_get):
-    apt_get(f"cp {package} .")
-    expected = rf"help-de \(de\).*SHA-256 {HASH}, expected {'0' * 64}.*another experiment.*`origin: files`"
-    with pytest.raises(InputError, match=expected):
-        fetch_pages({"de": DebianPackage("help-de", "0" * 64)})
-
 
 HELP = LibreOfficeHelp(
     origin="libreoffice-help",
@@ -199,10 +47,17 @@ def test_a_segment_is_one_line_without_tabs(text):
 
 def test_fetched_segments_stand_in_a_file_with_their_language(tmp_path, monkeypatch):
     pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
-    monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages: dict.fromkeys(packages, pages))
+    monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages, _: dict.fromkeys(packages, pages))
     libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
     segments = ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
     assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
+
+
+def test_text_that_cannot_be_had_names_the_alternatives(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    expected = r"apt-get cannot be run .*another experiment, such as config/quick-captions\.yaml, .*`origin: files`"
+    with pytest.raises(InputError, match=expected):
+        libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
 
 
 def test_sentences_are_split_where_both_sides_have_as_many():

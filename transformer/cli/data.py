@@ -9,6 +9,13 @@ from transformer.package.config import TaskKind
 from transformer.support.files import write_lines
 from transformer.support.strict import load, read_config
 
+MIRROR = path(
+    "mirror",
+    "folder laid out as host/path that is looked into first (default: $TRANSFORMER_MIRROR)",
+    required=False,
+    default=os.environ.get("TRANSFORMER_MIRROR") or None,
+)
+
 
 @command(
     path("configfile", "over config/config.yaml", required=False, nargs="*", default=[]),
@@ -27,12 +34,7 @@ def plan(arguments: argparse.Namespace) -> None:
     option("--url", required=True),
     option("--bytes", type=positive, required=True, help="its size"),
     option("--sha256", required=True),
-    path(
-        "mirror",
-        "folder laid out as host/path that is looked into first (default: $TRANSFORMER_MIRROR)",
-        required=False,
-        default=os.environ.get("TRANSFORMER_MIRROR") or None,
-    ),
+    MIRROR,
 )
 def fetch(arguments: argparse.Namespace) -> None:
     """Download a file, or find it in a mirror, and check it."""
@@ -42,12 +44,13 @@ def fetch(arguments: argparse.Namespace) -> None:
     download(arguments.url, arguments.output, known.bytes, known.sha256, arguments.mirror)
 
 
-@command(path("config", "the packages"), path("output", "the text, a segment a line"))
+@command(path("config", "the packages"), path("output", "the text, a segment a line"), MIRROR)
 def pages(arguments: argparse.Namespace) -> None:
     """Download the help pages of LibreOffice and check them."""
-    from transformer.corpora.libreoffice import DebianPackages, fetch
+    from transformer.corpora.debian import DebianPackages
+    from transformer.corpora.libreoffice import fetch
 
-    fetch(read_config(DebianPackages, arguments.config), arguments.output)
+    fetch(read_config(DebianPackages, arguments.config), arguments.output, arguments.mirror)
 
 
 @command(

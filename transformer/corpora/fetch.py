@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import requests
 import urllib3
 
-from transformer.support.files import InputError, locked
+from transformer.support.files import InputError, check_mirror, locked
 from transformer.support.progress import Progress
 from transformer.support.strict import not_positive
 
@@ -65,8 +65,7 @@ def download(
     after twice the last pause each time that nothing new came. Of two processes that download to one path the second
     waits. Raises InputError when the file cannot be had or stored, and when it is another: then it is `path`.bad.
     """
-    if mirror and not mirror.is_dir():
-        raise InputError(f"{mirror}: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR")
+    check_mirror(mirror)
     path = Path(path)
     part, bad = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.bad")
     mirrored = Path(mirror or "") / local_path(url)

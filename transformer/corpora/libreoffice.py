@@ -1,26 +1,20 @@
-"""The help pages of LibreOffice as a corpus, from Debian packages by apt-get, their text held to its SHA-256."""
+"""The help pages of LibreOffice as a corpus: their segments paired, cleaned and split."""
 
 import hashlib
-import os
 import re
-import subprocess
-import tarfile
-import tempfile
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
 from transformer.corpora.cleaning import Cleaner, Cleaning
+from transformer.corpora.debian import DebianPackage, DebianPackages, fetch_pages
 from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import not_positive
 
-ALTERNATIVES = "choose another experiment, or an own corpus (`origin: files` in config/corpora.yaml)"
+ALTERNATIVES = "choose another experiment, such as config/quick-captions.yaml, or an own corpus (`origin: files`)"
 SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[\"“„«(]*[A-ZÀ-ÖØ-Þ])")
-PAGE = re.compile(r"(?:\./)?usr/share/libreoffice/help/[^/]+/text/(.+\.html)")
 
 
 @dataclass(frozen=True)
@@ -36,21 +30,6 @@ class Shares:
         if self.dev + self.test >= 1:
             found.append(f"dev and test: {self.dev} + {self.test} leave nothing to train on")
         return found
-
-
-@dataclass(frozen=True)
-class DebianPackage:
-    """A Debian package and the SHA-256 of the text in it."""
-
-    name: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class DebianPackages:
-    """The Debian package of each language."""
-
-    packages: dict[str, DebianPackage]
 
 
 @dataclass(frozen=True)
@@ -91,91 +70,6 @@ class LibreOfficeHelp(Kind):
         removed = {"segment without counterpart": len(sources.keys() ^ targets.keys())} | cleaner.removed
         sizes = {part: write_part(folder, part, kept, removed, name) for part, kept in parts.items()}
         write_record(folder, sizes, removed, self, name=name, source=source, target=target, cleaned=PARTS)
-
-
-def download_packages(packages: Sequence[str], folder: Path) -> list[Path]:
-    """Download Debian packages into `folder` with apt-get; its lists stay there too; root is not needed.
-
-    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails.
-    """
-    folder = Path(folder).absolute()
-    # Started by root, apt would download as its own user, who may not enter the folder: no sandbox then.
-    options = ["-o", "APT::Sandbox::User=root"]
-    for option, name in (("State", "state"), ("State::Lists", "state/lists"), ("Cache", "cache")):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        options += ["-o", f"Dir::{option}={folder / name}"]
-    complaints: list[str] = []
-    # A failed update is no reason to stop: another source may be broken, or a hook may need root.
-    for command in (["update"], ["download", *packages]):
-        try:
-            finished = subprocess.run(
-                ["apt-get", *options, *command],
-                cwd=folder,
-                env=os.environ | {"LC_ALL": "C"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-            )
-        except OSError as error:
-            raise InputError(f"apt-get cannot be run ({error.strerror}); {ALTERNATIVES}") from error
-        complaints += [line for line in finished.stderr.splitlines() if line.startswith(("E:", "W:"))]
-    if finished.returncode != 0:
-        complaints = complaints or [f"exit status {finished.returncode}"]
-        reason = "; ".join(dict.fromkeys([complaints[0], complaints[-1]]))
-        raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason}); {ALTERNATIVES}")
-    archives = []
-    for package in packages:
-        found = list(folder.glob(f"{package}_*.deb"))
-        if len(found) != 1:
-            raise InputError(f"apt-get left {len(found)} files of {package}, not one; {ALTERNATIVES}")
-        archives += found
-    return archives
-
-
-def read_pages(deb: Path) -> dict[str, bytes]:
-    """The LibreOffice help pages of a Debian package: path under `text/` -> HTML, in byte order of the paths.
-
-    dpkg-deb gives its files as a tar archive; nothing goes to disk. Raises InputError when the package is damaged,
-    and when dpkg-deb is missing.
-    """
-    command = ["dpkg-deb", "--fsys-tarfile", os.fspath(deb)]
-    try:
-        unpacked = subprocess.run(command, capture_output=True, check=True, env=os.environ | {"LC_ALL": "C"})
-        with tarfile.open(fileobj=BytesIO(unpacked.stdout), mode="r:") as archive:
-            pages = {
-                page[1]: stream.read()
-                for member in archive
-                if (page := PAGE.fullmatch(member.name)) and (stream := archive.extractfile(member))
-            }
-    except FileNotFoundError as error:
-        raise InputError(f"dpkg-deb cannot be run ({error.strerror}); {ALTERNATIVES}") from error
-    except subprocess.CalledProcessError as error:
-        reason = " ".join(error.stderr.decode(errors="replace").split())
-        raise InputError(f"{deb}: damaged Debian package ({reason}); remove it and fetch again") from error
-    except tarfile.TarError as error:
-        raise InputError(f"{deb}: damaged Debian package ({error}); remove it and fetch again") from error
-    return dict(sorted(pages.items(), key=lambda page: page[0].encode()))
-
-
-def fetch_pages(packages: Mapping[str, DebianPackage]) -> dict[str, dict[str, bytes]]:
-    """Fetch help pages, language -> path -> HTML, from the Debian package of each language.
-
-    The SHA-256 pins the text of each language, not its package, whose revision moves while the text does not:
-    it is that of its pages concatenated in byte order of their paths. Nothing stays on disk. Raises InputError
-    as `download_packages` and `read_pages` do, and when a text has another hash.
-    """
-    with tempfile.TemporaryDirectory(prefix="transformer-") as folder:
-        archives = download_packages([package.name for package in packages.values()], Path(folder))
-        texts = {language: read_pages(deb) for language, deb in zip(packages, archives, strict=True)}
-    for language, pages in texts.items():
-        got = hashlib.sha256(b"".join(pages.values())).hexdigest()
-        if got != (expected := packages[language].sha256):
-            raise InputError(
-                f"{packages[language].name} ({language}): the text of its {len(pages)} pages has SHA-256 {got}, "
-                f"expected {expected}: this release of Debian carries another text; {ALTERNATIVES}"
-            )
-    return texts
 
 
 class _Segments(HTMLParser):
@@ -228,14 +122,18 @@ def segments(page: str) -> dict[str, str]:
     return parser.segments
 
 
-def fetch(packages: DebianPackages, path: Path) -> None:
+def fetch(packages: DebianPackages, path: Path, mirror: Path | None = None) -> None:
     """Fetch the LibreOffice help; write its segments to `path`, lines of language, page, id, text.
 
     Raises InputError as `fetch_pages` does.
     """
+    try:
+        texts = fetch_pages(packages.packages, mirror)
+    except InputError as error:
+        raise InputError(f"{error}; {ALTERNATIVES}") from error
     rows = (
         f"{language}\t{page}\t{identifier}\t{text}"
-        for language, pages in fetch_pages(packages.packages).items()
+        for language, pages in texts.items()
         for page, content in pages.items()
         for identifier, text in segments(content.decode()).items()
     )

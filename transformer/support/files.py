@@ -18,6 +18,12 @@ class InputError(Exception):
     """What a user gave is wrong. The message is one line: file, line, value, remedy."""
 
 
+def check_mirror(mirror: Path | None) -> None:
+    """Raises InputError for a mirror that is no folder."""
+    if mirror and not mirror.is_dir():
+        raise InputError(f"{mirror}: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR")
+
+
 @contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`; flush it to disk and rename it to `path` on success, remove it on failure.

@@ -1,0 +1,131 @@
+"""The help pages of LibreOffice from Debian packages, their text held to its SHA-256.
+
+It imports nothing but the standard library: `make reproduce` asks it for the pages before anything is installed.
+"""
+
+import hashlib
+import lzma
+import os
+import re
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from transformer.support.files import InputError, check_mirror, read_bytes
+
+POOL = Path("deb.debian.org/debian/pool/main/libr/libreoffice")  # in a mirror
+PAGE = re.compile(r"(?:\./)?usr/share/libreoffice/help/[^/]+/text/(.+\.html)")
+HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar archive: its name, its size
+
+
+@dataclass(frozen=True)
+class DebianPackage:
+    """A Debian package and the SHA-256 of the text in it."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DebianPackages:
+    """The Debian package of each language."""
+
+    packages: dict[str, DebianPackage]
+
+
+def download_packages(packages: Sequence[str], folder: Path) -> list[Path]:
+    """Download Debian packages into `folder` with apt-get; its lists stay there too; root is not needed.
+
+    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails.
+    """
+    folder = Path(folder).absolute()
+    # Started by root, apt would download as its own user, who may not enter the folder: no sandbox then.
+    options = ["-o", "APT::Sandbox::User=root"]
+    for option, name in (("State", "state"), ("State::Lists", "state/lists"), ("Cache", "cache")):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        options += ["-o", f"Dir::{option}={folder / name}"]
+    complaints: list[str] = []
+    # A failed update is no reason to stop: another source may be broken, or a hook may need root.
+    for command in (["update"], ["download", *packages]):
+        try:
+            finished = subprocess.run(
+                ["apt-get", *options, *command],
+                cwd=folder,
+                env=os.environ | {"LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            raise InputError(f"apt-get cannot be run ({error.strerror})") from error
+        complaints += [line for line in finished.stderr.splitlines() if line.startswith(("E:", "W:"))]
+    if finished.returncode != 0:
+        complaints = complaints or [f"exit status {finished.returncode}"]
+        reason = "; ".join(dict.fromkeys([complaints[0], complaints[-1]]))
+        raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason})")
+    archives = []
+    for package in packages:
+        found = list(folder.glob(f"{package}_*.deb"))
+        if len(found) != 1:
+            raise InputError(f"apt-get left {len(found)} files of {package}, not one")
+        archives += found
+    return archives
+
+
+def _data(deb: bytes) -> bytes:
+    """The tar archive of a package's files. Raises ValueError and LZMAError when there is none."""
+    place = len(b"!<arch>\n")
+    while header := HEADER.match(deb, place):
+        start, size = header.end(), int(header[2])
+        if header[1].rstrip(b" /") == b"data.tar.xz":
+            return lzma.decompress(deb[start : start + size])
+        place = start + size + size % 2
+    raise ValueError("no data.tar.xz in it")
+
+
+def read_pages(deb: Path) -> dict[str, bytes]:
+    """The LibreOffice help pages of a Debian package: path under `text/` -> HTML, in byte order of the paths.
+
+    Nothing goes to disk. Raises InputError when the package is damaged or packed in another way than Debian 12's.
+    """
+    try:
+        with tarfile.open(fileobj=BytesIO(_data(read_bytes(deb))), mode="r:") as archive:
+            pages = {
+                page[1]: stream.read()
+                for member in archive
+                if (page := PAGE.fullmatch(member.name)) and (stream := archive.extractfile(member))
+            }
+    except (ValueError, lzma.LZMAError, tarfile.TarError) as error:
+        raise InputError(f"{deb}: damaged, or no package of Debian 12 ({error})") from error
+    return dict(sorted(pages.items(), key=lambda page: page[0].encode()))
+
+
+def fetch_pages(packages: Mapping[str, DebianPackage], mirror: Path | None = None) -> dict[str, dict[str, bytes]]:
+    """Fetch help pages, language -> path -> HTML, from the Debian package of each language.
+
+    The packages are those in `mirror`, under POOL, where it has all of them, else apt-get's. The SHA-256 pins the text
+    of each language, not its package, whose revision moves while the text does not: it is that of its pages
+    concatenated in byte order of their paths. Nothing stays on disk. Raises InputError as `check_mirror`,
+    `download_packages` and `read_pages` do, and when a text has another hash.
+    """
+    check_mirror(mirror)
+    names = [package.name for package in packages.values()]
+    mirrored = [max((mirror / POOL).glob(f"{name}_*.deb"), default=None) for name in names] if mirror else []
+    with tempfile.TemporaryDirectory(prefix="transformer-") as folder:
+        archives = [deb for deb in mirrored if deb]
+        if len(archives) < len(names):
+            archives = download_packages(names, Path(folder))
+        texts = {language: read_pages(deb) for language, deb in zip(packages, archives, strict=True)}
+    for language, pages in texts.items():
+        got = hashlib.sha256(b"".join(pages.values())).hexdigest()
+        if got != (expected := packages[language].sha256):
+            raise InputError(
+                f"{packages[language].name} ({language}): the text of its {len(pages)} pages has SHA-256 {got}, "
+                f"expected {expected}: this release of Debian carries another text"
+            )
+    return texts
