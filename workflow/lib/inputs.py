@@ -91,7 +91,7 @@ class Inputs:
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
 
     def chunk(self, wildcards: Wildcards) -> str:
-        """What of that text is translated, as `split --number` takes it: K/N, of a part without shards all."""
+        """What of that text is translated, as scripts/shard.py takes it: K/N, of a part without shards all."""
         return "/".join(re.findall(r"\d+", wildcards.part)) or "1/1"
 
     def shards(self, wildcards: Wildcards) -> dict[str, list[str]]:

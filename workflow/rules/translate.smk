@@ -11,6 +11,7 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=inputs.source,
+        shard=scripts("shard"),
         code=code("translate"),
     output:
         translations=f"{RUN}/average-{{average}}/{{part}}.translation",
@@ -30,7 +31,7 @@ rule translate:
         package=subpath(input.package, parent=True),
         chunk=inputs.chunk,
     shell:
-        "split --number l/{params.chunk:q} {input.source:q}"
+        "python {input.shard:q} {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
         " > {output.translations:q} 2> {log:q}"

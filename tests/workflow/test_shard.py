@@ -1,0 +1,34 @@
+"""The parts of a text that jobs translate side by side."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SHARD = Path(__file__).parents[2] / "workflow/scripts/shard.py"
+
+
+def shard(path, part):
+    return subprocess.run([sys.executable, SHARD, part, path], capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"a\n", b"a\r\n\n\xc2\x85b\0\xff\n", b"".join(b"%d\n" % n for n in range(11)) + b"end"]
+)
+def test_parts_together_are_the_text_to_the_byte_and_no_line_is_divided(tmp_path, text):
+    path = tmp_path / "plain.source"
+    path.write_bytes(text)
+    assert shard(path, "1/1") == text
+    parts = [shard(path, f"{number}/3") for number in (1, 2, 3)]
+    assert b"".join(parts) == text
+    counts = [part.count(b"\n") for part in parts]
+    assert max(counts) - min(counts) <= 1
+    assert all(part.endswith(b"\n") for part in parts[:2] if part)
+
+
+def test_a_reader_that_ends_early_ends_it_without_a_word(tmp_path):
+    path = tmp_path / "plain.source"
+    path.write_bytes(b"line\n" * 100_000)
+    command = f"{sys.executable} {SHARD} 1/1 {path} | true"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, check=True).stderr == b""
