@@ -1,3 +1,5 @@
+import platform
+
 import pytest
 import torch
 
@@ -28,3 +30,14 @@ def test_the_model_itself_stays_as_it_was(package, precision):
     in_precision(model, precision)
     assert "logits" not in vars(model)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_where_there_is_no_onednn_pytorch_s_own_product_is_taken(package, precision, monkeypatch):
+    model = package(N=2).model
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(torch.ops, "mkldnn", None)
+    lower = in_precision(model, precision)
+    with torch.inference_mode():
+        exact, found = (each.logits(each(*ids())) for each in (model, lower))
+    assert (found - exact).norm() < 0.02 * exact.norm()

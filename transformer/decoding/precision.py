@@ -1,6 +1,7 @@
 """The precision of projections and softmax in decoding."""
 
 import copy
+import platform
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -16,14 +17,14 @@ ROWS = 256  # for which oneDNN lays out weights
 
 
 class _Linear(nn.Module):
-    """A linear map in float32 or bfloat16, where there is oneDNN by it: what PyTorch takes by itself can be slower."""
+    """A linear map in float32 or bfloat16, on x86 CPUs by oneDNN: what PyTorch takes there by itself can be slower."""
 
     def __init__(self, linear: nn.Linear, dtype: torch.dtype):
         super().__init__()
         self.dtype = dtype
         weight, bias = linear.weight.to(dtype), None if linear.bias is None else linear.bias.to(dtype)
         onednn = torch.ops.mkldnn
-        here = not weight.is_cuda and hasattr(onednn, "_linear_pointwise")
+        here = not weight.is_cuda and platform.machine() == "x86_64" and hasattr(onednn, "_linear_pointwise")
         if here and (dtype == torch.float32 or onednn._is_mkldnn_bf16_supported()):
             packed = onednn._reorder_linear_weight(weight, ROWS)
             self.product = lambda x: onednn._linear_pointwise(x, packed, bias, "none", [], "")
