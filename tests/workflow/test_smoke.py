@@ -22,7 +22,7 @@ from transformer.corpora.grammar import generate
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
-OVERLAYS = [[], ["multi30k"], ["multi30k-cpu"], ["wsj-cpu"], ["paper"]]
+OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-cpu"], ["wsj-cpu"], ["paper"]]
 
 
 def snakemake(folder, *arguments):

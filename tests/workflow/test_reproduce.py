@@ -1,0 +1,201 @@
+"""Which text `make reproduce` finds on a machine, by nothing but the standard library."""
+
+import hashlib
+import http.server
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.corpora.test_debian import PAGES, TEXT, deb
+from transformer.corpora.debian import POOL
+from transformer.corpora.fetch import local_path
+from transformer.experiment.config import read_experiment
+from transformer.experiment.downloads import downloads_of
+from workflow.lib import reproduce
+
+ROOT = Path(__file__).parents[2]
+URL = "https://raw.githubusercontent.com"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A clone, and a machine that has nothing: no apt-get on PATH, no internet."""
+    return Machine(tmp_path)
+
+
+class Machine:
+    def __init__(self, folder):
+        self.clone, self.bin, self.mirror = folder / "clone", folder / "bin", folder / "mirror"
+        shutil.copytree(ROOT / "config", self.clone / "config")
+        shutil.copy(ROOT / "Makefile", self.clone)
+        self.bin.mkdir()
+        self.mirror.mkdir()
+        self.package = deb({TEXT + name: body for name, body in PAGES.items()})
+        text = b"".join(body for _, body in sorted(PAGES.items()))
+        self.configure(r"(libreoffice-help-..(?:-us)?\n +sha256: )\w+", rf"\g<1>{hashlib.sha256(text).hexdigest()}")
+        self.configure(
+            r"(/multi30k/\S+:\n +\{bytes: )\d+(, sha256: )\w+", rf"\g<1>4\g<2>{hashlib.sha256(b'text').hexdigest()}"
+        )
+        for name in ("make", "snakemake"):
+            self.install(name, f'echo {name} "$@" >> calls')
+
+    def configure(self, pattern, value, file="corpora"):
+        path = self.clone / f"config/{file}.yaml"
+        changed, count = re.subn(pattern, value, path.read_text(), flags=re.MULTILINE)
+        assert count
+        path.write_text(changed)
+
+    def install(self, name, script):
+        (self.bin / name).write_text(f"#!/bin/sh\n{script}\n")
+        (self.bin / name).chmod(0o755)
+
+    def install_apt_get(self, package):
+        """An apt-get that downloads this package in the place of each."""
+        (self.bin / "package").write_bytes(package)
+        loop = f'for name; do case $name in libre*) /bin/cp {self.bin}/package "$name"_1_all.deb ;; esac; done'
+        self.install("apt-get", f"{loop}\n: > {self.bin}/asked")
+
+    def add_captions(self, folder, content=b"text"):
+        for url in downloads_of(read_experiment([ROOT / "config/quick-captions.yaml"])):
+            path = folder / local_path(url)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    def make(self, target="reproduce", **environment):
+        """What it printed on standard error, and the calls of make and snakemake."""
+        nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:1")
+        given = {
+            "PATH": str(self.bin),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **nowhere,
+            **environment,
+        }
+        # -S: without what is installed, as before .venv is there.
+        command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", target]
+        run = subprocess.run(command, cwd=self.clone, env=given, capture_output=True, text=True)
+        calls = self.clone / "calls"
+        return run.stderr, calls.read_text().splitlines() if calls.exists() else []
+
+
+RUN = ["make .venv/installed", "snakemake --unlock --quiet all", "snakemake --cores all"]
+CAPTIONS = [RUN[0], *(f"{call} --configfile config/quick-captions.yaml" for call in RUN[1:])]
+
+
+def test_what_is_read_without_yaml_is_what_the_experiments_read():
+    corpora = (ROOT / "config/corpora.yaml").read_text()
+    packages = read_experiment([]).corpora["libreoffice-help"].packages
+    found = reproduce.PACKAGE.findall(corpora)
+    assert found == [(language, package.name, package.sha256) for language, package in packages.items()]
+    captions = downloads_of(read_experiment([ROOT / "config/quick-captions.yaml"]))
+    assert dict(reproduce.CAPTIONS.findall(corpora)) == {url: download.sha256 for url, download in captions.items()}
+    for url in captions:
+        assert str(local_path(url)) == url.partition("://")[2]
+
+
+def test_where_apt_get_has_the_pages_quick_runs(machine):
+    machine.install_apt_get(machine.package)
+    said, calls = machine.make()
+    assert said == "quick: on the help pages of LibreOffice, results in results/quick\n"
+    assert calls == RUN
+
+
+def test_where_a_mirror_has_the_pages_quick_runs_without_apt_get(machine):
+    (machine.mirror / POOL).mkdir(parents=True)
+    for name in ("en-us", "de", "fr"):
+        (machine.mirror / POOL / f"libreoffice-help-{name}_1_all.deb").write_bytes(machine.package)
+    machine.configure("^mirror: null", f"mirror: {machine.mirror}  # mine", "config")
+    assert machine.make()[1] == RUN
+
+
+@pytest.mark.parametrize("release", ["none", "another text", "another packing"])
+def test_elsewhere_the_captions_of_a_mirror_take_their_place_and_the_line_says_why(machine, release):
+    machine.add_captions(machine.mirror)
+    reason = "apt-get cannot be run"
+    if release == "another text":
+        machine.install_apt_get(deb({f"{TEXT}a.html": b"newer"}))
+        reason = "this release of Debian carries another text"
+    if release == "another packing":
+        machine.install_apt_get(machine.package.replace(b"data.tar.xz", b"data.tar.zs"))
+        reason = "no package of Debian 12"
+    said, calls = machine.make(TRANSFORMER_MIRROR=str(machine.mirror))
+    assert said.startswith("quick-captions: on the captions of Multi30k, results in results/quick-captions (")
+    assert reason in said
+    assert said.count("\n") == 1
+    assert calls == CAPTIONS
+
+
+def test_captions_come_from_the_internet(machine, tmp_path):
+    machine.add_captions(tmp_path / "served")
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "served/raw.githubusercontent.com")
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        machine.configure(URL, f"http://127.0.0.1:{server.server_port}")
+        said, calls = machine.make(no_proxy="127.0.0.1")
+        server.shutdown()
+    assert calls == CAPTIONS, said
+
+
+def test_without_a_text_one_line_names_both_ways_out_and_nothing_is_installed(machine):
+    said, calls = machine.make()
+    assert calls == []
+    assert said.count("\n") == 1
+    assert said.startswith("error: no text can be had here, so nothing was installed (the help pages of LibreOffice: ")
+    assert "apt-get cannot be run" in said
+    assert re.search(rf"the captions of Multi30k: {URL}/multi30k/\S+ does not answer \(.*refused", said)
+    assert "run it where there is internet, or set TRANSFORMER_MIRROR to a folder" in said
+
+
+def test_a_damaged_file_of_the_mirror_is_named(machine):
+    machine.add_captions(machine.mirror, b"page of errors")
+    said, calls = machine.make(TRANSFORMER_MIRROR=str(machine.mirror))
+    assert re.search(rf"{machine.mirror}/raw\S+: SHA-256 \w+, expected \w+; replace it", said)
+    assert calls == []
+
+
+def test_a_mirror_that_is_no_folder_is_named(machine):
+    machine.install_apt_get(machine.package)
+    assert machine.make(TRANSFORMER_MIRROR="missing") == (
+        "error: missing: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR\n",
+        [],
+    )
+
+
+def test_what_was_begun_goes_on_and_is_reported_without_internet(machine):
+    machine.add_captions(machine.clone / "results/downloads")
+    (machine.clone / "results/quick-captions").mkdir()
+    machine.install_apt_get(machine.package)
+    assert machine.make()[1] == CAPTIONS
+    report = f"{CAPTIONS[-1]} --report results/quick-captions/report.html"
+    assert machine.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
+    text = machine.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
+    text.parent.mkdir(parents=True)
+    text.touch()
+    assert machine.make("report")[1][-1] == "snakemake --cores all --report results/quick/report.html"
+    assert not (machine.bin / "asked").exists()
+
+
+def test_a_second_one_beside_it_is_refused(machine):
+    machine.install_apt_get(machine.package)
+    again = f"{sys.executable} -S -m workflow.lib.reproduce reproduce"
+    machine.install("make", f'echo make "$@" >> calls; {again} || echo refused >> calls')
+    said, calls = machine.make()
+    assert said.splitlines()[1:] == ["another make reproduce is at work here: wait, or end it"]
+    assert calls == [RUN[0], "refused", *RUN[1:]]
+    machine.install("snakemake", f"{again} || echo refused >> calls")
+    assert machine.make()[1][len(calls) :] == [RUN[0], "refused", "refused", "refused"]
+
+
+def test_a_failed_installation_ends_it(machine):
+    machine.install_apt_get(machine.package)
+    machine.install("make", "echo no torch >&2; exit 2")
+    said, calls = machine.make()
+    assert said.splitlines()[1:] == ["no torch"]
+    assert calls == []

@@ -1,0 +1,125 @@
+"""`make reproduce` and `make report`: find out which text this machine can have, install, run the experiment on it.
+
+It imports nothing but the standard library, because nothing is installed before a text is known to be there. Called in
+the clone: python -m workflow.lib.reproduce [report]
+"""
+
+import http.client
+import os
+import re
+import ssl
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+from transformer.corpora.debian import DebianPackage, fetch_pages
+from transformer.support.files import InputError, check_mirror, locked, sha256
+
+TEXTS = {"quick": "the help pages of LibreOffice", "quick-captions": "the captions of Multi30k"}
+CORPORA = Path("config/corpora.yaml")
+# YAML is read by what is installed later; a test holds these to it.
+PACKAGE = re.compile(r"^      (\w+):\n        name: (\S+)\n        sha256: (\w+)$", re.MULTILINE)
+CAPTIONS = re.compile(r"^  (https?://\S+/multi30k/\S+):\n    \{bytes: \d+, sha256: (\w+)\}$", re.MULTILINE)
+
+
+def setting(name: str) -> str | None:
+    """A key of config/config.yaml that has a path or null."""
+    found = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text(), re.MULTILINE)
+    value = found[1].strip("'\"") if found else "null"
+    return None if value in ("", "null", "~") else value
+
+
+class Texts:
+    """The texts that `quick` can be run on, and where they may lie."""
+
+    def __init__(self) -> None:
+        mirror = setting("mirror") or os.environ.get("TRANSFORMER_MIRROR")
+        self.results, self.mirror = Path(setting("results") or "results"), Path(mirror) if mirror else None
+        check_mirror(self.mirror)
+
+    def choose(self) -> str:
+        """The experiment, `quick` or `quick-captions`, that this machine can have the text of; says so in one line.
+
+        The one whose text was fetched before comes first. Raises InputError when neither text can be had.
+        """
+        if (self.results / "quick/corpora/origin/libreoffice-help.tsv").exists():
+            return "quick"
+        begun = (self.results / "quick-captions").exists()
+        checks = {"quick": self.check_pages, "quick-captions": self.check_captions}
+        reasons = []
+        for name in reversed(checks) if begun else checks:
+            try:
+                checks[name]()
+            except InputError as error:
+                reasons.append(f"{TEXTS[name]}: {error}")
+            else:
+                why = f" ({'; '.join(reasons)})" if reasons else ""
+                print(f"{name}: on {TEXTS[name]}, results in {self.results / name}{why}", file=sys.stderr)
+                return name
+        raise InputError(
+            f"no text can be had here, so nothing was installed ({'; '.join(reasons)}); run it where there is "
+            "internet, or set TRANSFORMER_MIRROR to a folder that has one of them (config/README.md, Without internet)"
+        )
+
+    def check_pages(self) -> None:
+        """Raises InputError when the help pages of LibreOffice cannot be had."""
+        found = PACKAGE.findall(CORPORA.read_text())
+        fetch_pages({language: DebianPackage(name, digest) for language, name, digest in found}, self.mirror)
+
+    def check_captions(self) -> None:
+        """Raises InputError when the captions of Multi30k cannot be had."""
+        missing = []
+        for url, digest in CAPTIONS.findall(CORPORA.read_text()):
+            place = url.partition("://")[2]
+            if self.mirror and (self.mirror / place).exists():
+                if (got := sha256(self.mirror / place)) != digest:
+                    raise InputError(f"{self.mirror / place}: SHA-256 {got}, expected {digest}; replace it")
+            elif not (self.results / "downloads" / place).exists():
+                missing.append(url)
+        if missing:
+            _ask(missing[0])
+
+
+def _ask(url: str) -> None:
+    """Raises InputError when a URL does not answer."""
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=10).close()
+    except (OSError, http.client.HTTPException) as error:
+        # This Python may have no certificates; what downloads brings its own.
+        if not isinstance(reason := getattr(error, "reason", error), ssl.SSLCertVerificationError):
+            raise InputError(f"{url} does not answer ({reason})") from error
+
+
+def _run(target: str, texts: Texts) -> None:
+    name = texts.choose()
+    overlay = [] if name == "quick" else ["--configfile", f"config/{name}.yaml"]
+    subprocess.run(["make", ".venv/installed"], check=True)
+    if target == "reproduce":
+        # A run that was killed has left Snakemake's lock behind.
+        subprocess.run(["snakemake", "--unlock", "--quiet", "all", *overlay], check=True)
+    else:
+        overlay += ["--report", str(texts.results / name / "report.html")]
+    os.execvp("snakemake", ["snakemake", "--cores", "all", *overlay])
+
+
+def main(target: str) -> None:
+    """Run the experiment, or write its report. Ends with a line on standard error when it cannot."""
+    try:
+        with Path("Makefile").open("r+") as lock:  # NFS locks only what may be written
+            if target == "reproduce" and not locked(lock):
+                sys.exit("another make reproduce is at work here: wait, or end it")
+            os.set_inheritable(
+                lock.fileno(), True
+            )  # by Snakemake; not by its jobs, as a training has a lock of its own
+            _run(target, Texts())
+    except InputError as error:
+        sys.exit(f"error: {error}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
