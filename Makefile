@@ -32,8 +32,17 @@ lint: .venv/installed
 	.venv/bin/snakefmt --check .
 	.venv/bin/snakemake --lint
 
+# From PyPI, PyTorch brings 3 GB of CUDA along. Linux without an NVIDIA driver takes it from PyTorch's own index, without
+# them; but not where there is Slurm, whose nodes may have GPUs, nor where pip was told which index to use.
 .venv/installed: requirements.txt
 	@$(NEW_ENOUGH)
 	$(PYTHON) -m venv .venv
+	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
+	! .venv/bin/python -m pip config list | grep -q -e index -e find-links; then \
+		echo "no NVIDIA driver: PyTorch without CUDA (with it: rm -r .venv; PIP_NO_INDEX=0 make .venv/installed)"; \
+		.venv/bin/python -m pip install --disable-pip-version-check --timeout 5 --retries 0 --no-deps \
+			--index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' $<)" || \
+		echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \
+	fi
 	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
 	touch $@

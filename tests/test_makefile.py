@@ -1,0 +1,85 @@
+"""What `make .venv/installed` asks pip for, with fakes of every program."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PYTHON = """#!/bin/sh
+case "$1 $2 $3" in
+    "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    "-m pip config") cat pip.conf ;;
+    "-m pip install") echo "$*" >> calls; case "$*" in *pytorch.org*) exit "$(cat status)" ;; esac ;;
+esac
+"""
+CPU = "--no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0"
+
+
+@pytest.fixture
+def install(tmp_path):
+    """Run it in a folder; returns what it printed, and the calls of pip."""
+
+    def run(system="Linux", tools=(), config="", status=0):
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        for name in ("mkdir", "cp", "cat", "grep", "touch"):
+            (folder / name).symlink_to(shutil.which(name))
+        for name, text in {
+            "python3": PYTHON,
+            "uname": f"#!/bin/sh\necho {system}\n",
+            **dict.fromkeys(tools, ""),
+        }.items():
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        shutil.copy(ROOT / "Makefile", tmp_path)
+        (tmp_path / "requirements.txt").write_text("sympy==1.14.0\ntorch==2.13.0\n")
+        (tmp_path / "pip.conf").write_text(config)
+        (tmp_path / "status").write_text(str(status))
+        call = [shutil.which("make"), ".venv/installed"]
+        made = subprocess.run(call, cwd=tmp_path, env={"PATH": str(folder)}, capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        assert (tmp_path / ".venv/installed").exists()
+        return made.stdout, (tmp_path / "calls").read_text().splitlines()
+
+    return run
+
+
+def test_linux_without_a_gpu_takes_torch_without_cuda_and_then_the_pins(install):
+    printed, (torch, rest) = install()
+    assert torch.endswith(CPU)
+    assert rest.endswith("--requirement requirements.txt")
+    assert "no NVIDIA driver: PyTorch without CUDA" in printed
+
+
+def test_an_index_that_cannot_be_used_is_no_failure(install):
+    printed, (torch, rest) = install(status=1)
+    assert "--timeout 5 --retries 0" in torch
+    assert rest.endswith("--requirement requirements.txt")
+    assert "PyTorch's index cannot be used: PyTorch as PyPI has it" in printed
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"system": "Darwin"},
+        {"tools": ["nvidia-smi"]},
+        {"tools": ["sbatch"]},
+        {"config": ":env:.index-url='https://example.org/simple'\n"},
+        {"config": "global.extra-index-url='https://example.org/simple'\n"},
+        {"config": ":env:.no-index='0'\n"},
+        {"config": ":env:.no-index='1'\n:env:.find-links='wheels'\n"},
+        {"config": "global.find-links='/wheels'\n"},
+    ],
+    ids=str,
+)
+def test_elsewhere_pip_chooses_alone(install, machine):
+    _, calls = install(**machine)
+    assert len(calls) == 1
+    assert calls[0].endswith("--requirement requirements.txt")
+
+
+def test_without_make_the_readme_has_the_same_pin():
+    [pin] = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch==")]
+    assert f"    pip install {pin} --no-deps --index-url" in (ROOT / "README.md").read_text()
