@@ -84,7 +84,7 @@ class Machine:
         return run.stderr, calls.read_text().splitlines() if calls.exists() else []
 
 
-RUN = ["make .venv/installed", "snakemake --unlock --quiet all", "snakemake --cores all"]
+RUN = ["make --silent .venv/installed", "snakemake --unlock --quiet all", "snakemake --cores all"]
 CAPTIONS = [RUN[0], *(f"{call} --configfile config/quick-captions.yaml" for call in RUN[1:])]
 
 

@@ -94,7 +94,7 @@ def _ask(url: str) -> None:
 def _run(target: str, texts: Texts) -> None:
     name = texts.choose()
     overlay = [] if name == "quick" else ["--configfile", f"config/{name}.yaml"]
-    subprocess.run(["make", ".venv/installed"], check=True)
+    subprocess.run(["make", "--silent", ".venv/installed"], check=True)
     if target == "reproduce":
         # A run that was killed has left Snakemake's lock behind.
         subprocess.run(["snakemake", "--unlock", "--quiet", "all", *overlay], check=True)
