@@ -36,6 +36,7 @@ class Texts:
     def __init__(self) -> None:
         mirror = setting("mirror") or os.environ.get("TRANSFORMER_MIRROR")
         self.results, self.mirror = Path(setting("results") or "results"), Path(mirror) if mirror else None
+        self.pages = self.results / "quick/corpora/origin/libreoffice-help.tsv"
         check_mirror(self.mirror)
 
     def choose(self) -> str:
@@ -43,9 +44,7 @@ class Texts:
 
         The one whose text was fetched before comes first. Raises InputError when neither text can be had.
         """
-        if (self.results / "quick/corpora/origin/libreoffice-help.tsv").exists():
-            return "quick"
-        begun = (self.results / "quick-captions").exists()
+        begun = (self.results / "quick-captions").exists() and not self.pages.exists()
         checks = {"quick": self.check_pages, "quick-captions": self.check_captions}
         reasons = []
         for name in reversed(checks) if begun else checks:
@@ -64,8 +63,9 @@ class Texts:
 
     def check_pages(self) -> None:
         """Raises InputError when the help pages of LibreOffice cannot be had."""
-        found = PACKAGE.findall(CORPORA.read_text())
-        fetch_pages({language: DebianPackage(name, digest) for language, name, digest in found}, self.mirror)
+        if not self.pages.exists():
+            found = PACKAGE.findall(CORPORA.read_text())
+            fetch_pages({language: DebianPackage(name, digest) for language, name, digest in found}, self.mirror)
 
     def check_captions(self) -> None:
         """Raises InputError when the captions of Multi30k cannot be had."""
