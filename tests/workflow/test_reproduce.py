@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.corpora.test_debian import PAGES, TEXT, deb
+from tests.corpora.debs import HASH, PAGES, TEXT, deb
 from transformer.corpora.debian import POOL
 from transformer.corpora.fetch import local_path
 from transformer.experiment.config import read_experiment
@@ -37,8 +37,7 @@ class Machine:
         self.bin.mkdir()
         self.mirror.mkdir()
         self.package = deb({TEXT + name: body for name, body in PAGES.items()})
-        text = b"".join(body for _, body in sorted(PAGES.items()))
-        self.configure(r"(libreoffice-help-..(?:-us)?\n +sha256: )\w+", rf"\g<1>{hashlib.sha256(text).hexdigest()}")
+        self.configure(r"(libreoffice-help-..(?:-us)?\n +sha256: )\w+", rf"\g<1>{HASH}")
         self.configure(
             r"(/multi30k/\S+:\n +\{bytes: )\d+(, sha256: )\w+", rf"\g<1>4\g<2>{hashlib.sha256(b'text').hexdigest()}"
         )
