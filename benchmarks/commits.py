@@ -1,0 +1,98 @@
+"""How fast two commits of this project train the same model on the same text.
+
+    PYTHONPATH=. python benchmarks/commits.py OLD NEW --configfile config/quick-captions.yaml --model base
+
+Each commit makes the text, the subwords and the run's config by its own workflow, and trains by its own command, one
+thread each. In each round both train FEW and then MANY steps, one after the other, so that noise of the machine hits
+both alike; the difference is the time of the steps between, without what a process does before its first step.
+
+Prints, for each commit, the median over the rounds of target subwords a second of CPU time, the median of its ratio to
+the first commit's, and the dev perplexity after MANY steps.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import yaml
+
+FEW, MANY = 75, 225
+
+
+class Commit:
+    """A commit in a folder of its own, with what a run needs."""
+
+    def __init__(self, name: str, folder: Path, overlays: list[str], task: str, model: str):
+        folder.mkdir()
+        archive = subprocess.run(["git", "archive", name], check=True, capture_output=True).stdout
+        subprocess.run(["tar", "--extract", "--directory", folder], check=True, input=archive)
+        self.folder, self.steps = folder, 0
+        self.environment = os.environ | {"PYTHONPATH": str(folder)}
+        options = ["--configfile", *overlays] if overlays else []
+        configs = [yaml.safe_load(Path(folder, path).read_text()) for path in ("config/config.yaml", *overlays)]
+        self.results = folder / "results" / [each["experiment"] for each in configs if "experiment" in each][-1]
+        self.run = self.results / "runs" / task / model / "1"
+        self.tokens, self.subwords = self.results / "tokens" / task, self.results / "subwords" / f"{task}.model"
+        wanted = [
+            self.run / "config.yaml",
+            self.subwords,
+            *(self.tokens / f"{part}.ids.npy" for part in ("train", "dev")),
+        ]
+        targets = [str(path.relative_to(folder)) for path in wanted]
+        subprocess.run(
+            ["snakemake", "--cores", "1", "--quiet", "all", *options, "--", *targets],
+            cwd=folder,
+            env=self.environment,
+            check=True,
+        )
+
+    def train(self, steps: int, place: Path) -> tuple[float, int, float]:
+        """CPU seconds of a training, its target subwords and its last dev perplexity."""
+        config = yaml.safe_load((self.run / "config.yaml").read_text())
+        config["training"]["steps"] = steps
+        place.mkdir()
+        (place / "config.yaml").write_text(yaml.safe_dump(config))
+        command = [sys.executable, "-m", "transformer", "train", "--config", place / "config.yaml", "--threads", "1"]
+        command += ["--subwords", self.subwords, "--tokens", self.tokens, "--output-dir", place]
+        with subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{self.folder.name}: training ended with status {process.returncode}")
+        perplexity = (place / "history.csv").read_text().splitlines()[-1].split(",")[-1]
+        tokens = json.loads((place / "training.json").read_text())["target_tokens"]
+        return usage.ru_utime + usage.ru_stime, tokens, float(perplexity)
+
+
+def main() -> None:
+    """Print a line for each commit."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("commits", nargs=2, metavar="COMMIT", help="the second is compared with the first")
+    parser.add_argument("--configfile", nargs="*", default=[], help="overlays, of both commits (default: quick)")
+    parser.add_argument("--task", default="ende")
+    parser.add_argument("--model", default="base")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        given = (arguments.configfile, arguments.task, arguments.model)
+        commits = [Commit(name, Path(folder, name), *given) for name in arguments.commits]
+        speeds: list[list[float]] = [[] for _ in commits]
+        perplexities = [0.0 for _ in commits]
+        for number in range(arguments.rounds):
+            for which, commit in enumerate(commits):
+                few, many = (commit.train(steps, commit.folder / f"{steps}-{number}") for steps in (FEW, MANY))
+                speeds[which].append((many[1] - few[1]) / (many[0] - few[0]))
+                perplexities[which] = many[2]
+            print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+    for name, found, perplexity in zip(arguments.commits, speeds, perplexities, strict=True):
+        ratio = median(new / old for new, old in zip(found, speeds[0], strict=True))
+        print(f"{name:12} {median(found):8,.0f} subwords/s  {ratio:.2f} x  dev perplexity {perplexity:.1f}")
+
+
+if __name__ == "__main__":
+    main()
