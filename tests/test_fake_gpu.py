@@ -112,12 +112,12 @@ def test_the_gradient_of_the_logits_has_their_type(gpu, dtype):
 
 @pytest.fixture
 def read(monkeypatch) -> list[torch.Size]:
-    """Shapes of what is read from the GPU; integers are 24, and lists are full of zeros."""
+    """Shapes of what is read from the GPU; numbers are 24, and lists are full of zeros."""
     seen = []
 
     def zeros(tensor):
         seen.append(tensor.shape)
-        return np.zeros(tensor.shape).tolist()
+        return np.zeros(tensor.shape, float if tensor.is_floating_point() else int).tolist()
 
     monkeypatch.setattr(FakeTensor, "tolist", zeros)
     monkeypatch.setattr(torch.Tensor, "__int__", lambda tensor: seen.append(tensor.shape) or 24)
@@ -134,7 +134,13 @@ def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, mod
     searched.step = lambda *given: steps.append(given[1]) or step(*given)
     found = beam.beam_search(searched, rows(5, 9).to(gpu), 4, 0.6, 15)
     assert len(steps) == beam.LOOK["cuda"] == 8  # all are done, as the first list of zeros says
-    assert read == [(), (5,), (5, 4, 24), (5, 4)]  # the longest limit, what is done, hypotheses and their scores
+    assert read == [
+        (),
+        (5,),
+        (5, 24, 4),
+        (5, 4),
+        (5, 4),
+    ]  # the longest limit, what is done, and hypotheses with their scores
     assert len(found) == 5
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.decoding import beam, cache
-from transformer.decoding.beam import Beam, beam_search, length_penalty
+from transformer.decoding.beam import BLOCK, Beam, beam_search, length_penalty, top
+from transformer.decoding.precision import in_precision
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
@@ -207,6 +208,26 @@ def test_neighbours_in_a_batch_and_their_order_change_nothing(seed, sources):
         for i, found in zip(order, together, strict=True):
             assert found[0].score == pytest.approx(alone[i][0].score, rel=1e-4)
             assert [h.score for h in found] == pytest.approx([h.score for h in alone[i]], rel=1e-4)
+
+
+@pytest.mark.parametrize("vocabulary", [9, 3 * BLOCK, 3 * BLOCK + 1])
+def test_the_best_continuations_are_found_in_blocks_as_in_the_whole_vocabulary(vocabulary):
+    torch.manual_seed(1)
+    logp, alive = torch.randn(5, 4, vocabulary), torch.randn(5, 4)
+    values, chosen = (logp + alive[:, :, None]).flatten(1).topk(8, 1)
+    found = top(logp, alive, 8)
+    torch.testing.assert_close(found[0], values)
+    assert torch.equal(found[1], chosen)
+
+
+def test_a_vocabulary_filled_up_to_whole_blocks_changes_nothing():
+    sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
+    for seed in range(4):
+        model = toy(seed, vocabulary=70)
+        runs = [beam_search(each, sources, 3, 0.6, 5) for each in (model, in_precision(model, "float32"))]
+        for one, other in zip(*runs, strict=True):
+            assert [h.ids for h in one] == [h.ids for h in other]
+            assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
 def test_the_length_penalty_is_that_of_the_paper():

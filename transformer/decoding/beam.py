@@ -1,6 +1,6 @@
 """Beam search (section 6.1) with the length penalty of Wu et al. (2016) and the early stop of the authors' code.
 
-Shapes: B sentences, W beam, V vocabulary, L longest output.
+Shapes: B sentences, W beam, V vocabulary.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transformer.model.ids import END, PADDING
 from transformer.model.positions import last_position
 from transformer.model.transformer import Transformer
 
-BLOCK = 64  # of the vocabulary, of which the maximum is found first
+BLOCK = 64  # subwords of the vocabulary whose maximum is found first
 LOOK = {"cpu": 1, "cuda": 8}  # steps after which is looked which sentences are done: a GPU is waited for then
 
 
@@ -36,13 +36,14 @@ class Hypothesis(NamedTuple):
 class Beam:
     """The state of the search.
 
-    Hypotheses alive and finished are kept apart; a free place has the score -infinity.
+    Hypotheses alive and finished are kept apart; a free place has the score -infinity. Their tokens are what each step
+    chose, read backwards (`hypotheses`).
     """
 
-    alive_ids: Tensor  # [B, W, L]; at first one, empty
-    alive_logp: Tensor  # [B, W]
-    finished_ids: Tensor  # [B, W, L]
+    alive_logp: Tensor  # [B, W]; at first one, empty
     finished_score: Tensor  # [B, W]
+    finished_at: Tensor  # [B, W]: steps x W + the rank then of the alive hypothesis that ended
+    chosen: Tensor  # [B, L, W]: of each step the alive hypotheses, by rank: rank before x V + token
     limit: Tensor  # [B], the longest output of each sentence, end of sentence counted
 
     def select(self, rows: Tensor) -> "Beam":
@@ -54,75 +55,76 @@ class Beam:
 
         Alive hypotheses are sorted, so the promising ones come first.
         """
-        bar = self.finished_score.amin(1) if nbest else self.finished_score.amax(1)
-        return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar[:, None]
+        bar = self.finished_score[:, -1:] if nbest else self.finished_score[:, :1]
+        return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar
 
-    def close(self, done: Tensor) -> None:
+    def close(self, done: Tensor, length: int) -> None:
         """End the search for some sentences [B]; where none has ended, the best alive hypothesis is the result."""
-        none = (done & (self.finished_score[:, 0] == -torch.inf))[:, None]
-        self.finished_score[:, :1] = torch.where(none, self.alive_logp[:, :1], self.finished_score[:, :1])
-        longest = self.alive_ids.size(2)
-        shown = torch.arange(longest, device=done.device) < self.limit[:, None]
-        best = torch.where(shown, self.alive_ids[:, 0], END)
-        self.finished_ids[:, 0] = torch.where(none, best, self.finished_ids[:, 0])
+        best = self.finished_score[:, 0]
+        none = done & (best == -torch.inf)
+        best.copy_(torch.where(none, self.alive_logp[:, 0], best))
+        self.finished_at[:, 0].masked_fill_(none, length * self.finished_at.size(1))
         self.alive_logp = self.alive_logp.masked_fill(done[:, None], -torch.inf)
 
-    def narrow(self, width: int) -> None:
-        """Keep the best alive hypotheses only."""
-        self.alive_ids, self.alive_logp = self.alive_ids[:, :width], self.alive_logp[:, :width]
+    def hypotheses(self, count: int, vocabulary: int) -> list[list[Hypothesis]]:
+        """The best `count` finished hypotheses of each sentence, best first."""
+        width = self.finished_at.size(1)
 
-    def best(self) -> list[list[Hypothesis]]:
-        """The finished hypotheses of each sentence, best first."""
+        def ids(chosen: list[list[int]], steps: int, rank: int) -> list[int]:
+            found = []
+            for step in reversed(chosen[:steps]):
+                rank, token = divmod(step[rank], vocabulary)
+                found.append(token)
+            return found[::-1]
+
+        found = (self.chosen.tolist(), self.finished_at[:, :count].tolist(), self.finished_score[:, :count].tolist())
         return [
             [
-                Hypothesis(ids[: [*ids, END].index(END)], score)
-                for ids, score in zip(finished, scores, strict=True)
+                Hypothesis(ids(chosen, *divmod(place, width)), score)
+                for place, score in zip(places, scores, strict=True)
                 if score != float("-inf")
             ]
-            for finished, scores in zip(self.finished_ids.tolist(), self.finished_score.tolist(), strict=True)
+            for chosen, places, scores in zip(*found, strict=True)
         ]
 
 
-def top(x_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of each row, as `Tensor.topk` gives them: they are in the blocks with the largest maxima."""
-    rows, vocabulary = x_NV.shape
-    whole = vocabulary // BLOCK * BLOCK
-    if count * BLOCK >= whole:
-        return x_NV.topk(count, 1)
-    columns = torch.arange(vocabulary, device=x_NV.device)
-    blocks = x_NV[:, :whole].unflatten(1, (-1, BLOCK)).amax(2).topk(count, 1).indices
-    candidates = (blocks[:, :, None] * BLOCK + columns[:BLOCK]).flatten(1)
-    candidates = torch.cat([candidates, columns[whole:].expand(rows, -1)], 1)
-    values, chosen = x_NV.gather(1, candidates).topk(count, 1)
-    return values, candidates.gather(1, chosen)
+def top(logp_BWV: Tensor, alive_BW: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest of log P + that of the hypothesis, [B, count], and where they are in a sentence's W x V.
+
+    They are in the blocks with the largest maxima.
+    """
+    b, w, vocabulary = logp_BWV.shape
+    blocks = vocabulary // BLOCK
+    if vocabulary % BLOCK or count >= w * blocks:
+        return (logp_BWV + alive_BW[:, :, None]).flatten(1).topk(count, 1)
+    maxima = logp_BWV.unflatten(2, (blocks, BLOCK)).amax(3) + alive_BW[:, :, None]
+    block = maxima.flatten(1).topk(count, 1).indices
+    sentence = torch.arange(b, device=block.device)[:, None]
+    values = logp_BWV.view(b, w * blocks, BLOCK)[sentence, block] + alive_BW.gather(1, block // blocks)[:, :, None]
+    logp, chosen = values.flatten(1).topk(count, 1)
+    return logp, block.gather(1, chosen // BLOCK) * BLOCK + chosen % BLOCK
 
 
-def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> Tensor:
-    """Append one token, the `length`-th, to every hypothesis; returns which one [B, W] each alive one grew from."""
-    b, _, vocabulary = logits_BWV.shape
-    sentence = torch.arange(b, device=logits_BWV.device)[:, None]
-    width = beam.finished_score.size(1)
-    # The best 2W of a sentence are among the best 2W of its hypotheses; 2W, so that W not ended are among them. A beam
-    # of one is greedy search.
-    candidates = 2 * width if width > 1 else 1
-    logits = logits_BWV.flatten(0, 1).float()
-    values, tokens = top(logits, min(candidates, vocabulary))
-    normalizer = values[:, :1] - logits.softmax(1).amax(1, keepdim=True).log()  # logsumexp, faster
-    logp = (values - normalizer + beam.alive_logp.flatten()[:, None]).view(b, -1)
-    logp, flat = logp.topk(min(candidates, logp.size(1)), 1)
-    origin = flat // tokens.size(1)
-    token = tokens.view(b, -1).gather(1, flat)
-    ids = beam.alive_ids.gather(1, origin[:, :, None].expand(-1, -1, beam.alive_ids.size(-1)))
-    ids[:, :, length - 1] = token
-    ended = token == END
+def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> tuple[Tensor, Tensor]:
+    """Append one token, the `length`-th, to every hypothesis.
 
-    scores = torch.cat([beam.finished_score, (logp / length_penalty(length, alpha)).masked_fill(~ended, -torch.inf)], 1)
-    beam.finished_score, chosen = scores.topk(width, 1)
-    beam.finished_ids = torch.cat([beam.finished_ids, ids], 1)[sentence, chosen]
+    Returns which one [B, W] each alive one grew from, and the token [B, W].
+    """
+    width, vocabulary = beam.finished_score.size(1), logits_BWV.size(2)
+    # 2W, so that W not ended are among them. A beam of one is greedy search.
+    candidates = min(2 * width if width > 1 else 1, logits_BWV[0].numel())
+    logp, flat = top(logits_BWV.float().log_softmax(2), beam.alive_logp, candidates)
+    origin = flat // vocabulary
+    ended = flat % vocabulary == END
 
-    beam.alive_logp, chosen = logp.masked_fill(ended, -torch.inf).topk(min(width, logp.size(1)), 1)
-    beam.alive_ids = ids[sentence, chosen]
-    return origin.gather(1, chosen)
+    scores = torch.where(ended, logp / length_penalty(length, alpha), -torch.inf)
+    beam.finished_score, chosen = torch.cat([beam.finished_score, scores], 1).topk(width, 1)
+    beam.finished_at = torch.cat([beam.finished_at, origin + (length - 1) * width], 1).gather(1, chosen)
+
+    beam.alive_logp, chosen = logp.masked_fill(ended, -torch.inf).topk(min(width, candidates), 1)
+    flat = flat.gather(1, chosen)
+    beam.chosen[:, length - 1, : flat.size(1)] = flat
+    return origin.gather(1, chosen), flat % vocabulary
 
 
 def limits(model: Transformer, source_BS: Tensor, extra: int) -> Tensor:
@@ -138,9 +140,9 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, best first; of at most source + `extra` tokens, ends counted in both.
 
-    Without `nbest` the first one is the same, the others need not be the best. A hypothesis that can win nothing goes
-    no further: what would take its place is no better. When an eighth of the sentences is done, they leave the batch,
-    so that the others go on faster; until then nothing becomes of them.
+    Without `nbest` the best one only. A hypothesis that can win nothing goes no further: what would take its place is
+    no better. When about an eighth of the sentences is done, they leave the batch, so that the others go on faster;
+    until then nothing becomes of them.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
@@ -151,34 +153,37 @@ def beam_search(
     memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
     cache = Cache(model.config, b, device)
     beam = Beam(
-        alive_ids=torch.full((b, 1, longest), PADDING, device=device),
         alive_logp=torch.zeros((b, 1), device=device),
-        finished_ids=torch.full((b, width, longest), PADDING, device=device),
         finished_score=torch.full((b, width), -torch.inf, device=device),
+        finished_at=torch.zeros((b, width), dtype=torch.long, device=device),
+        chosen=torch.zeros((b, longest, width), dtype=torch.long, device=device),
         limit=limit,
     )
     results: list[list[Hypothesis]] = [[] for _ in range(b)]
     sentences, tokens = list(range(b)), None
     for length in range(1, longest + 1):
-        logits = model.step(tokens, length - 1, memories, bias, *cache.grow(beam.alive_ids.size(1)))
-        origin = advance(beam, logits, length, alpha)
+        logits = model.step(tokens, length - 1, memories, bias, *cache.grow(beam.alive_logp.size(1)))
+        origin, tokens = advance(beam, logits, length, alpha)
         promising = beam.promising(alpha, nbest) & (length < beam.limit)[:, None]
-        beam.close(~promising[:, 0])
+        beam.close(~promising[:, 0], length)
         if length % LOOK[device.type] == 0 or length == longest:
             widths = promising.sum(1).tolist()
-            going = [row for row, width in enumerate(widths) if width]
-            if 8 * (len(widths) - len(going)) >= len(widths):
-                done = [row for row, width in enumerate(widths) if not width]
-                for row, hypotheses in zip(done, beam.select(torch.tensor(done, device=device)).best(), strict=True):
-                    results[sentences[row]] = hypotheses
-                if not going:
+            # Batches have few sizes, because oneDNN compiles its products anew for each.
+            unit = max(1, 1 << len(widths).bit_length() >> 4)
+            size = -(-sum(map(bool, widths)) // unit) * unit
+            if size < len(widths):
+                order = sorted(range(len(widths)), key=lambda row: not widths[row])
+                rows, done = order[:size], order[size:]
+                left = beam.select(torch.tensor(done, device=device))
+                for row, found in zip(done, left.hypotheses(width if nbest else 1, logits.size(2)), strict=True):
+                    results[sentences[row]] = found
+                if not rows:
                     break
-                rows = torch.tensor(going, device=device)
-                beam, sentences, bias = beam.select(rows), [sentences[row] for row in going], bias[rows]
-                memories = [KeysValues(*(tensor.index_select(0, rows) for tensor in memory)) for memory in memories]
-                cache.select(rows)
-                origin = origin[rows]
-            beam.narrow(max(widths))
-        cache.follow(origin[:, : beam.alive_ids.size(1)])
-        tokens = beam.alive_ids[:, :, length - 1]
+                sentences, kept = [sentences[row] for row in rows], torch.tensor(rows, device=device)
+                beam, bias, origin, tokens = beam.select(kept), bias[kept], origin[kept], tokens[kept]
+                memories = [KeysValues(*(tensor.index_select(0, kept) for tensor in memory)) for memory in memories]
+                cache.select(kept)
+            most = max(widths)
+            beam.alive_logp, origin, tokens = beam.alive_logp[:, :most], origin[:, :most], tokens[:, :most]
+        cache.follow(origin)
     return results

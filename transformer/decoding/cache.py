@@ -27,7 +27,7 @@ class Cache:
             for _ in range(config.N)
         ]
         self.used, self.full = 0, FULL
-        self.places = torch.empty(sentences, 1, 0, dtype=torch.long, device=device)  # [B, W, tokens] of hypotheses
+        self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]: 0 where one reads
 
     def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor]:
         """Take a place for the next token of each of `width` hypotheses.
@@ -35,41 +35,38 @@ class Cache:
         Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first place taken, and the bias
         [B, 1, W, places] with which a hypothesis reads its own tokens only.
         """
-        own = torch.arange(self.used, self.used + width, device=self.places.device)
-        self.places = torch.cat([self.places, own[:, None].expand(len(self.places), -1, 1)], 2)
         place, self.used = self.used, self.used + width
         read, room = -(-self.used // ROW) * ROW, self.layers[0].keys.size(2)
         if read > room:
             more = max(room, ROOM * width // ROW * ROW)
             self.layers = [KeysValues(*(F.pad(tensor, (0, 0, 0, more)) for tensor in layer)) for layer in self.layers]
-        bias = torch.full((len(self.places), width, read), float("-inf"), device=self.places.device)
-        bias.scatter_(2, self.places, 0.0)
-        return [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers], place, bias[:, None]
+        if read > self.own.size(2):
+            self.own = F.pad(self.own, (0, read - self.own.size(2)), value=-torch.inf)
+        self.own[:, :, place : self.used].diagonal(dim1=1, dim2=2).zero_()
+        layers = [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers]
+        return layers, place, self.own[:, None]
 
     def follow(self, origin_BW: Tensor) -> None:
         """Go on with hypotheses that grew from those given; what none of them reads is dropped now and then."""
-        self.places = self.places.gather(1, origin_BW[:, :, None].expand(-1, -1, self.places.size(2)))
+        self.own = self.own.gather(1, origin_BW[:, :, None].expand(-1, -1, self.own.size(2)))
         if self.used >= self.full:
             self.tidy()
 
     def tidy(self) -> None:
         """Drop places that no hypothesis reads, as many as can be of all sentences alike."""
-        old = self.places.flatten(1)
-        read = torch.zeros(len(old), self.used, device=old.device).scatter_(1, old, 1.0)
+        read = (self.own == 0).any(1)
         self.used = int(read.sum(1).amax())
         self.full = max(FULL, 2 * self.used)
-        kept = read.argsort(dim=1, descending=True, stable=True)[:, : self.used]
+        kept = read.byte().argsort(dim=1, descending=True, stable=True)[:, : self.used]
         self.layers = [
             KeysValues(
                 *(tensor.gather(2, kept[:, None, :, None].expand_as(tensor[:, :, : self.used])) for tensor in layer)
             )
             for layer in self.layers
         ]
-        new = torch.zeros_like(read, dtype=torch.long)
-        new.scatter_(1, kept, torch.arange(self.used, device=old.device).expand_as(kept))
-        self.places = new.gather(1, old).view_as(self.places)
+        self.own = self.own.gather(2, kept[:, None].expand(-1, self.own.size(1), -1))
 
     def select(self, sentences: Tensor) -> None:
         """Keep some sentences only, numbered from 0."""
         self.layers = [KeysValues(*(tensor.index_select(0, sentences) for tensor in layer)) for layer in self.layers]
-        self.places = self.places[sentences]
+        self.own = self.own[sentences]

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.decoding.beam import BLOCK
 from transformer.model.transformer import Transformer
 from transformer.support.files import InputError
 
@@ -52,15 +53,19 @@ PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
 def in_precision(model: Transformer, precision: str) -> Transformer:
     """A model whose projections and softmax are computed in one of PRECISIONS; all else stays float32.
 
+    Its vocabulary is filled up to a multiple of BLOCK with subwords of the logit -infinity.
     Raises InputError for int8 on a GPU.
     """
     if model.embedding.is_cuda and precision == "int8":
         raise InputError("--precision int8 is for CPUs; take bfloat16 on a GPU")
     make = PRECISIONS[precision]
     vocabulary, d_model = model.embedding.shape
-    softmax = nn.Linear(d_model, vocabulary, bias=False)
-    softmax.weight = model.embedding
+    more = -vocabulary % BLOCK
     model = copy.deepcopy(model)
+    model.embedding = nn.Parameter(F.pad(model.embedding, (0, 0, 0, more)))
+    softmax = nn.Linear(d_model, vocabulary + more, device=model.embedding.device)
+    softmax.weight = model.embedding
+    softmax.bias.zero_()[vocabulary:] = -torch.inf
     for module in list(model.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):

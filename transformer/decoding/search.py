@@ -40,7 +40,7 @@ Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]] 
 class Search:
     """How to decode: by a beam of `width`, or by drawing with a `seed` and the line's number.
 
-    Of several hypotheses only the first is sure to be the one that the whole search finds, unless `nbest`.
+    Only the best hypothesis of a beam is returned, unless `nbest`.
     """
 
     width: int

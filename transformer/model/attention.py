@@ -109,6 +109,15 @@ def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
 
 
+def step_attention(q_BWE: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+    """`attention` of W hypotheses of each sentence, their heads side by side: [B, W, H * K] to [B, W, H * V]."""
+    q_BHWK = split_heads(q_BWE, memory.keys.size(1))
+    if q_BWE.is_cuda:
+        return join_heads(attention(q_BHWK, *memory, bias))
+    scores = torch.add(bias, q_BHWK @ memory.keys.transpose(-1, -2), alpha=q_BHWK.size(-1) ** -0.5)
+    return join_heads(scores.softmax(-1) @ memory.values)
+
+
 def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
     """[B, 1, 1, S]: 0 at subwords, -infinity at padding."""
     return torch.zeros(ids_BS.shape, device=ids_BS.device).masked_fill(ids_BS == padding, float("-inf"))[:, None, None]
@@ -175,11 +184,10 @@ class SelfAttention(nn.Module):
         The cache holds keys [B, H, places, K] and values [B, H, places, V] of all hypotheses; `bias` [B, 1, W, places]
         allows each its own. Returns [B, W, D].
         """
-        q, k, v = self.project(x_BWD)
-        own = slice(place, place + x_BWD.size(1))
-        cache.keys[:, :, own] = k
-        cache.values[:, :, own] = v
-        return self.output(join_heads(attention(q, cache.keys, cache.values, bias)))
+        q, k, v = self.query_key_value(x_BWD).split(self.sizes, -1)
+        cache.keys.narrow(2, place, k.size(1)).copy_(split_heads(k, self.h))
+        cache.values.narrow(2, place, v.size(1)).copy_(split_heads(v, self.h))
+        return self.output(step_attention(q, cache, bias))
 
 
 class EncoderDecoderAttention(nn.Module):
@@ -200,6 +208,10 @@ class EncoderDecoderAttention(nn.Module):
         """Attend to the source positions that `bias` [B, 1, 1, S] allows: [B, T, D] to [B, T, D]."""
         q = split_heads(self.query(x_BTD), self.h)
         return self.output(join_heads(attention(q, memory.keys, memory.values, bias)))
+
+    def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+        """`forward` of one target position of W hypotheses of each sentence: [B, W, D] to [B, W, D]."""
+        return self.output(step_attention(self.query(x_BWD), memory, bias))
 
 
 class AttentionOverParameters(nn.Module):

@@ -111,7 +111,9 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x_BTD: Tensor, causal: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """All target positions, [B, T, D] to [B, T, D]; `causal` shows each those before it, `bias` its source."""
-        return self._after_self_attention(x_BTD, self.self_attention(x_BTD, causal), memory, bias)
+        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal))
+        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, bias))
+        return self.residuals[2](x_BTD, self.position_wise(x_BTD))
 
     def step(
         self, x_BWD: Tensor, memory: KeysValues, bias: Tensor, cache: KeysValues, place: int, own: Tensor
@@ -121,9 +123,6 @@ class DecoderLayer(nn.Module):
         Writes to the cache from `place` on; `own` [B, 1, W, places] allows each hypothesis its own places in it. The
         hypotheses of a sentence are the queries of one attention over its source, whose padding `bias` hides.
         """
-        return self._after_self_attention(x_BWD, self.self_attention.step(x_BWD, cache, place, own), memory, bias)
-
-    def _after_self_attention(self, x: Tensor, y: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-        x = self.residuals[0](x, y)
-        x = self.residuals[1](x, self.encoder_attention(x, memory, bias))
-        return self.residuals[2](x, self.position_wise(x))
+        x_BWD = self.residuals[0](x_BWD, self.self_attention.step(x_BWD, cache, place, own))
+        x_BWD = self.residuals[1](x_BWD, self.encoder_attention.step(x_BWD, memory, bias))
+        return self.residuals[2](x_BWD, self.position_wise(x_BWD))
