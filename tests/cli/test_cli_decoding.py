@@ -1,6 +1,7 @@
 import json
 import signal
 import subprocess
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from commands import arguments, in_a_process
 
 from transformer.cli.main import main
+from transformer.decoding.beam import Hypothesis
 from transformer.decoding.record import read_record
 from transformer.decoding.translate import LINES
 from transformer.package.config import read_package_config
@@ -87,6 +89,31 @@ def test_a_record_says_how_the_lines_were_translated(house, tmp_path, capsysbina
     made = {"beam": beam, "alpha": 0.6, "extra": 5, "sample": None, "precision": "float32", "batch_tokens": 8192}
     assert {key: record[key] for key in made} == made | options
     assert record["lines"] == 3
+
+
+def test_another_engine_keeps_lines_in_place_and_stands_in_the_record(
+    house, tmp_path, capsysbinary, standard_input, monkeypatch
+):
+    @contextmanager
+    def repeats(*_):
+        yield lambda batches: ([[Hypothesis(ids[:-1], -1.0)] for _, ids in batch] for batch in batches)
+
+    monkeypatch.setattr("transformer.export.engine.by_ctranslate2", repeats)
+    standard_input(b"the cat .\n\na dog\n")
+    line = arguments("translate", package=house.package, record=tmp_path / "r", engine="ctranslate2", batch_tokens=1)
+    assert main(line) == 0
+    assert capsysbinary.readouterr().out == b"the cat .\n\na dog\n"
+    assert json.loads((tmp_path / "r").read_text())["engine"] == "ctranslate2"
+
+
+def test_what_another_engine_cannot_do_is_told_before_anything_is_translated(
+    house, tree_parser, tmp_path, standard_input, refused
+):
+    standard_input(b"a dog\n")
+    options = {"engine": "ctranslate2", "record": tmp_path / "r"}
+    refused(arguments("translate", package=house.package, sample=1, **options), "what --sample draws")
+    refused(arguments("translate", package=tree_parser, **options), f"for translation, and {tree_parser} is a parser")
+    assert list(tmp_path.iterdir()) == [tree_parser]
 
 
 def test_what_fails_leaves_no_record(house, tmp_path, standard_input, refused):

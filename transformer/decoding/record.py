@@ -23,6 +23,7 @@ class Record:
     weights: str  # SHA-256 of the package's model.safetensors
     lines: int
     translations: str  # SHA-256 of the file
+    engine: str = "pytorch"
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
@@ -54,4 +55,5 @@ def in_words(decoding: Mapping[str, Any] | None) -> str:
     if decoding is None:
         return "decoding not recorded"
     how = "beam {beam}, length penalty {alpha:g}" if decoding["sample"] is None else "drawn with seed {sample}"
-    return how.format(**decoding) + ("" if decoding["precision"] == "float32" else f", {decoding['precision']}")
+    others = {decoding["precision"]: "float32", decoding.get("engine", "pytorch"): "pytorch"}
+    return ", ".join([how.format(**decoding), *(other for other, usual in others.items() if other != usual)])

@@ -9,6 +9,7 @@ from transformer.export.package import load_expressible, logit_bias, longest, ne
 from transformer.model.ids import END
 from transformer.support.files import InputError
 
+NOT_INSTALLED = "CTranslate2 is not installed; pip install 'ctranslate2>=4.8'"
 CTRANSLATE2_USAGE = """\
 import ctranslate2, sentencepiece
 
@@ -27,7 +28,7 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
     try:
         from ctranslate2.specs import TransformerSpec
     except ImportError as error:
-        raise InputError("CTranslate2 is not installed; pip install 'ctranslate2>=4.8'") from error
+        raise InputError(NOT_INSTALLED) from error
     package = load_expressible(folder, "CTranslate2", ("sinusoidal", "learned"))
     architecture = package.config.architecture
     weights = package.model.state_dict()

@@ -32,7 +32,8 @@ def keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-_TOO_MUCH = ("can't allocate memory", "Storage size calculation overflowed")  # what PyTorch says on a CPU
+# What PyTorch says on a CPU, and CTranslate2.
+_TOO_MUCH = ("can't allocate memory", "Storage size calculation overflowed", "failed to allocate memory")
 
 
 @contextmanager

@@ -1,0 +1,155 @@
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.decoding.beam import length_penalty
+from transformer.decoding.search import Search, Sentence
+from transformer.export import engine
+from transformer.export.engine import by_ctranslate2, cached
+from transformer.model.ids import END, PADDING
+from transformer.package.package import load_package
+from transformer.support.files import InputError
+
+SEARCH = Search(3, 0.6, 10, nbest=True)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch) -> Path:
+    """The user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache/transformer/ctranslate2"
+
+
+@pytest.fixture
+def package(ours):
+    return load_package(ours, torch.device("cpu"))
+
+
+def export_as(folder: Path, output: Path) -> None:
+    """What stands in for an export."""
+    output.mkdir()
+    (output / "model.bin").write_text(f"{folder.name} by {os.getpid()}")
+
+
+@pytest.fixture
+def exported(monkeypatch) -> list[Path]:
+    """The packages that are exported, one a call."""
+    folders = []
+    monkeypatch.setattr(
+        engine, "to_ctranslate2", lambda folder, output: folders.append(folder) or export_as(folder, output)
+    )
+    return folders
+
+
+def refused(package, ours, message, search=SEARCH, precision="float32"):
+    with pytest.raises(InputError, match=message), by_ctranslate2(package, ours, search, precision, 1, "line"):
+        pass
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("width", [1, 3])
+def test_hypotheses_come_in_order_best_first_with_the_scores_of_our_search(
+    package, ours, text, our_logits, width, workers
+):
+    pytest.importorskip("ctranslate2")
+    ids, extra, ended = package.subwords.encode(text(5, 9)), 40, 0
+    batches = [[Sentence(i, ids[i]) for i in part] for part in (range(4), range(4, 5), range(5, 9))]
+    search = Search(width, 0.6, extra, nbest=True)
+    with by_ctranslate2(package, ours, search, "float32", workers, "line") as decode:
+        found = list(decode(batches))
+    assert list(map(len, found)) == list(map(len, batches))
+    for batch, results in zip(batches, found, strict=True):
+        limit = max(len(source) for _, source in batch) + extra
+        for (_, source), hypotheses in zip(batch, results, strict=True):
+            assert hypotheses == sorted(hypotheses, key=lambda each: -each.score)
+            for target, score in hypotheses:
+                whole = torch.tensor([[*target, END]])
+                logits = our_logits(package, torch.tensor([source]), whole)
+                logits[:, :, PADDING] = -torch.inf
+                logp = logits.log_softmax(2).gather(2, whole[:, :, None]).flatten()
+                if len(target) < limit:
+                    ended += 1
+                    assert score == pytest.approx(logp.sum().item() / length_penalty(len(logp), 0.6), rel=1e-4)
+                else:
+                    assert score == pytest.approx(logp[:-1].sum().item(), rel=1e-4)
+    assert width == 1 or ended
+
+
+def test_without_nbest_there_is_one_hypothesis(package, ours, text):
+    pytest.importorskip("ctranslate2")
+    batch = [Sentence(1, ids) for ids in package.subwords.encode(text(5, 3))]
+    with by_ctranslate2(package, ours, Search(3, 0.6, 10), "int8", 1, "line") as decode:
+        assert [len(hypotheses) for hypotheses in next(iter(decode([batch])))] == [1, 1, 1]
+
+
+def test_a_line_beyond_the_exported_positions_is_named(package, ours):
+    pytest.importorskip("ctranslate2")
+    with (
+        by_ctranslate2(package, ours, SEARCH, "float32", 1, "line") as decode,
+        pytest.raises(InputError, match="line 7: 1025 subwords, but an exported model has 1024 positions"),
+    ):
+        next(iter(decode([[Sentence(7, [5] * 1024 + [1])]])))
+    with by_ctranslate2(package, ours, Search(1, 0.6, 10), "float32", 1, "line") as decode:
+        assert len(next(iter(decode([[Sentence(7, [5] * 1023 + [1])]])))) == 1
+
+
+def test_what_ctranslate2_cannot_do_is_refused_before_the_export(package, ours, monkeypatch, cache):
+    refused(package, ours, "cannot repeat what --sample draws", Search(1, 0.6, 10, seed=1))
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "ctranslate2", None)
+        refused(package, ours, "CTranslate2 is not installed; pip install 'ctranslate2")
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8", "int8_float32"})
+    refused(package, ours, "--precision bfloat16: CTranslate2 has float32, int8 on this CPU", precision="bfloat16")
+    assert not cache.exists()
+
+
+def test_a_package_is_exported_once_and_again_where_the_cache_is_damaged(ours, exported, cache):
+    model = cached(ours, "key")
+    assert model == cache / "key/model"
+    assert cached(ours, "key") == model
+    assert exported == [ours]
+    for damage in (
+        lambda: (model / "model.bin").write_text("other"),
+        lambda: (model / "model.bin").unlink(),
+        lambda: (cache / "key/sha256.json").write_text("{"),
+        lambda: (cache / "key/sha256.json").write_text("{}"),
+        lambda: (cache / "key/sha256.json").unlink(),
+    ):
+        damage()
+        before = len(exported)
+        assert cached(ours, "key") == model
+        assert len(exported) == before + 1
+        assert (model / "model.bin").read_text().startswith("ours by")
+    cached(ours, "other")
+    assert len(exported) == 7
+    assert sorted(path.name for path in cache.iterdir()) == ["key", "key.lock", "other", "other.lock"]
+
+
+def test_an_export_that_fails_leaves_nothing_in_the_cache(ours, monkeypatch, cache):
+    def fails(_, output):
+        output.mkdir()
+        raise InputError("no")
+
+    monkeypatch.setattr(engine, "to_ctranslate2", fails)
+    with pytest.raises(InputError, match="no"):
+        cached(ours, "key")
+    assert [path.name for path in cache.iterdir()] == ["key.lock"]
+
+
+@pytest.mark.usefixtures("exported")
+def test_processes_at_the_same_time_export_once(ours):
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        (model,) = set(pool.starmap(cached, [(ours, "key")] * 3))
+    assert len(list(model.iterdir())) == 1
+
+
+def test_a_cache_that_cannot_be_written_is_named(ours, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(InputError, match=r"file/transformer/ctranslate2: cannot be written .* set XDG_CACHE_HOME"):
+        cached(ours, "key")

@@ -1,0 +1,127 @@
+"""Packages decoded by CTranslate2: exported once into a cache of the user, and searched there."""
+
+import os
+import shutil
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer.decoding.beam import Hypothesis, length_penalty
+from transformer.decoding.search import Decode, Search, Sentence
+from transformer.export.ctranslate2 import NOT_INSTALLED, to_ctranslate2
+from transformer.export.package import length_exponent, longest, new_folder, pieces_of
+from transformer.model.ids import END
+from transformer.package.package import Package
+from transformer.support.files import InputError, locked, read_json, sha256, write_json
+from transformer.text.lines import check_length
+
+
+@contextmanager
+def by_ctranslate2(
+    package: Package, folder: Path, search: Search, precision: str, workers: int, name: str
+) -> Iterator[Decode]:
+    """What decodes batches of the package in `folder` by CTranslate2, `workers` of them at a time.
+
+    Hypotheses are ranked by our length penalty. `name` is what a line is called in messages. Raises InputError for what
+    CTranslate2 cannot do, when it is not installed, for a line beyond the exported positions, and as `to_ctranslate2`.
+    """
+    if search.seed is not None:
+        raise InputError("--engine ctranslate2 cannot repeat what --sample draws here; leave one of them out")
+    if package.config.kind == "parsing":
+        raise InputError(f"--engine ctranslate2 is for translation, and {folder} is a parser; leave it out")
+    if package.model.embedding.is_cuda:
+        raise InputError("--engine ctranslate2 is for CPUs; leave it out, or set CUDA_VISIBLE_DEVICES=")
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise InputError(NOT_INSTALLED) from error
+    able = ctranslate2.get_supported_compute_types("cpu") & {"float32", "bfloat16", "int8"}
+    if precision not in able:
+        raise InputError(f"--precision {precision}: CTranslate2 has {', '.join(sorted(able))} on this CPU; take one")
+    model, positions = (
+        os.fspath(cached(folder, package.config.sha256["config.json"])),
+        longest(package.config.architecture),
+    )
+    threads = {"inter_threads": workers, "intra_threads": torch.get_num_threads()}
+    translator = ctranslate2.Translator(model, device="cpu", compute_type=precision, **threads)
+    pieces, exponent = pieces_of(package.subwords), length_exponent(search.alpha)
+    ids = {piece: i for i, piece in enumerate(pieces)}
+
+    def start(batch: list[Sentence]) -> list[Any]:
+        for number, source in batch:
+            check_length(f"{name} {number}", len(source), positions, f"an exported model has {positions} positions")
+        return translator.translate_batch(
+            [[pieces[i] for i in source[:-1]] for _, source in batch],
+            beam_size=search.width,
+            num_hypotheses=search.width,
+            length_penalty=exponent,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=min(max(len(source) for _, source in batch) + search.extra, positions),
+            return_scores=True,
+            return_end_token=True,
+            asynchronous=True,
+        )
+
+    def hypotheses(result: Any) -> list[Hypothesis]:
+        found = [
+            Hypothesis([ids[piece] for piece in output], score * len(output) ** exponent)  # log P
+            for output, score in zip(result.hypotheses, result.scores, strict=True)
+        ]
+        ended = [
+            Hypothesis(target[:-1], float(logp / length_penalty(len(target), search.alpha)))
+            for target, logp in found
+            if target[-1] == END
+        ]
+        best = sorted(ended or found[:1], key=lambda each: -each.score)
+        return best if search.nbest else best[:1]
+
+    def decode(batches: Iterable[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
+        started: deque[list[Any]] = deque()
+        for batch in batches:
+            started.append(start(batch))
+            if len(started) > workers:
+                yield [hypotheses(each.result()) for each in started.popleft()]
+        for results in started:
+            yield [hypotheses(each.result()) for each in results]
+
+    yield decode
+
+
+def cached(folder: Path, key: str) -> Path:
+    """The exported model of the package in `folder`, whose SHA-256 is `key`; made where it is not there or damaged.
+
+    Raises InputError when the cache cannot be written, and as `to_ctranslate2` does.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "transformer", "ctranslate2")
+    path = cache / key
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        lock = (cache / f"{key}.lock").open("a")
+    except OSError as error:
+        raise InputError(
+            f"{cache}: cannot be written ({error.strerror}); set XDG_CACHE_HOME to another folder"
+        ) from error
+    with lock:
+        locked(lock, wait=True)
+        if not _whole(path):
+            shutil.rmtree(path, ignore_errors=True)
+            with new_folder(path) as temporary:
+                model = temporary / "model"
+                to_ctranslate2(folder, model)
+                write_json(temporary / "sha256.json", {file.name: sha256(file) for file in model.iterdir()})
+    return path / "model"
+
+
+def _whole(path: Path) -> bool:
+    try:
+        digests = read_json(path / "sha256.json")
+        return "model.bin" in digests and all(
+            sha256(path / "model" / name) == digest for name, digest in digests.items()
+        )
+    except InputError:
+        return False
