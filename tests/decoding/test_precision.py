@@ -44,4 +44,5 @@ def test_where_there_is_no_onednn_pytorch_s_own_product_is_taken(package, precis
     lower = in_precision(model, precision)
     with torch.inference_mode():
         exact, found = (each.logits(each(*ids())) for each in (model, lower))
+    found = found[..., : exact.size(-1)]
     assert (found - exact).norm() < 0.02 * exact.norm()
