@@ -16,12 +16,12 @@ from transformer.experiment.cost import (
     cost,
     decoding_flops,
     decoding_hours,
-    parameters,
     request,
     si,
     step_flops,
 )
 from transformer.model.flops import forward_flops
+from transformer.model.parameters import parameters
 from transformer.support.strict import read_yaml
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training.loop import Trainer

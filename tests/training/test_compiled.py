@@ -14,7 +14,8 @@ from transformer.support.device import compile_in_place
 from transformer.text.batches import Batches, once
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training.loop import Trainer
-from transformer.training.loss import ROWS, _fused_part
+from transformer.training.loss import _fused_part
+from transformer.training.passes import ROWS
 
 STEPS, TOKENS, VOCABULARY = 200, 25_000, 40
 

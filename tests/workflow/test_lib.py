@@ -190,7 +190,7 @@ def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(tables
 
 def test_jobs_ask_for_more_the_larger_the_text_and_the_later_the_attempt(tables):
     found = tables()
-    demands = Demands(found.experiment, found.runs, submits=True)
+    demands = Demands(found.experiment, found.runs)
     ende, semi = SimpleNamespace(task="ende", part="dev"), SimpleNamespace(task="semi", part="plain")
     assert demands.pairs(ende) == 1_000_000  # nobody knows
     assert demands.pairs(semi) == 2 * 4000 + 3000
@@ -199,22 +199,12 @@ def test_jobs_ask_for_more_the_larger_the_text_and_the_later_the_attempt(tables)
     assert growing(10)(semi, 2) == 20
 
 
-def test_a_job_does_not_work_out_the_sizes_of_models_again(tables):
-    found = tables()
-    run = SimpleNamespace(task="ende", model="base", seed="1")
-    sizes = {submits: Demands(found.experiment, found.runs, submits) for submits in (True, False)}
-    assert sizes[True].weights_megabytes(run) > 1
-    assert sizes[False].weights_megabytes(run) == 1
-    assert sizes[True].training_megabytes(run) > sizes[False].training_megabytes(run) == 1
-
-
 def test_a_shard_asks_for_more_time_than_a_part_as_its_sentences_are_more(tables):
     found = tables(tasks={"wsj": {"decoding": {"beam": 84}}}, scale={"width": 1, "depth": 1})
-    demands = Demands(found.experiment, found.runs, submits=True)
+    demands = Demands(found.experiment, found.runs)
     run = {"task": "wsj", "model": "parser", "seed": "1"}
     part, shard = (SimpleNamespace(**run, part=part) for part in ("dev", "plain-1-of-3"))
     assert 60 < demands.translating_minutes(part) < demands.translating_minutes(shard) < 120
-    assert Demands(found.experiment, found.runs, submits=False).translating_minutes(shard) == 1
 
 
 def test_what_is_wrong_with_a_call_is_told_before_anything_runs(tmp_path):

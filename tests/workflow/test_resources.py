@@ -28,6 +28,11 @@ def jobs(request, tmp_path_factory):
     return request.param, found
 
 
+def test_what_jobs_ask_for_is_worked_out_without_pytorch():
+    code = "import sys, workflow.lib.resources; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 @pytest.mark.workflow
 def test_an_account_that_is_not_filled_in_is_told_before_anything_runs():
     command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]

@@ -3,18 +3,14 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-import torch
 
 from transformer.experiment.config import Task
-from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
-from transformer.model.transformer import Transformer
-from transformer.support.device import MICRO_BATCH_TOKENS
+from transformer.model.parameters import parameters
 from transformer.training.config import RunConfig
-from transformer.training.loss import ROWS
+from transformer.training.passes import MICRO_BATCH_TOKENS, ROWS
 
 LENGTH = 28  # subwords of a sentence, on average
 TREE = 2.1  # subwords of a linearised tree for each of its sentence, in NLTK's sample of the Wall Street Journal
@@ -92,13 +88,6 @@ class Request:
 
     minutes: int
     megabytes: int
-
-
-@cache
-def parameters(architecture: ModelConfig, vocabulary: int) -> int:
-    """How many parameters a model has."""
-    with torch.device("meta"):
-        return sum(parameter.numel() for parameter in Transformer(architecture, vocabulary).parameters())
 
 
 def step_flops(run: RunConfig, vocabulary: int) -> float:

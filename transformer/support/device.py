@@ -19,8 +19,6 @@ from torch import nn
 
 from transformer.support.files import InputError, locked
 
-# Padded subwords of a side in one forward pass of training, by the type of the device.
-MICRO_BATCH_TOKENS = {"cpu": 4096, "cuda": 25_000}
 SHAPES = 64  # for which a model is compiled at most; batches of further ones would be computed uncompiled
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
 from transformer.model.transformer import Transformer
-from transformer.support.device import MICRO_BATCH_TOKENS, auto_precision, can_compile, compile_in_place, within_memory
+from transformer.support.device import auto_precision, can_compile, compile_in_place, within_memory
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
@@ -28,6 +28,7 @@ from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
 from transformer.training.loss import Loss, batch_loss
+from transformer.training.passes import MICRO_BATCH_TOKENS
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
 from transformer.training.state import State, StateWriter, identity, newest_state

@@ -11,8 +11,8 @@ from transformer.model.ids import PADDING
 from transformer.model.transformer import Transformer
 from transformer.support.device import can_compile
 from transformer.text.batches import Batch
+from transformer.training.passes import ROWS
 
-ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities are held at a time; on a CPU, in its caches
 Part = Callable[[Tensor, Tensor, float, Tensor], Tensor]
 
 

@@ -7,6 +7,8 @@ from snakemake.iocontainers import Wildcards
 
 from transformer.corpora.parts import PARTS
 from transformer.experiment.config import Experiment
+from transformer.experiment.cost import DEVICES, SENTENCES, Request, decoding_flops, decoding_hours, request
+from transformer.model.parameters import parameters
 from workflow.lib.runs import SHARD, Runs
 
 Resource = Callable[..., int]
@@ -19,13 +21,10 @@ def growing(megabytes: int | Resource) -> Resource:
 
 
 class Demands:
-    """Requests that follow from the sizes of texts and models.
+    """Requests that follow from the sizes of texts and models."""
 
-    Only the process that submits jobs (`submits`) works out sizes of models, which loads PyTorch. Elsewhere each is 1.
-    """
-
-    def __init__(self, experiment: Experiment, runs: Runs, submits: bool):
-        self.experiment, self.runs, self.submits = experiment, runs, submits
+    def __init__(self, experiment: Experiment, runs: Runs):
+        self.experiment, self.runs = experiment, runs
 
     def pairs(self, wildcards: Wildcards) -> int:
         """The pairs of a task's train part and its sentences without trees; a million where nobody knows."""
@@ -46,10 +45,6 @@ class Demands:
 
     def translating_minutes(self, wildcards: Wildcards) -> int:
         """Minutes that translating a part, or a shard, asks for: half as many again as an A100 takes, and an hour."""
-        if not self.submits:
-            return 1
-        from transformer.experiment.cost import DEVICES, SENTENCES, decoding_flops, decoding_hours
-
         run, task = self.runs.config(wildcards), self.experiment.tasks[wildcards.task]
         sentences = SENTENCES if wildcards.part in PARTS else SHARD
         hours = decoding_hours(run, sentences * decoding_flops(run, task, scored=False), DEVICES["A100"])
@@ -57,10 +52,6 @@ class Demands:
 
     def weights_megabytes(self, wildcards: Wildcards) -> int:
         """Megabytes of a model's weights."""
-        if not self.submits:
-            return 1
-        from transformer.experiment.cost import parameters
-
         architecture = self.runs.config(wildcards).architecture
         return 4 * parameters(architecture, self.experiment.tasks[wildcards.task].vocabulary) // 10**6
 
@@ -72,18 +63,13 @@ class Demands:
         """Megabytes that using a model takes."""
         return 3000 + 4 * self.weights_megabytes(wildcards)
 
-    def _training(self, wildcards: Wildcards) -> tuple[int, int]:
-        if not self.submits:
-            return 1, 1
-        from transformer.experiment.cost import request
-
-        asked = request(self.runs.config(wildcards), self.experiment.tasks[wildcards.task].vocabulary)
-        return asked.minutes, asked.megabytes
+    def _training(self, wildcards: Wildcards) -> Request:
+        return request(self.runs.config(wildcards), self.experiment.tasks[wildcards.task].vocabulary)
 
     def training_minutes(self, wildcards: Wildcards) -> int:
         """Minutes that a training asks for."""
-        return self._training(wildcards)[0]
+        return self._training(wildcards).minutes
 
     def training_megabytes(self, wildcards: Wildcards) -> int:
         """Megabytes that a training asks for."""
-        return self._training(wildcards)[1]
+        return self._training(wildcards).megabytes

@@ -48,7 +48,7 @@ paths = Paths.of(experiment)
 runs = Runs(experiment, paths)
 tables = Tables(experiment, runs, HERE / "config/published.yaml")
 inputs = Inputs(experiment, runs, downloads)
-demands = Demands(experiment, runs, workflow.is_main_process)
+demands = Demands(experiment, runs)
 
 DOWNLOADS, RESULTS = paths.downloads, paths.results
 RUN, LOG, BENCHMARK, PACKAGE = paths.run, paths.log, paths.benchmark, paths.package

@@ -1,0 +1,23 @@
+"""How many parameters a model has, counted from its sizes: PyTorch need not be loaded for it."""
+
+from transformer.model.config import BOUNDED, ModelConfig
+
+
+def parameters(config: ModelConfig, vocabulary: int) -> int:
+    """How many numbers a `Transformer` of this config learns."""
+    width, keys, values = config.d_model, config.h * config.d_k, config.h * config.d_v
+    norm = 2 * width
+    attention = 2 * _linear(width, keys) + _linear(width, values) + _linear(values, width) + norm
+    over = config.attention_over_parameters
+    if over is None:
+        position_wise = _linear(width, config.d_ff) + _linear(config.d_ff, width) + norm
+    else:
+        read = over.h_p * over.n_p * (over.d_pk + over.d_pv)
+        position_wise = _linear(width, over.h_p * over.d_pk) + read + _linear(over.h_p * over.d_pv, width) + norm
+    encoder_layer, decoder_layer = attention + position_wise, 2 * attention + position_wise
+    positions = 2 * config.max_length * width if config.positions in BOUNDED else 0
+    return vocabulary * width + positions + config.N * (encoder_layer + decoder_layer)
+
+
+def _linear(inputs: int, outputs: int) -> int:
+    return (inputs + 1) * outputs
