@@ -24,9 +24,11 @@ MIRROR = path(
 def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment takes, before any of it is fetched or trained."""
     from transformer.experiment.config import read_experiment
+
+    experiment = read_experiment(arguments.configfile)  # its faults are told at once: the next line loads PyTorch
     from transformer.experiment.plan import plan as plan_of
 
-    print(plan_of(read_experiment(arguments.configfile)), end="")
+    print(plan_of(experiment), end="")
 
 
 @command(
