@@ -1,6 +1,8 @@
 """A tiny run: its config, its data and a package of it."""
 
 import dataclasses
+import gzip
+import hashlib
 import json
 import multiprocessing
 import os
@@ -8,13 +10,16 @@ import random
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
 import torch
+import yaml
 
+from transformer.corpora.grammar import generate
 from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import Translation, translate
 from transformer.model.config import ModelConfig
@@ -93,6 +98,54 @@ def copy_project() -> Callable[[Path], None]:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
 
     return copy
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, copy_project) -> Path:
+    """A copy of what the project tracks, and a small corpus in it."""
+    folder = tmp_path_factory.mktemp("project")
+    copy_project(folder)
+    shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
+    words = [
+        "the",
+        "a",
+        "dog",
+        "cat",
+        "bird",
+        "house",
+        "tree",
+        "sees",
+        "finds",
+        "likes",
+        "big",
+        "small",
+        "red",
+        "old",
+        "and",
+        "with",
+        "near",
+        "under",
+    ]
+    drawn = random.Random(1)
+    (folder / "own").mkdir()
+    downloads, parts = {}, {}
+    for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
+        lines = [drawn.choices(words, k=drawn.randint(2, 8)) for _ in range(pairs)]
+        english, reverse = ([" ".join(line[::step]) for line in lines] for step in (1, -1))
+        (folder / f"own/{part}.en").write_text("".join(f"{line}\n" for line in english))
+        (folder / f"own/{part}.de").write_text("".join(f"{line}\n" for line in reverse))
+        table = folder / f"own/{part}.tsv.gz"
+        table.write_bytes(gzip.compress("".join(map("{}\t{}\n".format, english, reverse)).encode()))
+        content = table.read_bytes()
+        downloads[table.as_uri()] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        parts[part] = [{"en": f"{table.as_uri()}#1", "fr": f"{table.as_uri()}#2"}]
+    (folder / "own/wsj").mkdir()
+    trees = generate(70, 1, (4, 9))
+    for number in range(1, 8):
+        (folder / f"own/wsj/wsj_{number:04}.mrg").write_text("".join(f"( {tree} )\n" for tree in islice(trees, 10)))
+    fetched = {"corpora": {"fetched": {"origin": "files", **parts}}, "downloads": downloads}
+    (folder / "fetched.yaml").write_text(yaml.safe_dump(fetched))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from slurm import wait_until
 
-from tests.workflow.test_smoke import ROOT, project, snakemake  # noqa: F401
+from tests.workflow.calls import snakemake
 from transformer.training.attempts import read_attempts
 
 pytestmark = pytest.mark.cluster
@@ -25,7 +25,7 @@ RUNS = "results/smoke/runs/ende"
 
 
 @pytest.fixture(scope="module")
-def cluster(project):  # noqa: F811
+def cluster(project):
     """The project with its profile filled in: no account, as there are none here; an hour for a job."""
     shutil.copy(Path(__file__).with_name("small.yaml"), project)
     profile = project / "profiles/slurm/profile.yaml"

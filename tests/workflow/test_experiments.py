@@ -1,0 +1,202 @@
+"""Experiments of one's own and those of config/: planned, refused, interrupted, told as the documentation says."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import SMOKE, snakemake
+
+ROOT = Path(__file__).parents[2]
+OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-cpu"], ["wsj-cpu"], ["paper"]]
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1] if names else "quick")
+def test_every_experiment_has_a_complete_dag(project, overlays):
+    configs = [str(ROOT / f"config/{name}.yaml") for name in overlays]
+    run = snakemake(project, "--dry-run", *(["--configfile", *configs] if configs else []))
+    assert run.returncode == 0, run.stderr
+    assert "train " in run.stdout
+
+
+@pytest.mark.workflow
+def test_trees_without_parses_are_a_file_that_no_rule_makes(project):
+    overlay = str(ROOT / "config/multi30k-cpu.yaml")
+    run = snakemake(project, "--dry-run", "results/multi30k-cpu/figures/trees.svg", "--configfile", overlay)
+    assert run.returncode
+    assert "No rule to produce results/multi30k-cpu/figures/trees.svg" in run.stdout + run.stderr
+
+
+@pytest.mark.workflow
+def test_the_parsed_text_of_the_documentation_takes_the_place_of_the_first_parsers(project):
+    example = (ROOT / "config/README.md").read_text().partition("    # parsed.yaml\n")[2].partition("\n\n")[0]
+    (project / "parsed.yaml").write_text(textwrap.dedent(example))
+    (project / "own.yaml").write_text("{experiment: own, corpora: {parsed: {gold: penn, copies: 3}}}")
+    (project / "parsed").mkdir()
+    (project / "parsed/news.mrg.gz").write_bytes(gzip.compress(b"(ROOT (S (NP (PRP they)) (VP (VBP sleep))))\n" * 7))
+    (project / "parsed/web.mrg").write_text("( (S (NP-SBJ (PRP we)) (VP (VBP go))) )\n")
+    run = snakemake(project, "results/own/corpora/semi/train.target", *SMOKE, "parsed.yaml", "own.yaml")
+    assert run.returncode == 0, run.stderr[-3000:]
+    sources = (project / "results/own/corpora/semi/train.source").read_text().splitlines()
+    assert sources[150:] == ["they sleep"] * 7 + ["we go"]
+    assert sources[:50] == sources[100:150]
+    assert not (project / "results/own/runs").exists()
+
+
+@pytest.mark.workflow
+def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(project):
+    example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
+    assert example.count("\n") == 4
+    (project / "mine.yaml").write_text(textwrap.dedent(example))
+    (project / "small.yaml").write_text(
+        "{scale: {width: 1/16, depth: 1/6}, tasks: {ende: {vocabulary: 100}}, models: {base: {steps: 5, warmup: 2, "
+        "checkpoint_every: 1}}}"
+    )
+    for part in ("train", "dev", "test"):
+        for language in ("en", "de"):
+            shutil.copy(project / f"own/{part}.{language}", project)
+    scores = "results/mine/runs/ende/base/1/average-5/test.scores.json"
+    gpus = ("--set-resources", "train:gpu=2", "--resources", "gpu=2")  # none is here, so two processes on the CPU
+    run = snakemake(project, scores, "--configfile", "mine.yaml", "small.yaml", *gpus)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert json.loads((project / scores).read_text())["sentences"] == 20
+    assert json.loads((project / "results/mine/runs/ende/base/1/training.json").read_text())["devices"] == 2
+    run = snakemake(project, scores, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
+    assert "Nothing to be done" in run.stdout + run.stderr
+    run = snakemake(project, "tables", "--configfile", "mine.yaml", "small.yaml")
+    assert run.returncode == 0, run.stdout + run.stderr
+    tables = project / "results/mine/tables"
+    assert {path.stem for path in tables.iterdir()} == {"table2", "table3", "corpora", "runs"}
+    for name in ("table2", "table3"):
+        text = (tables / f"{name}.md").read_text()
+        assert "not run" not in text
+        assert "base" in text
+        assert "short sentences of another text" not in text  # a note of `quick`
+    run = snakemake(project, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (
+            "{seed: 1, seeds: [one], tasks: {ende: {vocabulary: 0}}, models: {big: {h: two, dk: 3}}}",
+            ["unknown key seed", "seeds[0]: 'one'", "vocabulary: 0", "models.big.h: 'two'", "unknown key dk"],
+        ),
+        (
+            "{tasks: {ende: {models: [big, A-h9], corpus: help}, wsj: {models: []}}, models: {big: {d_model: 10}}}",
+            ["unknown model A-h9", "unknown corpus help", "parser is not among", "models.big.d_model: 10 x width 1/4"],
+        ),
+    ],
+    ids=["keys", "names"],
+)
+def test_every_fault_of_a_config_is_named_at_once(project, text, faults):
+    (project / "faulty.yaml").write_text(text)
+    run = snakemake(project, "--dry-run", "--configfile", "faulty.yaml")
+    output = run.stdout + run.stderr
+    assert run.returncode != 0
+    assert "Traceback" not in output
+    for fault in faults:
+        assert fault in output
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    "content", [b"experiment: \xff", b"a: [1,", b"", b"# nothing", b"- a", b"a: 2001-99-99", None], ids=repr
+)
+def test_an_overlay_that_is_no_config_is_one_line_of_snakemake_and_of_plan_alike(project, content):
+    overlay = project / "overlay.yaml"
+    overlay.unlink(missing_ok=True)
+    if content is not None:
+        overlay.write_bytes(content)
+    run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "overlay.yaml")
+    plan = subprocess.run(
+        [sys.executable, "-m", "transformer", "plan", "--configfile", "smoke.yaml", "overlay.yaml"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == plan.returncode == 1
+    [_, told] = run.stderr.splitlines()  # the first says which profile is used
+    assert told.startswith("error: overlay.yaml")
+    assert [told] == plan.stderr.splitlines()
+
+
+@pytest.mark.workflow
+def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
+    (project / "large.yaml").write_text(
+        (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")
+    )
+    given = ("--configfile", "large.yaml", "fetched.yaml", "--config", "results=failing")
+    run = snakemake(project, "failing/smoke/subwords/ende.model", *given)
+    output = run.stdout + run.stderr
+    assert run.returncode != 0
+    assert "error: failing/smoke/subwords/ende.model: a vocabulary of 9999 subwords cannot be learnt" in output
+    assert "MissingOutputException" not in output
+
+
+@pytest.mark.workflow
+def test_folders_and_texts_may_have_blanks_and_quotes_in_their_names(project):
+    odd = 'it\'s "my" $HOME'
+    shutil.copytree(project / "own", project / odd / "text")
+    values = yaml.safe_load((project / "smoke.yaml").read_text())
+    for part in ("train", "dev", "test"):
+        values["corpora"]["own"][part] = [{language: f"{odd}/text/{part}.{language}" for language in ("en", "de")}]
+    for name, task in values["tasks"].items():
+        task["models"] = ["base"] if name == "ende" else []
+    (project / "odd.yaml").write_text(yaml.safe_dump(values | {"results": f"{odd}/results"}))
+    given = values | {"results": "other's", "packages": f"{odd}/results/smoke/runs"}
+    (project / "given.yaml").write_text(yaml.safe_dump(given))
+    for targets, overlay in ((["tables", "figures"], "odd.yaml"), (["tables"], "given.yaml")):
+        run = snakemake(project, *targets, "--configfile", overlay, "fetched.yaml")
+        assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    for table in (project / odd / "results/smoke/tables").iterdir():
+        assert (project / "other's/smoke/tables" / table.name).read_bytes() == table.read_bytes()
+
+
+def test_every_path_in_a_command_is_quoted():
+    rules = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    commands = "".join(re.findall(r"shell:\n((?: +['\"].*\n)+)", rules))
+    given = re.findall(r"\{((?:input|output|log|params)[^}]*)\}", commands)
+    assert len(given) > 60
+    assert [name for name in given if not name.endswith(":q")] == ["params.plain[words]"]  # two numbers
+
+
+@pytest.mark.workflow
+def test_a_training_that_ended_without_snakemake_s_knowledge_is_not_trained_again(project, tmp_path):
+    ended = tmp_path / "ended"
+    (tmp_path / "tee").write_text(f"""#!/bin/sh
+/usr/bin/tee "$@"
+case "$*" in */train.log) touch {ended}; sleep 100;; esac
+""")
+    (tmp_path / "tee").chmod(0o755)
+    run = "killed/smoke/runs/ende/base/1"
+    call = ["snakemake", "--cores", "2", f"{run}/training.json", *SMOKE, "--config", "results=killed"]
+    environment = {"PATH": f"{tmp_path}:{Path(sys.executable).parent}:/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    killed = subprocess.Popen(call, cwd=project, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 300
+    while not ended.exists() and killed.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    finished = (project / run / "state/finished.json").read_bytes()
+    assert snakemake(project, "--unlock", *SMOKE, "--config", "results=killed").returncode == 0
+    again = snakemake(project, *call[3:])
+    assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
+    assert (
+        "ende base: has finished before; published again"
+        in (project / "killed/smoke/logs/ende/base/1/train.log").read_text()
+    )
+    assert (project / run / "state/finished.json").read_bytes() == finished
+    assert json.loads((project / run / "training.json").read_text()) == json.loads(finished)["record"]
