@@ -66,6 +66,19 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A process a core for all tests or folders of them; none but this one for files, `-k`, a cluster or a GPU."""
+    files = [argument for argument in config.args if Path(argument.partition("::")[0]).is_file()]
+    few = files or config.option.keyword or config.option.markexpr in ("cluster", "gpu")
+    return 0 if few else len(os.sched_getaffinity(0))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Where processes share the files out, those that take longest come first: the whole run, then other workflows."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: ("finished" not in item.fixturenames, item.get_closest_marker("workflow") is None))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests marked `gpu` where there is none."""
     if item.get_closest_marker("gpu") and not torch.cuda.is_available():
