@@ -70,7 +70,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A process a core for all tests or folders of them; none but this one for files, `-k`, a cluster or a GPU."""
     files = [argument for argument in config.args if Path(argument.partition("::")[0]).is_file()]
     few = files or config.option.keyword or config.option.markexpr in ("cluster", "gpu")
-    return 0 if few else len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return 0 if few else cores or 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
