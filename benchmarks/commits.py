@@ -31,7 +31,7 @@ class Commit:
         folder.mkdir()
         archive = subprocess.run(["git", "archive", name], check=True, capture_output=True).stdout
         subprocess.run(["tar", "--extract", "--directory", folder], check=True, input=archive)
-        self.folder, self.steps = folder, 0
+        self.folder = folder
         self.environment = os.environ | {"PYTHONPATH": str(folder)}
         options = ["--configfile", *overlays] if overlays else []
         configs = [yaml.safe_load(Path(folder, path).read_text()) for path in ("config/config.yaml", *overlays)]

@@ -76,7 +76,7 @@ class Trainer:
 
         `config` is the run, resolved; `vocabulary` the number of subwords; `train` and `dev` are its pairs as ids;
         `folder` holds its state and its checkpoints until it ends; `device` is where this process computes; `world` are
-        all processes that train it; a forward pass takes `micro_batch_tokens` padded subwords of a side, 0 standing for
+        all processes that train it; a forward pass takes about `micro_batch_tokens` subwords of a side, 0 standing for
         the device's MICRO_BATCH_TOKENS, and a step sums the gradients of its passes. Raises InputError when the state
         is of another config, vocabulary or data, and when no pair is short enough.
         """

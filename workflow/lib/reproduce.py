@@ -109,9 +109,7 @@ def main(target: str) -> None:
         with Path("Makefile").open("r+") as lock:  # NFS locks only what may be written
             if target == "reproduce" and not locked(lock):
                 sys.exit("another make reproduce is at work here: wait, or end it")
-            os.set_inheritable(
-                lock.fileno(), True
-            )  # by Snakemake; not by its jobs, as a training has a lock of its own
+            os.set_inheritable(lock.fileno(), True)  # by Snakemake
             _run(target, Texts())
     except InputError as error:
         sys.exit(f"error: {error}")
