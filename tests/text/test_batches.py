@@ -77,7 +77,7 @@ def test_rows_hold_whole_pairs_side_by_side(pairs):
             assert micro.target_tokens == (micro.target != PADDING).sum()
 
 
-@pytest.mark.parametrize(("tokens", "mean"), [(25_000, 31), (512, 13)])
+@pytest.mark.parametrize(("tokens", "mean"), [(25_000, 31), (512, 9), (512, 13), (512, 24)])
 def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_asked_for(tokens, mean):
     lengths = drawn_lengths(40 * tokens // mean, 256)
     lengths = np.clip((lengths * mean / lengths[:, 1].mean()).astype(int), 2, 256)
@@ -86,7 +86,7 @@ def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_ask
     held = np.array([lengths[step.pairs].sum(0) for step in steps])
     room = np.array([step.shape.rows * np.array(step.shape[1:]) for step in steps])
     assert (1 - held[:-2].sum(0) / room[:-2].sum(0)).max() < 0.05
-    assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.05
+    assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.03
 
 
 def test_pairs_come_in_the_order_drawn_but_for_what_does_not_fit():

@@ -119,7 +119,7 @@ def test_the_compiled_model_is_the_model(run_config):
 
 def test_a_compiled_model_gathers_its_gradients_where_they_are(run_config, encoded, tmp_path):
     """The results of a CUDA graph are overwritten: gradients of several passes have to be added to others' memory."""
-    given = (run_config(P_drop=0.0), VOCABULARY, encoded("train"), encoded("dev"))
+    given = (run_config(P_drop=0.0, batch_tokens=400), VOCABULARY, encoded("train"), encoded("dev"))
     ours, plain = (
         Trainer(*given, tmp_path / name, torch.device("cpu"), micro_batch_tokens=30) for name in ("compiled", "plain")
     )

@@ -12,10 +12,13 @@ from torch import Tensor
 from transformer.support.files import InputError
 from transformer.text.tokens import Pairs
 
-# Sentences of mean length that a row holds. With fewer, more of a row stays empty; with more, attention spends more on
-# pairs of subwords that belong to different sentences.
-SENTENCES = 5
-FILLED = 0.97  # of the places in rows, once they are packed
+# Sentences of mean length that a row may hold. The fewer, the less attention spends on pairs of subwords that belong to
+# different sentences, but the more of a row stays empty: the first is taken that leaves at most PADDING, else the one
+# that leaves least.
+SENTENCES = (4, 5, 6.5, 8)
+PADDING = 0.05  # of the places in rows
+FILLED = 0.97  # of the places in rows, about, once they are packed
+TRIED = 12  # steps that are packed to see how much padding rows leave
 UNIT = 8  # of longer rows: a GPU copies a bias of attention whose rows begin elsewhere
 SPARE = 10  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
 
@@ -68,8 +71,19 @@ class Step:
 def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
     """Shapes for pairs of `lengths` [pairs, 2], short rows first, for about `tokens` subwords of the longer side each.
 
-    The last one's rows hold every pair; each of the others has twice as many rows as the next. Among about as many rows
-    those are taken whose sizes, rounded, hold as many subwords as wanted and as many of one side as of the other.
+    The last one's rows hold every pair; each of the others has twice as many rows as the next.
+    """
+    wanted = math.ceil(TRIED * tokens / lengths.mean(0).max())
+    sample = lengths[:: max(1, len(lengths) // wanted)]
+    tried = [_shapes(lengths, tokens, sentences) for sentences in SENTENCES]
+    return min(tried, key=lambda found: max(PADDING, _padding(sample, found[0])))
+
+
+def _shapes(lengths: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
+    """Shapes whose rows hold about so many `sentences` of mean length.
+
+    Among about as many rows those are taken whose sizes, rounded, hold as many subwords as wanted and as many of one
+    side as of the other.
     """
     total = lengths.sum(0, dtype=np.int64)
     share, longest = total / total.max(), lengths.max(0)
@@ -84,7 +98,7 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
         held = rows * sizes(rows) / share
         return abs(held.min() / places - 1) + (held / held.min() - 1).sum() + 0.1 * max(rows / about, about / rows)
 
-    about = max(1, round(places / (SENTENCES * lengths.mean(0).max())))
+    about = max(1, round(places / (sentences * lengths.mean(0).max())))
     rows = min(range(math.ceil(about * 3 / 4), about * 4 // 3 + 1), key=misfit)
     found = []
     while True:
@@ -93,6 +107,16 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
         if (size >= longest).all():
             return found
         rows //= 2
+
+
+def _padding(lengths: np.ndarray, shape: Shape) -> float:
+    """The share of padding, on the side that has more of it, in full steps of those of the pairs that fit the shape."""
+    queue = _Queue(lengths, np.flatnonzero((lengths <= shape[1:]).all(1)), shape)
+    held, places = np.zeros(2), np.zeros(2)
+    while queue.left >= shape.rows:
+        held += lengths[queue.step().pairs].sum(0)
+        places += np.multiply(shape.rows, shape[1:])
+    return float((1 - held / places).max()) if places.any() else 0.0
 
 
 def pack(lengths: np.ndarray, shape: Shape) -> np.ndarray:

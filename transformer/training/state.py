@@ -19,7 +19,7 @@ from transformer.support.tensors import DamagedFileError, read_tensors, write_te
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-VERSION = 4  # of what a state and the attempts beside it hold
+VERSION = 5  # of what a state and the attempts beside it hold
 
 
 @dataclass
