@@ -79,7 +79,17 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
     assert all(h.score == pytest.approx(scores[tuple(h.ids)], rel=1e-4) for h in found)
 
 
-@pytest.mark.parametrize("changes", [{"positions": "learned"}, {"d_v": 3, "h": 1, "N": 1}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"d_v": 3, "h": 1, "N": 1},
+        {"positions": "learned"},
+        {"positions": "none"},
+        {"positions": "t5"},
+        {"positions": "alibi"},
+        {"positions": "rotary", "d_k": 4},
+    ],
+)
 def test_so_it_does_for_other_models(changes):
     model, source = toy(5, **changes), padded([3])
     (found,) = beam_search(model, source, LONG, 0.6, 2)
@@ -236,11 +246,12 @@ def test_the_length_penalty_is_that_of_the_paper():
     assert length_penalty(7, 0.0) == 1
 
 
-def test_places_in_the_cache_that_nothing_reads_are_dropped_without_a_trace(monkeypatch):
+@pytest.mark.parametrize("encoding", ["sinusoidal", "t5"])
+def test_places_in_the_cache_that_nothing_reads_are_dropped_without_a_trace(monkeypatch, encoding):
     sources, runs, places = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5]), [], []
     for full in (3, 10_000):
         monkeypatch.setattr(cache, "FULL", full)
-        model = unending(toy(vocabulary=20))
+        model = unending(toy(vocabulary=20, positions=encoding))
         step = model.step
         model.step = lambda *given, step=step: places.append(given[-1].size(-1)) or step(*given)
         runs.append((beam_search(model, sources, 4, 0.6, 20), max(places)))

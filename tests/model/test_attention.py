@@ -41,11 +41,15 @@ def test_attention_is_pytorchs(bias, scale, d_k, d_v):
     torch.testing.assert_close(attention(q, k, v, bias, scale), expected.float())
 
 
-def test_gradients_of_attention_are_pytorchs():
+@pytest.mark.parametrize("shape", [None, (1, 2, 5, 5), (1, 1, 5, 5), (1, 2, 1, 5)])
+def test_gradients_of_attention_are_pytorchs(shape):
+    """Those of a bias, too, where it is learnt."""
     ours, theirs = ([draw(1, 2, 5, 4).add(i).requires_grad_() for i in range(3)] for _ in range(2))
-    bias, weight = causal(5), draw(1, 2, 5, 4)
-    (attention(*ours, bias) * weight).sum().backward()
-    (F.scaled_dot_product_attention(*theirs, bias) * weight).sum().backward()
+    weight = draw(1, 2, 5, 4)
+    for each in (ours, theirs):
+        each.append(draw(*shape).requires_grad_() if shape else causal(5).requires_grad_())
+    (attention(*ours) * weight).sum().backward()
+    (F.scaled_dot_product_attention(*theirs) * weight).sum().backward()
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a.grad, b.grad)
 

@@ -73,7 +73,7 @@ def test_a_row_s_parameters_counted_from_its_sizes_are_those_of_the_network(mode
 @pytest.mark.parametrize("over", [None, AttentionOverParametersConfig(2, 4, 6, 7)], ids=["feed-forward", "attention"])
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_no_size_is_taken_for_another(encoding, over):
-    config = ModelConfig(3, 8, 24, 2, 3, 5, 0.1, encoding, 20, over)
+    config = ModelConfig(3, 8, 24, 2, 4, 5, 0.1, encoding, 20, over)
     assert parameters(config, 30) == count(Transformer(config, 30))
 
 

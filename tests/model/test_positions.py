@@ -5,15 +5,36 @@ from typing import get_args, get_type_hints
 import pytest
 import torch
 
+from transformer.model.attention import attention_weights
 from transformer.model.config import BOUNDED, ModelConfig
 from transformer.model.positions import (
     ENCODINGS,
+    ALiBiPositions,
     LearnedPositions,
+    NoPositions,
+    RotaryPositions,
     SinusoidalPositions,
+    T5Positions,
     last_position,
+    plus,
+    positions,
     sinusoids,
+    slopes,
+    turned,
 )
 from transformer.model.transformer import Transformer
+
+ABSOLUTE = ("sinusoidal", "learned")
+RELATIVE = ("t5", "alibi", "rotary")
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def one_sentence(length, start=0):
+    """The positions [1, length] of a row."""
+    return torch.arange(start, start + length)[None]
 
 
 def test_sinusoids_are_the_papers_formula():
@@ -67,12 +88,20 @@ def test_the_encodings_are_those_that_a_config_can_name():
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_a_model_has_the_positions_that_its_config_names(run_config, name):
     model = Transformer(run_config(positions=name).architecture, 40)
-    assert {type(model.source_positions), type(model.target_positions)} == {ENCODINGS[name]}
+    wanted = {
+        "none": NoPositions,
+        "sinusoidal": SinusoidalPositions,
+        "learned": LearnedPositions,
+        "t5": T5Positions,
+        "alibi": ALiBiPositions,
+        "rotary": RotaryPositions,
+    }
+    assert {type(model.source_positions), type(model.target_positions)} == {wanted[name]}
 
 
 def test_an_encoding_that_there_is_not_is_named_with_those_there_are(run_config):
-    config = replace(run_config().architecture, positions="nonsense")
-    with pytest.raises(ValueError, match=f"unknown encoding nonsense; known: {', '.join(ENCODINGS)}"):
+    config = replace(run_config().architecture, positions="wavelets")
+    with pytest.raises(ValueError, match=f"unknown encoding wavelets; known: {', '.join(ENCODINGS)}"):
         Transformer(config, 40)
 
 
@@ -82,9 +111,157 @@ def test_there_is_a_last_position_where_the_encoding_has_one(run_config, name):
     last = last_position(config)
     assert last == (config.max_length if name in BOUNDED else None)
     assert last_position(replace(config, max_length=7)) == (last and 7)
-    encode = ENCODINGS[name](8, 10)
+    encoding, ids = positions(replace(config, max_length=7), causal=True), one_sentence(9)
+    encoding.of_scores(8, ids), encoding.turns(8), encoding.of_embeddings(6)
     if name in BOUNDED:
-        with pytest.raises(ValueError, match="beyond"):
-            encode(11)
+        with pytest.raises(ValueError, match="position 9 is beyond the 7 learnt positions"):
+            encoding.of_embeddings(8)
     else:
-        assert len(encode(11)) == 11
+        encoding.of_embeddings(8)
+
+
+def t5_bucket(behind, causal):
+    """Raffel et al. (2020), as the T5 paper's code writes it, of one distance."""
+    buckets, offset = 32, 0
+    if not causal:
+        buckets, offset = 16, 16 * (behind < 0)
+        behind = abs(behind)
+    n, exact = max(behind, 0), buckets // 2
+    if n < exact:
+        return offset + n
+    wide = math.log(n / exact) / math.log(128 / exact) * (buckets - exact)
+    return offset + min(exact + int(wide + 1e-9), buckets - 1)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_t5s_buckets_are_those_of_its_formula(causal):
+    behind = torch.arange(-300, 301)
+    found = T5Positions(8, 2, causal).bucket(behind).tolist()
+    assert found == [t5_bucket(distance, causal) for distance in range(-300, 301)]
+    assert set(found) == set(range(32)) - (set() if causal else {16})  # a key after the query is no distance of 0
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_t5s_biases_are_those_of_hugging_face(causal):
+    t5 = pytest.importorskip("transformers.models.t5.modeling_t5")
+    config = t5.T5Config(num_heads=3, d_model=12, d_kv=4, is_decoder=causal)
+    theirs, ours = t5.T5Attention(config, has_relative_attention_bias=True), T5Positions(12, 3, causal)
+    theirs.relative_attention_bias.weight.data = ours.table.data
+    position = one_sentence(200)
+    torch.testing.assert_close(ours.of_scores(position, position), theirs.compute_bias(200, 200))
+
+
+def test_a_t5_bias_is_that_of_its_bucket_and_head():
+    encoding, keys = T5Positions(8, 2, causal=True), torch.tensor([[0, 4, 30], [9, 1, 2]])
+    found = encoding.of_scores(31, keys)
+    for row, key, head in ((0, 0, 0), (0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 2, 0)):
+        bucket = t5_bucket(31 - int(keys[row, key]), causal=True)
+        assert found[row, head, 0, key] == encoding.table[bucket, head]
+
+
+def test_alibis_slopes_are_those_of_its_authors():
+    assert slopes(8) == [2**-i for i in range(1, 9)]
+    assert slopes(4) == [2**-2, 2**-4, 2**-6, 2**-8]
+    assert slopes(1) == [2**-8]
+
+    def authors(n):
+        """get_slopes of github.com/ofirpress/attention_with_linear_biases."""
+        if math.log2(n).is_integer():
+            start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+            return [start * start**i for i in range(n)]
+        closest = 2 ** math.floor(math.log2(n))
+        return authors(closest) + authors(2 * closest)[0::2][: n - closest]
+
+    for h in range(1, 40):
+        assert slopes(h) == pytest.approx(authors(h))
+
+
+@pytest.mark.parametrize("h", [2, 3, 12, 16])
+def test_alibis_slopes_are_those_of_hugging_faces_bloom(h):
+    bloom = pytest.importorskip("transformers.models.bloom.modeling_bloom")
+    alibi = bloom.build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), h, torch.float32)  # slope x key position
+    torch.testing.assert_close(torch.tensor(slopes(h)), alibi[:, 0, 1])
+
+
+def test_alibis_scores_fall_with_the_distance_on_both_sides():
+    found = ALiBiPositions(4).of_scores(one_sentence(6), one_sentence(6))
+    wanted = [[[[-(2.0 ** (-2 * h)) * abs(i - j) for j in range(6)] for i in range(6)] for h in range(1, 5)]]
+    torch.testing.assert_close(found, torch.tensor(wanted))
+
+
+def test_rotary_positions_turn_each_pair_by_its_angle():
+    encoding, x = RotaryPositions(6, 4), draw(1, 2, 9, 6)
+    found = turned(x, encoding.turns(one_sentence(9, 3) % 9))
+    for place, position in enumerate(torch.arange(3, 12) % 9):
+        for pair in range(3):
+            angle = float(position) / 10000 ** (2 * pair / 6)
+            matrix = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+            wanted = x[0, :, place, 2 * pair : 2 * pair + 2] @ torch.tensor(matrix).T
+            torch.testing.assert_close(found[0, :, place, 2 * pair : 2 * pair + 2], wanted)
+
+
+def test_rotary_positions_are_those_of_hugging_faces_llama():
+    """Its pairs are (x_i, x_(i + d/2)), ours (x_2i, x_(2i + 1)): the same, but for the order of a head's elements."""
+    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+    config = llama.LlamaConfig(hidden_size=24, num_attention_heads=3, head_dim=8)
+    cosines, sines = llama.LlamaRotaryEmbedding(config)(torch.empty(1), one_sentence(40))
+    q, k = draw(1, 3, 40, 8), draw(1, 3, 40, 8) + 1
+    halves = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])
+    theirs = llama.apply_rotary_pos_emb(q[..., halves], k[..., halves], cosines, sines)
+    turns = RotaryPositions(8, 16).turns(one_sentence(40))
+    torch.testing.assert_close([turned(q, turns)[..., halves], turned(k, turns)[..., halves]], list(theirs))
+
+
+def scores(encoding, start, causal):
+    """What attention weighs a sentence's 12 subwords by where their positions begin at `start`."""
+    position = one_sentence(12, start)
+    q, k = draw(1, 4, 12, 6), draw(1, 4, 12, 6) + 1
+    each = [encoding.turns(place) for place in position[0].tolist()]
+    turns = None if each[0] is None else torch.cat(each)
+    mask = torch.full((12, 12), -torch.inf).triu(1) if causal else torch.zeros(12, 12)
+    bias = plus(mask[None, None], encoding.of_scores(position, position))
+    return attention_weights(turned(q, turns), turned(k, turns), bias, 0.5)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("name", ["none", *RELATIVE])
+def test_relative_positions_do_not_change_when_all_are_shifted(run_config, name, causal):
+    torch.manual_seed(1)
+    encoding = positions(run_config(positions=name, h=4, d_k=6).architecture, causal)
+    expected = scores(encoding, 0, causal)
+    torch.testing.assert_close(scores(encoding, 500, causal), expected, rtol=1e-4, atol=1e-5)
+    if name != "none":
+        assert not torch.allclose(scores(NoPositions(), 0, causal), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@torch.no_grad()
+def test_without_positions_an_encoder_knows_no_order_and_with_them_it_does(run_config, name):
+    torch.manual_seed(1)
+    model = Transformer(run_config(positions=name).architecture, 40).eval()
+    source, order = torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 4, 2, 1])
+    same = torch.allclose(model.encode(source[:, order])[0], model.encode(source)[0][:, order], atol=1e-5)
+    assert same == (name == "none")
+
+
+@torch.no_grad()
+def test_without_positions_a_decoder_knows_the_order_by_its_mask(run_config):
+    torch.manual_seed(1)
+    model = Transformer(run_config(positions="none").architecture, 40).eval()
+    source, target, order = torch.tensor([[5, 6, 1]]), torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 2, 1, 4])
+    assert not torch.allclose(model(source, target[:, order])[:, -1], model(source, target)[:, -1], atol=1e-3)
+
+
+def test_a_bias_between_sentences_of_a_row_is_that_between_their_positions():
+    position = torch.tensor([[0, 1, 2, 0, 1]])
+    for encoding in (T5Positions(8, 2, causal=False), ALiBiPositions(2)):
+        found = encoding.of_scores(position, position)
+        torch.testing.assert_close(found[..., 3:, 3:], found[..., :2, :2])
+
+
+def test_odd_heads_cannot_be_turned(run_config):
+    config = replace(run_config().architecture, d_k=3)
+    assert not config.faults()
+    assert replace(config, positions="rotary").faults() == [
+        "d_k: 3 is odd; rotary positions turn pairs, choose an even number"
+    ]

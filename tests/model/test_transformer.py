@@ -17,6 +17,10 @@ VARIANTS = {
     "d_k below d_v": {"d_k": 3, "d_v": 8},
     "d_k above d_v": {"d_k": 8, "d_v": 3},
     "learned positions": {"positions": "learned"},
+    "no positions": {"positions": "none"},
+    "T5's positions": {"positions": "t5"},
+    "ALiBi": {"positions": "alibi", "h": 3},
+    "rotary positions": {"positions": "rotary", "d_k": 6},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},
 }
 V = 20

@@ -9,6 +9,7 @@ from torch import nn
 
 from benchmarks.gpu.made import drawn_lengths
 from transformer.model.ids import END, PADDING
+from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batches, once
@@ -100,9 +101,10 @@ def test_the_loss_is_compiled_four_times_at_most(pairs):
     assert counting.graphs <= 4
 
 
-def test_the_compiled_model_is_the_model(run_config):
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_compiled_model_is_the_model(run_config, encoding):
     torch.manual_seed(1)
-    model = Transformer(run_config(P_drop=0.0).architecture, VOCABULARY).double()
+    model = Transformer(run_config(P_drop=0.0, positions=encoding).architecture, VOCABULARY).double()
     source, target = (torch.randint(END, 8, (3, length)) for length in (17, 20))
     results = []
     for _ in range(2):

@@ -16,7 +16,7 @@ ROW = 16  # places by which what is read grows: rows of attention weights of suc
 
 
 class Cache:
-    """Keys and values of all tokens of a sentence's hypotheses, each written once at a place of its own.
+    """Keys, values and positions of all tokens of a sentence's hypotheses, each written once at a place of its own.
 
     Hypotheses with a common beginning share its places, so nothing is copied when the beam chooses among them.
     """
@@ -26,14 +26,15 @@ class Cache:
             KeysValues(*(torch.empty(sentences, config.h, 0, size, device=device) for size in (config.d_k, config.d_v)))
             for _ in range(config.N)
         ]
-        self.used, self.full = 0, FULL
+        self.used, self.full, self.length = 0, FULL, 0
         self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]: 0 where one reads
+        self.position = torch.zeros((sentences, 0), dtype=torch.long, device=device)  # [B, places]
 
-    def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor]:
+    def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor, Tensor]:
         """Take a place for the next token of each of `width` hypotheses.
 
-        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first place taken, and the bias
-        [B, 1, W, places] with which a hypothesis reads its own tokens only.
+        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first place taken, the bias
+        [B, 1, W, places] with which a hypothesis reads its own tokens only, and the positions [B, places].
         """
         place, self.used = self.used, self.used + width
         read, room = -(-self.used // ROW) * ROW, self.layers[0].keys.size(2)
@@ -42,9 +43,12 @@ class Cache:
             self.layers = [KeysValues(*(F.pad(tensor, (0, 0, 0, more)) for tensor in layer)) for layer in self.layers]
         if read > self.own.size(2):
             self.own = F.pad(self.own, (0, read - self.own.size(2)), value=-torch.inf)
+            self.position = F.pad(self.position, (0, read - self.position.size(1)))
+        self.position[:, place : self.used] = self.length
+        self.length += 1
         self.own[:, :, place : self.used].diagonal(dim1=1, dim2=2).zero_()
         layers = [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers]
-        return layers, place, self.own[:, None]
+        return layers, place, self.own[:, None], self.position
 
     def follow(self, origin_BW: Tensor) -> None:
         """Go on with hypotheses that grew from those given; what none of them reads is dropped now and then."""
@@ -65,8 +69,9 @@ class Cache:
             for layer in self.layers
         ]
         self.own = self.own.gather(2, kept[:, None].expand(-1, self.own.size(1), -1))
+        self.position = self.position.gather(1, kept)
 
     def select(self, sentences: Tensor) -> None:
         """Keep some sentences only, numbered from 0."""
         self.layers = [KeysValues(*(tensor.index_select(0, sentences) for tensor in layer)) for layer in self.layers]
-        self.own = self.own[sentences]
+        self.own, self.position = self.own[sentences], self.position[sentences]

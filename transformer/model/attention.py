@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model.positions import turned
+
 HIDDEN = -1e9  # beside it a score is nothing, and its exponential 0
 
 
@@ -63,7 +65,7 @@ def attention(
 
 
 class _CPUAttention(torch.autograd.Function):
-    """`attention` and its gradient, in fewer passes over the weights. The bias has no gradient."""
+    """`attention` and its gradient, in fewer passes over the weights."""
 
     @staticmethod
     def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor, scale: float) -> Tensor:
@@ -71,7 +73,7 @@ class _CPUAttention(torch.autograd.Function):
         scores = torch.bmm(q, k.transpose(1, 2)).unflatten(0, q_BHTK.shape[:2]) + bias
         weights = torch.softmax(scores, -1, out=scores).flatten(0, 1).to(v.dtype)
         ctx.save_for_backward(q, k, v, weights)
-        ctx.scale, ctx.heads = scale, q_BHTK.shape[:2]
+        ctx.scale, ctx.heads, ctx.bias = scale, q_BHTK.shape[:2], bias.shape
         return torch.bmm(weights, v).unflatten(0, ctx.heads)
 
     @staticmethod
@@ -82,7 +84,8 @@ class _CPUAttention(torch.autograd.Function):
         of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
         of_q = torch.bmm(of_scores, k).mul_(ctx.scale)
         of_k, of_v = torch.bmm(of_scores.transpose(1, 2), q), torch.bmm(weights.transpose(1, 2), of_y)
-        return *(each.unflatten(0, ctx.heads) for each in (of_q, of_k, of_v)), None, None
+        of_bias = of_scores.unflatten(0, ctx.heads).sum_to_size(ctx.bias) if ctx.needs_input_grad[3] else None
+        return *(each.unflatten(0, ctx.heads) for each in (of_q, of_k, of_v)), of_bias, None
 
 
 class _CPUHeads(torch.autograd.Function):
@@ -109,10 +112,9 @@ def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
 
 
-def step_attention(q_BWE: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-    """`attention` of W hypotheses of each sentence, their heads side by side: [B, W, H * K] to [B, W, H * V]."""
-    q_BHWK = split_heads(q_BWE, memory.keys.size(1))
-    if q_BWE.is_cuda:
+def step_attention(q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+    """`attention` of W hypotheses of each sentence, the heads of its output side by side: [B, W, H * V]."""
+    if q_BHWK.is_cuda:
         return join_heads(attention(q_BHWK, *memory, bias))
     scores = torch.add(bias, q_BHWK @ memory.keys.transpose(-1, -2), alpha=q_BHWK.size(-1) ** -0.5)
     return join_heads(scores.softmax(-1) @ memory.values)
@@ -169,25 +171,25 @@ class SelfAttention(nn.Module):
         self.query_key_value = xavier_linear(d_model, sum(self.sizes))
         self.output = xavier_linear(h * d_v, d_model)
 
-    def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries [B, H, T, K], keys [B, H, T, K] and values [B, H, T, V]."""
+    def project(self, x_BTD: Tensor, turns: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries [B, H, T, K], keys [B, H, T, K], both `turned`, and values [B, H, T, V]."""
         q, k, v = heads(self.query_key_value(x_BTD), self.h, self.sizes)
-        return q, k, v
+        return turned(q, turns), turned(k, turns), v
 
-    def forward(self, x_BTD: Tensor, bias: Tensor) -> Tensor:
-        """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]."""
-        return self.output(join_heads(attention(*self.project(x_BTD), bias)))
+    def forward(self, x_BTD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
+        """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]; `turns` are those of the positions."""
+        return self.output(join_heads(attention(*self.project(x_BTD, turns), bias)))
 
-    def step(self, x_BWD: Tensor, cache: KeysValues, place: int, bias: Tensor) -> Tensor:
+    def step(self, x_BWD: Tensor, cache: KeysValues, place: int, bias: Tensor, turns: Tensor | None = None) -> Tensor:
         """One new token for each of W hypotheses: its key and value are written to the cache from `place` on.
 
-        The cache holds keys [B, H, places, K] and values [B, H, places, V] of all hypotheses; `bias` [B, 1, W, places]
-        allows each its own. Returns [B, W, D].
+        The cache holds keys [B, H, places, K] and values [B, H, places, V] of all hypotheses; `bias`
+        [B, 1 or H, W, places] allows each its own; `turns` are those of the new tokens' position. Returns [B, W, D].
         """
-        q, k, v = self.query_key_value(x_BWD).split(self.sizes, -1)
-        cache.keys.narrow(2, place, k.size(1)).copy_(split_heads(k, self.h))
-        cache.values.narrow(2, place, v.size(1)).copy_(split_heads(v, self.h))
-        return self.output(step_attention(q, cache, bias))
+        q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BWD).split(self.sizes, -1))
+        cache.keys.narrow(2, place, k.size(2)).copy_(turned(k, turns))
+        cache.values.narrow(2, place, v.size(2)).copy_(v)
+        return self.output(step_attention(turned(q, turns), cache, bias))
 
 
 class EncoderDecoderAttention(nn.Module):
@@ -211,7 +213,7 @@ class EncoderDecoderAttention(nn.Module):
 
     def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """`forward` of one target position of W hypotheses of each sentence: [B, W, D] to [B, W, D]."""
-        return self.output(step_attention(self.query(x_BWD), memory, bias))
+        return self.output(step_attention(split_heads(self.query(x_BWD), self.h), memory, bias))
 
 
 class AttentionOverParameters(nn.Module):

@@ -7,6 +7,7 @@ from transformer.support.strict import not_positive
 
 LARGEST = 10**7  # of any size
 BOUNDED = ("learned",)  # the positional encodings that have a last position, max_length
+BUCKETS = 32  # of distances, each with a learned bias a head, in the encoding `t5`
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class ModelConfig:
     d_k: int
     d_v: int
     P_drop: float
-    positions: Literal["sinusoidal", "learned"]
+    positions: Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
     max_length: int  # of a sentence in subwords, where positions are learned
     attention_over_parameters: AttentionOverParametersConfig | None = None
 
@@ -44,6 +45,8 @@ class ModelConfig:
                 found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
         if self.d_model % 2:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, choose an even number")
+        if self.positions == "rotary" and self.d_k % 2:
+            found.append(f"d_k: {self.d_k} is odd; rotary positions turn pairs, choose an even number")
         if not 0 <= self.P_drop < 1:
             found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
         return found

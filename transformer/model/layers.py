@@ -93,9 +93,9 @@ class EncoderLayer(nn.Module):
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
-    def forward(self, x_BSD: Tensor, bias: Tensor) -> Tensor:
-        """[B, S, D] to [B, S, D]; `bias` shows each position those it may read."""
-        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, bias))
+    def forward(self, x_BSD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
+        """[B, S, D] to [B, S, D]; `bias` shows each position those it may read, `turns` are those of the positions."""
+        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, bias, turns))
         return self.residuals[1](x_BSD, self.position_wise(x_BSD))
 
 
@@ -109,20 +109,29 @@ class DecoderLayer(nn.Module):
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
-    def forward(self, x_BTD: Tensor, causal: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+    def forward(
+        self, x_BTD: Tensor, causal: Tensor, memory: KeysValues, bias: Tensor, turns: Tensor | None = None
+    ) -> Tensor:
         """All target positions, [B, T, D] to [B, T, D]; `causal` shows each those before it, `bias` its source."""
-        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal))
+        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns))
         x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, bias))
         return self.residuals[2](x_BTD, self.position_wise(x_BTD))
 
     def step(
-        self, x_BWD: Tensor, memory: KeysValues, bias: Tensor, cache: KeysValues, place: int, own: Tensor
+        self,
+        x_BWD: Tensor,
+        memory: KeysValues,
+        bias: Tensor,
+        cache: KeysValues,
+        place: int,
+        own: Tensor,
+        turns: Tensor | None = None,
     ) -> Tensor:
         """One target position for each of W hypotheses: [B, W, D] to [B, W, D].
 
-        Writes to the cache from `place` on; `own` [B, 1, W, places] allows each hypothesis its own places in it. The
-        hypotheses of a sentence are the queries of one attention over its source, whose padding `bias` hides.
+        Writes to the cache from `place` on; `own` [B, 1 or H, W, places] allows each hypothesis its own places in it.
+        The hypotheses of a sentence are the queries of one attention over its source, whose padding `bias` hides.
         """
-        x_BWD = self.residuals[0](x_BWD, self.self_attention.step(x_BWD, cache, place, own))
+        x_BWD = self.residuals[0](x_BWD, self.self_attention.step(x_BWD, cache, place, own, turns))
         x_BWD = self.residuals[1](x_BWD, self.encoder_attention.step(x_BWD, memory, bias))
         return self.residuals[2](x_BWD, self.position_wise(x_BWD))

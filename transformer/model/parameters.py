@@ -1,6 +1,6 @@
 """How many parameters a model has, counted from its sizes: PyTorch need not be loaded for it."""
 
-from transformer.model.config import BOUNDED, ModelConfig
+from transformer.model.config import BUCKETS, ModelConfig
 
 
 def parameters(config: ModelConfig, vocabulary: int) -> int:
@@ -15,8 +15,8 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
         read = over.h_p * over.n_p * (over.d_pk + over.d_pv)
         position_wise = _linear(width, over.h_p * over.d_pk) + read + _linear(over.h_p * over.d_pv, width) + norm
     encoder_layer, decoder_layer = attention + position_wise, 2 * attention + position_wise
-    positions = 2 * config.max_length * width if config.positions in BOUNDED else 0
-    return vocabulary * width + positions + config.N * (encoder_layer + decoder_layer)
+    positions = {"learned": config.max_length * width, "t5": BUCKETS * config.h}.get(config.positions, 0)
+    return vocabulary * width + 2 * positions + config.N * (encoder_layer + decoder_layer)
 
 
 def _linear(inputs: int, outputs: int) -> int:

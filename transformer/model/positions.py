@@ -1,11 +1,19 @@
-"""Positional encodings (section 3.5): sinusoids, or learned positions (Table 3, row E)."""
+"""Positional encodings: sinusoids (section 3.5), learned positions (Table 3, row E), and those that came after.
+
+Shapes as in attention.py; R rows, L subwords of a row.
+"""
+
+import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.config import BOUNDED, ModelConfig
+from transformer.model.config import BOUNDED, BUCKETS, ModelConfig
 from transformer.support.strict import unknown
+
+FARTHEST = 128  # the distance from which `t5` tells none from another
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -21,57 +29,190 @@ def sinusoids(length: int, d_model: int) -> Tensor:
     return table.float()
 
 
-class SinusoidalPositions(nn.Module):
-    """Sinusoids for positions `start` to `start + length`, computed once and longer when a longer sentence comes."""
+class NoPositions(nn.Module):
+    """No encoding: only the decoder's mask tells positions apart (Haviv et al. 2022).
 
-    def __init__(self, d_model: int, length: int):
-        super().__init__()
-        self.register_buffer("table", sinusoids(length, d_model), persistent=False)
-        self.table: Tensor
+    The other encodings override one of the three ways in which positions can enter a stack: they add to its embeddings,
+    add to the scores of its self-attention, or turn the queries and keys of that. A position is that of each subword of
+    rows [R, L], or one number for all hypotheses of a step of decoding.
+    """
+
+    def prepare(self, length: int) -> None:
+        """Compute now what rows of `length` need."""
+
+    def of_embeddings(self, position: Tensor | int) -> Tensor | None:
+        """What is added to the embeddings, [R, L, D] or [1, D]."""
+
+    def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor | None:
+        """What is added to the scores, [R, H, T, S] or of a step [R, H, 1, S]; keys have positions [R, S]."""
+
+    def turns(self, position: Tensor | int) -> Tensor | None:
+        """Sines and cosines, in turn, of the angles by which queries and keys are `turned`: [R, 1, L, K] or [1, K]."""
+
+
+class AbsolutePositions(NoPositions):
+    """A vector for each position, added to the embeddings."""
 
     def forward(self, length: int, start: int = 0) -> Tensor:
-        """Encodings [length, d_model]."""
+        """Encodings [length, width] of the positions from `start` on."""
+        raise NotImplementedError
+
+    def at(self, position_RL: Tensor) -> Tensor:
+        """Encodings [R, L, width] of positions below L."""
+        raise NotImplementedError
+
+    def of_embeddings(self, position: Tensor | int) -> Tensor:
+        """What is added to the embeddings, [R, L, D] or [1, D]."""
+        return self(1, position) if isinstance(position, int) else self.at(position)
+
+
+class SinusoidalPositions(AbsolutePositions):
+    """Sinusoids, computed once and longer when a longer sentence comes."""
+
+    def __init__(self, width: int, length: int):
+        super().__init__()
+        self.register_buffer("table", sinusoids(length, width), persistent=False)
+        self.table: Tensor
+
+    def prepare(self, length: int) -> None:
+        """Compute the sinusoids of rows of `length` now: a compiled model would be compiled again when they grow."""
+        self(length)
+
+    def forward(self, length: int, start: int = 0) -> Tensor:
+        """Encodings [length, width] of the positions from `start` on."""
         end = start + length
         if end > len(self.table):
             self.table = sinusoids(max(end, 2 * len(self.table)), self.table.size(1)).to(self.table)
         return self.table[start:end]
 
     def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, D] of positions below L."""
+        """Encodings [R, L, width] of positions below L."""
         return F.embedding(position_RL, self(position_RL.size(-1)))
 
 
-class LearnedPositions(nn.Module):
+class LearnedPositions(AbsolutePositions):
     """One vector a position, learnt (row E); initialised and scaled as the word embeddings are."""
 
-    def __init__(self, d_model: int, length: int):
+    def __init__(self, width: int, length: int):
         super().__init__()
-        self.table = nn.Parameter(torch.empty(length, d_model))
-        nn.init.normal_(self.table, std=d_model**-0.5)
+        self.table = nn.Parameter(torch.empty(length, width))
+        nn.init.normal_(self.table, std=width**-0.5)
 
     def forward(self, length: int, start: int = 0) -> Tensor:
-        """Encodings [length, d_model]. Raises ValueError beyond the last position learnt."""
+        """Encodings [length, width]. Raises ValueError beyond the last position learnt."""
         end = start + length
         if end > len(self.table):
             raise ValueError(f"position {end} is beyond the {len(self.table)} learnt positions")
         return self.table[start:end] * self.table.size(1) ** 0.5
 
     def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, D] of positions; padding beyond the last position learnt gets that one's."""
+        """Encodings [R, L, width] of positions; padding beyond the last position learnt gets that one's."""
         return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
 
 
-ENCODINGS: dict[str, type[SinusoidalPositions] | type[LearnedPositions]] = {  # by their names in ModelConfig
-    "sinusoidal": SinusoidalPositions,
-    "learned": LearnedPositions,
+class T5Positions(NoPositions):
+    """A learned bias for each bucket of distances and head, the same in all layers of a stack (Raffel et al. 2020).
+
+    Half of the buckets hold one distance each, the other half ever more, up to FARTHEST. An encoder has half of them
+    for keys before the query, half for keys after it. T5 leaves out 1/sqrt(d_k); here it stays.
+    """
+
+    def __init__(self, d_model: int, h: int, causal: bool):
+        super().__init__()
+        self.causal = causal
+        single = (BUCKETS if causal else BUCKETS // 2) // 2
+        wide = (math.ceil(single * (FARTHEST / single) ** (i / single)) for i in range(single))
+        self.register_buffer("starts", torch.tensor([*range(1, single), *wide]), persistent=False)
+        self.starts: Tensor  # the least distance of each bucket but the first
+        self.table = nn.Parameter(torch.empty(BUCKETS, h))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def bucket(self, behind: Tensor) -> Tensor:
+        """The buckets of keys that are so many positions behind their queries."""
+        if self.causal:
+            return torch.bucketize(behind.clamp(min=0), self.starts, right=True)
+        return torch.bucketize(behind.abs(), self.starts, right=True) + (behind < 0) * (BUCKETS // 2)
+
+    def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor:
+        """The biases, [R, H, T, S]."""
+        return F.embedding(self.bucket(distances(queries, keys)), self.table).permute(0, 3, 1, 2).contiguous()
+
+
+class ALiBiPositions(NoPositions):
+    """Scores fall linearly with the distance, in each head with a slope of its own (Press et al. 2022).
+
+    The slopes are those of its authors' code, for other numbers of heads than powers of two, too.
+    """
+
+    def __init__(self, h: int):
+        super().__init__()
+        self.register_buffer("slopes", torch.tensor(slopes(h))[:, None, None], persistent=False)
+        self.slopes: Tensor
+
+    def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor:
+        """-slope times distance, [R, H, T, S]."""
+        return -self.slopes * distances(queries, keys).abs()[:, None]
+
+
+class RotaryPositions(NoPositions):
+    """Queries and keys are turned, each pair of their elements by an angle of its own (Su et al. 2021, RoFormer)."""
+
+    def __init__(self, d_k: int, length: int):
+        super().__init__()
+        self.angles = SinusoidalPositions(d_k, length)
+
+    def prepare(self, length: int) -> None:
+        """Compute the angles of rows of `length` now."""
+        self.angles.prepare(length)
+
+    def turns(self, position: Tensor | int) -> Tensor:
+        """Sines and cosines, in turn, of the angles: [R, 1, L, K] or [1, K]."""
+        return self.angles(1, position) if isinstance(position, int) else self.angles.at(position)[:, None]
+
+
+def plus(x: Tensor, more: Tensor | None) -> Tensor:
+    """Embeddings, or a mask of scores, with what an encoding adds to them, if anything."""
+    return x if more is None else x + more
+
+
+def turned(x: Tensor, turns: Tensor | None) -> Tensor:
+    """Queries or keys [..., K] whose pairs (x0, x1) are turned by angles of these sines and cosines; else as given."""
+    if turns is None:
+        return x
+    (first, second), (sine, cosine) = (each.unflatten(-1, (-1, 2)).unbind(-1) for each in (x, turns))
+    return torch.stack((first * cosine - second * sine, first * sine + second * cosine), -1).flatten(-2).type_as(x)
+
+
+def distances(queries: Tensor | int, keys: Tensor) -> Tensor:
+    """By how many positions each key [R, S] is behind each query: [R, T, S], of one step [R, 1, S]."""
+    return (queries if isinstance(queries, int) else queries[:, :, None]) - keys[:, None, :]
+
+
+def slopes(h: int) -> list[float]:
+    """ALiBi's slopes: 2^(-8/h), 2^(-16/h), ... 2^-8 where h is a power of two.
+
+    Else those of the power of two below, then every second one of the power of two above.
+    """
+    below = 1 << h.bit_length() - 1
+    every = [2 ** (-8 * i / below) for i in range(1, below + 1)]
+    return every + [2 ** (-4 * i / below) for i in range(1, 2 * (h - below), 2)]
+
+
+ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {  # of a stack, causal or not, by their names
+    "none": lambda *_: NoPositions(),
+    "sinusoidal": lambda config, _: SinusoidalPositions(config.d_model, config.max_length),
+    "learned": lambda config, _: LearnedPositions(config.d_model, config.max_length),
+    "t5": lambda config, causal: T5Positions(config.d_model, config.h, causal),
+    "alibi": lambda config, _: ALiBiPositions(config.h),
+    "rotary": lambda config, _: RotaryPositions(config.d_k, config.max_length),
 }
 
 
-def positions(config: ModelConfig) -> SinusoidalPositions | LearnedPositions:
-    """The positional encoding that a model's config names. Raises ValueError for one that there is not."""
+def positions(config: ModelConfig, causal: bool) -> NoPositions:
+    """The positional encoding of a stack that a model's config names. Raises ValueError for one that there is not."""
     if config.positions not in ENCODINGS:
         raise ValueError("positions: " + unknown(config.positions, ENCODINGS, "encoding"))
-    return ENCODINGS[config.positions](config.d_model, config.max_length)
+    return ENCODINGS[config.positions](config, causal)
 
 
 def last_position(config: ModelConfig) -> int | None:

@@ -22,7 +22,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.dropout import Dropout
 from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.positions import SinusoidalPositions, positions
+from transformer.model.positions import NoPositions, plus, positions
 
 
 class Transformer(nn.Module):
@@ -33,17 +33,16 @@ class Transformer(nn.Module):
         self.config = config
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
         nn.init.normal_(self.embedding, std=config.d_model**-0.5)
-        self.source_positions = positions(config)
-        self.target_positions = positions(config)
+        self.source_positions = positions(config, causal=False)
+        self.target_positions = positions(config, causal=True)
         self.dropout = Dropout(config.P_drop)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.N))
 
     def prepare(self, length: int) -> None:
         """Compute the sinusoids of rows of `length` now: a compiled model would be compiled again when they grow."""
-        for encoding in (self.source_positions, self.target_positions):
-            if isinstance(encoding, SinusoidalPositions):
-                encoding(length)
+        self.source_positions.prepare(length)
+        self.target_positions.prepare(length)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Embeddings times sqrt(d_model), [..., D] (section 3.4)."""
@@ -56,17 +55,18 @@ class Transformer(nn.Module):
     def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
         """The output [R, S, D] of the encoder, or of its first `layers`, and the sentences of the source's rows."""
         source = sentences(source_RS, END)
-        bias = sentence_bias(source, source)
-        x = self.dropout(self.embed(source_RS) + self.source_positions.at(source.position))
+        bias, turns = _reading(self.source_positions, source)
+        x = self.dropout(plus(self.embed(source_RS), self.source_positions.of_embeddings(source.position)))
         for layer in self.encoder[:layers]:
-            x = layer(x, bias)
+            x = layer(x, bias, turns)
         return x, source
 
     def encoder_attention_weights(self, source_BS: Tensor, layer: int) -> Tensor:
         """Weights [B, H, S, S] of the self-attention in encoder layer `layer`, counted from 1 (figures 3 to 5)."""
         x, source = self.encode(source_BS, layer - 1)
-        q, k, _ = cast(EncoderLayer, self.encoder[layer - 1]).self_attention.project(x)
-        return attention_weights(q, k, sentence_bias(source, source), self.config.d_k**-0.5)
+        bias, turns = _reading(self.source_positions, source)
+        q, k, _ = cast(EncoderLayer, self.encoder[layer - 1]).self_attention.project(x, turns)
+        return attention_weights(q, k, bias, self.config.d_k**-0.5)
 
     def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
         """Weights [B, H, T, S] of decoder layer `layer`, counted from 1, over the source as it reads it for the target.
@@ -96,11 +96,12 @@ class Transformer(nn.Module):
         """
         encoded, source = self.encode(source_RS)
         target = sentences(target_RT, END)
-        causal, across = sentence_bias(target, target, causal=True), sentence_bias(target, source)
+        causal, turns = _reading(self.target_positions, target, causal=True)
+        across = sentence_bias(target, source)
         y = F.pad(self.embed(target_RT[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
-        y = self.dropout(y + self.target_positions.at(target.position))
+        y = self.dropout(plus(y, self.target_positions.of_embeddings(target.position)))
         for layer, memory in zip(self.decoder, self.memory(encoded), strict=True):
-            y = layer(y, causal, memory, across)
+            y = layer(y, causal, memory, across, turns)
         return y
 
     def step(
@@ -112,14 +113,24 @@ class Transformer(nn.Module):
         caches: Sequence[KeysValues],
         place: int,
         own: Tensor,
+        keys: Tensor,
     ) -> Tensor:
         """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0, where W is 1).
 
         `bias` [B, 1, 1, S] hides the padding of the source. The caches, each layer's keys and values, are written to
-        from `place` on; `own` [B, 1, W, places] allows each hypothesis its own (`SelfAttention.step`).
+        from `place` on; `own` [B, 1, W, places] allows each hypothesis its own (`SelfAttention.step`), and
+        `keys` [B, places] are their positions.
         """
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
-        y = self.dropout(y + self.target_positions(1, position))
+        y = self.dropout(plus(y, self.target_positions.of_embeddings(position)))
+        own = plus(own, self.target_positions.of_scores(position, keys))
+        turns = self.target_positions.turns(position)
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
-            y = layer.step(y, memory, bias, cache, place, own)
+            y = layer.step(y, memory, bias, cache, place, own, turns)
         return self.logits(y)
+
+
+def _reading(encoding: NoPositions, rows: Sentences, causal: bool = False) -> tuple[Tensor, Tensor | None]:
+    """What the self-attention of a stack reads by: the bias of its scores, and the turns of its queries and keys."""
+    bias = plus(sentence_bias(rows, rows, causal), encoding.of_scores(rows.position, rows.position))
+    return bias, encoding.turns(rows.position)
