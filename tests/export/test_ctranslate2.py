@@ -31,6 +31,13 @@ def test_ctranslate2_gives_the_same_scores_and_hypotheses(save_like_marian, tmp_
         assert [package.subwords.processor.piece_to_id(piece) for piece in result.hypotheses[0]] == best.ids[:8]
 
 
+@pytest.mark.parametrize("positions", ["none", "t5", "alibi", "rotary"])
+def test_of_positions_those_added_to_embeddings_are_exported(save_like_marian, tmp_path, positions):
+    pytest.importorskip("ctranslate2")
+    with pytest.raises(InputError, match=f"positions: {positions}, which CTranslate2 cannot express"):
+        to_ctranslate2(save_like_marian(positions=positions), tmp_path / "out")
+
+
 def test_without_ctranslate2_its_name_is_in_the_message(ours, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
     with pytest.raises(InputError, match="pip install 'ctranslate2"):

@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 
 from transformer.decoding.beam import beam_search
 from transformer.export.marian import to_marian
+from transformer.model.positions import ENCODINGS
 from transformer.package.package import load_package
 from transformer.support.files import InputError
 
@@ -105,6 +106,7 @@ def test_transformers_gives_the_same_ids_logits_and_hypotheses(ours, marian, tex
         assert [i for i in got if i != 1] == best.ids[:8]
 
 
-def test_marian_has_no_learned_positions(save, tmp_path):
-    with pytest.raises(InputError, match="learned positions, which Marian cannot express"):
-        to_marian(save(positions="learned"), tmp_path / "out")
+@pytest.mark.parametrize("positions", [name for name in ENCODINGS if name != "sinusoidal"])
+def test_marian_has_no_positions_but_sinusoids(save, tmp_path, positions):
+    with pytest.raises(InputError, match=f"base has positions: {positions}, which Marian cannot express; use it with"):
+        to_marian(save(positions=positions), tmp_path / "out")

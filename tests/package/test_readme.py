@@ -11,7 +11,7 @@ def test_the_readme_is_filled(save):
     assert "# base, en to de" in readme
     assert "trained on toy (random words; CC0)" in readme
     assert "| parameters | 1,234 |" in readme
-    assert "| model | N 1, d_model 16, d_ff 32, h 2 |" in readme
+    assert "| model | N 1, d_model 16, d_ff 32, h 2 |\n| positions | sinusoidal |" in readme
     assert "| steps | 12 (4,321 target subwords), the average of 3 checkpoint(s) |" in readme
     assert "| training data | 5,678 pairs; 7 of more than 20 subwords on a side were left out |" in readme
     assert "| dev perplexity | 8.77 a subword, of the start of dev at step 12, before averaging |" in readme

@@ -71,7 +71,7 @@ def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Pa
     elif not config.d_k * config.h == config.d_v * config.h == config.d_model:
         reason = f"d_k {config.d_k}, d_v {config.d_v}, h {config.h}, and not d_k = d_v = d_model / h"
     elif config.positions not in positions:
-        reason = f"{config.positions} positions"
+        reason = f"positions: {config.positions}"
     if reason:
         raise InputError(f"{folder}: {model} has {reason}, which {other} cannot express; use it with this program")
     if package.config.kind == "parsing":

@@ -17,6 +17,7 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 | | |
 |---|---|
 | model | N {architecture[N]}, d_model {architecture[d_model]}, d_ff {architecture[d_ff]}, h {architecture[h]} |
+| positions | {architecture[positions]} |
 | vocabulary | {vocabulary:,} subwords |
 | parameters | {parameters:,} |
 | training data | {pairs[train]:,} pairs; {left_out:,} of more than {longest_pair} subwords on a side were left out |
