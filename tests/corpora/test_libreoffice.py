@@ -116,6 +116,22 @@ def test_parts_share_no_page_and_no_source(tmp_path, origin):
         assert {part_of(f"{line.split()[2][:-1]}.html", HELP.shares) for line in source if line[-1] == "."} == {part}
 
 
+def test_longer_pairs_of_dev_and_test_pages_are_a_part_of_their_own(tmp_path):
+    def line(language, number, words):
+        return f"{language}\t{number}.html\tpar_id1\t{' '.join([language] * (words - 1))} {number}."
+
+    text = tmp_path / "help.tsv"
+    text.write_text("\n".join(line(language, n, 2 + n % 30) for language in ("en", "de") for n in range(400)))
+    prepare(HELP, text, tmp_path / "ende", **LANGUAGES)
+    parts = read_parts(tmp_path / "ende")
+    longer = [read_lines(tmp_path / f"ende/longer.{side}") for side in ("source", "target")]
+    assert longer[1] == [pair.replace("en ", "de ") for pair in longer[0]]
+    pages = {n: part_of(f"{n}.html", HELP.shares) for n in range(400)}
+    number = [int(pair.split()[-1][:-1]) for pair in longer[0]]
+    assert number == [n for n, part in pages.items() if part != "train" and 2 + n % 30 > 8]
+    assert all(len(pair.split()) <= 8 for sides in parts.values() for pair in sides[0])
+
+
 def test_the_record_describes_and_counts(tmp_path, origin):
     prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
     record = json.loads((tmp_path / "ende" / "corpus.json").read_text())

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Literal
@@ -10,6 +10,7 @@ from typing import Literal
 from transformer.corpora.cleaning import Cleaner, Cleaning
 from transformer.corpora.debian import DebianPackage, DebianPackages, fetch_pages
 from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, write_record
+from transformer.model.ids import LONGEST
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import not_positive
 
@@ -48,8 +49,10 @@ class LibreOfficeHelp(Kind):
 
         The text given is the file that `fetch` wrote. Segments of one page and id make a pair,
         or a pair a sentence (`split_sentences`). A page goes to one part with all its pairs, and of a source only
-        the first pair stays, so that none stands in two parts. Raises InputError for a language that the corpus
-        lacks, a damaged file of segments, and a part that stays empty.
+        the first pair stays, so that none stands in two parts. What pages of dev and test have with more words on both
+        sides than `cleaning` allows goes to a part more, `longer`, which no table of the paper is measured on and which
+        may stay empty. Raises InputError for a language that the corpus lacks, a damaged file of segments, and another
+        part that stays empty.
         """
         for language in (source, target):
             if language not in self.packages:
@@ -63,12 +66,20 @@ class LibreOfficeHelp(Kind):
             pages += [page] * len(sentences)
             pairs += sentences
         cleaner = Cleaner(self.cleaning)
+        beyond = self.cleaning.words[1] + 1
+        cleaner_of_longer = Cleaner(replace(self.cleaning, words=(beyond, max(beyond, LONGEST))))
+        longer: list[Pair] = []
         parts: dict[str, list[Pair]] = {part: [] for part in PARTS}
         for page, pair in zip(pages, pairs, strict=True):
+            part = part_of(page, self.shares)
             if cleaner.keeps(*pair):
-                parts[part_of(page, self.shares)].append(pair)
+                parts[part].append(pair)
+            elif part != "train" and cleaner_of_longer.keeps(*pair):
+                longer.append(pair)
         removed = {"segment without counterpart": len(sources.keys() ^ targets.keys())} | cleaner.removed
         sizes = {part: write_part(folder, part, kept, removed, name) for part, kept in parts.items()}
+        for side, lines in zip(("source", "target"), zip(*longer, strict=True) if longer else ((), ()), strict=True):
+            write_lines(folder / f"longer.{side}", lines)
         write_record(folder, sizes, removed, self, name=name, source=source, target=target, cleaned=PARTS)
 
 
