@@ -1,3 +1,4 @@
+import csv
 import json
 import shutil
 
@@ -114,6 +115,15 @@ def test_perplexity_is_that_of_the_record(house, tmp_path, capsys):
     line = arguments("score", **options, reference=sides["target"], translations=sides["target"])
     assert main(line) == 0
     assert printed == pytest.approx(json.loads((tmp_path / "scores.json").read_text())["perplexity"], abs=1e-4)
+
+
+def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
+    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+    assert main([*arguments("perplexity", package=house.package, **sides), "--by-length", "4", "8"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["shortest"] for row in rows] == sorted({row["shortest"] for row in rows} & {"1", "5", "9"})
+    assert sum(int(row["pairs"]) for row in rows) == len(sides["source"].read_text().splitlines())
+    assert all(float(row["perplexity"]) > 1 for row in rows)
 
 
 def test_describe_tells_what_a_package_was_made_of(house, capsys):

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.evaluation.perplexity import perplexity
+from transformer.evaluation.perplexity import OfLength, perplexity, perplexity_by_length
 from transformer.support.files import InputError
 from transformer.text.tokens import Pairs, pack, write_pairs
 
@@ -34,6 +34,27 @@ def test_a_pair_beyond_the_learned_positions_is_named(package, tmp_path):
     write_pairs(tmp_path / "dev", [pack([[5, 1], [5, 1]], [[5, 1], [5] * 30 + [1]], 40)], 40)
     with pytest.raises(InputError, match="line 2: 31 subwords, but base has learned 24 positions"):
         perplexity(package(positions="learned"), Pairs(tmp_path / "dev"), 100)
+
+
+def lengths_of(tmp_path, *lengths):
+    """Pairs of so many subwords, source and target."""
+    sides = [[[5] * (pair[side] - 1) + [1] for pair in lengths] for side in (0, 1)]
+    write_pairs(tmp_path / "dev", [pack(*sides, 40)], 40)
+    return Pairs(tmp_path / "dev")
+
+
+def test_by_length_each_pair_counts_once_by_its_longer_side(package, tmp_path):
+    lengths = [(2, 3), (5, 9), (10, 4), (11, 2), (6, 31)]
+    found = perplexity_by_length(package(), lengths_of(tmp_path, *lengths), [10, 5, 20], 100)
+    assert [row[:4] for row in found] == [(1, 5, 1, 3), (6, 10, 2, 13), (11, 20, 1, 2), (21, 31, 1, 31)]
+    for row, some in zip(found, (lengths[:1], lengths[1:3], lengths[3:4], lengths[4:]), strict=True):
+        assert row.perplexity == pytest.approx(perplexity(package(), lengths_of(tmp_path, *some), 100), rel=1e-5)
+
+
+def test_by_length_there_is_none_beyond_the_learned_positions(package, tmp_path):
+    found = perplexity_by_length(package(positions="learned"), lengths_of(tmp_path, (24, 3), (5, 25)), [24], 100)
+    assert found == [(1, 24, 1, 3, found[0].perplexity), OfLength(25, 25, 1, 25, None)]
+    assert found[0].perplexity > 1
 
 
 def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded, monkeypatch):

@@ -1,6 +1,8 @@
 """Commands that score, compare and look into packages."""
 
 import argparse
+import csv
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -64,11 +66,19 @@ def compare(arguments: argparse.Namespace) -> None:
     path("package", "folder of a trained model"),
     path("source", "text"),
     path("target", "its translation"),
+    option(
+        "--by-length",
+        type=positive,
+        nargs="+",
+        metavar="SUBWORDS",
+        help="print a csv with a row for pairs of up to each of these numbers on a side, and one for longer ones",
+    ),
     batch_tokens(BATCH_TOKENS),
     torch=True,
 )
 def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity of a subword of parallel text."""
+    from transformer.evaluation.perplexity import OfLength, perplexity_by_length
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
@@ -76,6 +86,10 @@ def perplexity(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     pairs = _pairs(arguments, loaded.config.vocabulary)
     try:
+        if arguments.by_length:
+            rows = perplexity_by_length(loaded, pairs, arguments.by_length, arguments.batch_tokens)
+            csv.writer(sys.stdout, lineterminator="\n").writerows([OfLength._fields, *rows])
+            return
         print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
     except InputError as error:
         raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error

@@ -1,11 +1,16 @@
 """Perplexity a subword: without label smoothing, the end of sentence counted, padding not (Table 3)."""
 
 import math
+from collections.abc import Collection
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from transformer.decoding.translate import check_lengths
+from transformer.model.ids import LONGEST
+from transformer.model.positions import last_position
 from transformer.package.package import Package
 from transformer.support.device import within_memory
 from transformer.text.batches import once
@@ -13,15 +18,47 @@ from transformer.text.tokens import Pairs
 from transformer.training.loss import batch_loss
 
 
-@torch.inference_mode()
+class OfLength(NamedTuple):
+    """The pairs of `shortest` to `longest` subwords on their longer side; how many subwords their targets have."""
+
+    shortest: int
+    longest: int
+    pairs: int
+    subwords: int
+    perplexity: float | None
+
+
 def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     """exp of the mean negative log-likelihood of the target subwords, in float32.
 
     Raises InputError for a pair beyond the learned positions, and when memory runs out.
     """
     check_lengths(package, pairs.lengths.max(1))
+    return _perplexity(package, pairs, np.arange(len(pairs)), batch_tokens)
+
+
+def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int], batch_tokens: int) -> list[OfLength]:
+    """`perplexity` of the pairs from each of `edges` to the next, in subwords of the longer side, and of longer ones.
+
+    None where one of them is longer than the model takes. Lengths without pairs are left out. Raises InputError when
+    memory runs out.
+    """
+    lengths, most = pairs.lengths.max(1), last_position(package.config.architecture) or LONGEST
+    found = []
+    for below, longest in pairwise(sorted({0, *edges, max(*edges, int(lengths.max()))})):
+        which = np.flatnonzero((lengths > below) & (lengths <= longest))
+        if len(which):
+            fits = lengths[which].max() <= most
+            value = _perplexity(package, pairs, which, batch_tokens) if fits else None
+            subwords = int(pairs.lengths[which, 1].sum())
+            found.append(OfLength(below + 1, longest, len(which), subwords, value))
+    return found
+
+
+@torch.inference_mode()
+def _perplexity(package: Package, pairs: Pairs, which: np.ndarray, batch_tokens: int) -> float:
     total = 0.0
     with within_memory(f"perplexity by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
-        for batch in once(pairs, np.arange(len(pairs)), batch_tokens):
+        for batch in once(pairs, which, batch_tokens):
             total += batch_loss(package.model, batch, 0.0).total.item()
-    return math.exp(total / int(pairs.lengths[:, 1].sum()))
+    return math.exp(total / int(pairs.lengths[which, 1].sum()))
