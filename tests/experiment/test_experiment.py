@@ -177,7 +177,7 @@ def test_a_fault_of_base_is_told_once():
         ("learning_rate", float("nan"), "nan is not positive"),
         ("epsilon", "1e-9", "'1e-9' is not a number (write 1.0e-9, not 1e-9)"),
         ("batch_tokens", 2.5, "2.5 is not a whole number"),
-        ("positions", "rotary", "'rotary' is not one of sinusoidal, learned"),
+        ("positions", "wavelets", "'wavelets' is not one of none, sinusoidal, learned, t5, alibi, rotary"),
         ("steps", 6000, "5 checkpoints"),
     ],
 )

@@ -61,6 +61,13 @@ class SyntheticResults:
             history=self.write(f"{package}/history.csv", history(f"{task} {model} {seed}")),
         )
 
+    def lengths(self, run, *rows):
+        """What `perplexity --by-length` prints for a run: shortest, longest, pairs, subwords, perplexity."""
+        lines = ["shortest,longest,pairs,subwords,perplexity", *(",".join(map(str, row)) for row in rows)]
+        return self.write(
+            str(Path(run.scores).relative_to(self.folder).with_name("lengths.csv")), "\n".join(lines) + "\n"
+        )
+
     def snakemake(self, runs=(), output=(), inputs=None, **params):
         """What Snakemake hands to a script."""
         corpus = {

@@ -10,11 +10,11 @@ def script():
     return lambda name: importlib.import_module(name)
 
 
-def draw(script, results, name, runs, kinds=("svg",), **params):
+def draw(script, results, name, runs, kinds=("svg",), inputs=None, **params):
     """Run a figure's script; return the paths that it wrote."""
     output = list(results.files("figure", kinds).values())
     module = script(name)
-    module.logged(module.main, results.snakemake(runs, output, **params))
+    module.logged(module.main, results.snakemake(runs, output, inputs, **params))
     return [Path(path) for path in output]
 
 
@@ -108,6 +108,24 @@ def test_a_model_of_ones_own_has_a_line_and_marks_in_table3(script, results):
     [path] = draw(script, results, "table3_figure", runs)
     assert ("<!-- mine -->" in with_it, "<!-- own -->" in with_it) == (True, True)
     assert "<!-- mine -->" not in path.read_text()
+
+
+def test_a_line_of_perplexity_ends_where_the_positions_of_a_model_do(script, results, published):
+    runs = [results.run("ende", model) for model in ("base", "E-learned")]
+    rows = [(1, 10, 5, 20), (11, 20, 5, 60), (21, 30, 3, 30)]
+    lengths = [
+        results.lengths(runs[0], *((*row, 9.0) for row in rows)),
+        results.lengths(runs[1], *((*row, 8.0) for row in rows[:2]), (*rows[2], "")),
+    ]
+    [path] = draw(script, results, "positions_figure", runs, inputs={"lengths": lengths}, longest=20)
+    assert all(f"<!-- {name} -->" in path.read_text() for name in ("sinusoids", "learned", "lengths of training"))
+    assert "<!-- ALiBi -->" not in path.read_text()
+    read = script("lengths").read_lengths(
+        [run.scores for run in runs], lengths, {"ende": {"base": ["base"], "E-learned": ["E-learned"]}}
+    )
+    axes = script("positions_figure").draw(published["positions"], read, 20).axes[0]
+    ends = [line.get_xdata()[np.isfinite(line.get_ydata())][-1] for line in axes.lines]
+    assert ends == [25.5, 15.5]
 
 
 def test_scores_stand_against_their_own_base(script):

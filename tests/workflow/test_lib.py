@@ -99,6 +99,29 @@ def test_a_table_that_no_task_concerns_is_not_made(tables):
     )
 
 
+def test_positions_are_a_table_where_a_row_is_run_that_table_3_lacks(tables):
+    found = tables(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
+    by_name = {table.name: table for table in found.all}
+    assert found.curves["Positions"] == [BASE, ("ende", "E-learned"), ("ende", "E-t5")]
+    assert found.drawn == ["training_curves", "table3", "positions"]
+    assert found.own == {}
+    folders = [f"results/quick/runs/ende/{model}/1/average-1" for model in ("base", "E-learned", "E-t5")]
+    assert by_name["positions"].input["scores"] == [f"{folder}/dev.scores.json" for folder in folders]
+    assert by_name["positions"].input["lengths"] == [f"{folder}/lengths.csv" for folder in folders]
+    assert found.lengths == [8, 15, 23, 30, 38, 45, 53, 60, 75, 90, 120, 150]
+    assert "positions" not in [table.name for table in tables(tasks=only(ende=["base", "E-learned"])).all]
+
+
+def test_all_text_held_out_is_dev_and_test_and_of_help_pages_the_longer_pairs(tables):
+    def of(**overlay):
+        found = tables(**overlay)
+        inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+        return [Path(path).name for path in inputs.held_out(SimpleNamespace(task="ende"))["target"]]
+
+    assert of() == ["dev.target", "test.target", "longer.target"]
+    assert of(tasks={"ende": {"corpus": "multi30k"}}) == ["dev.target", "test.target"]
+
+
 def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
     overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
     overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])

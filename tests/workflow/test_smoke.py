@@ -37,11 +37,11 @@ def test_every_package_says_how_well_it_does(finished):
 @pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     results = finished / "results/smoke"
-    for table in ("corpora", "runs", "table2", "table3", "table4", "appendix"):
+    for table in ("corpora", "runs", "table2", "table3", "positions", "table4", "appendix"):
         for kind in ("csv", "md", "html", "tex"):
             assert (results / f"tables/{table}.{kind}").stat().st_size > 0
     assert not list(results.glob("runs/*/*/*/state"))
-    for figure in ("figure3", "figure4", "figure5", "training_curves", "table3"):
+    for figure in ("figure3", "figure4", "figure5", "training_curves", "table3", "positions"):
         for kind in ("pdf", "svg", "png"):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
     assert ">gold</text>" in (results / "figures/trees.svg").read_text()

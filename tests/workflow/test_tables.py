@@ -331,3 +331,23 @@ def test_runs_made_with_other_versions_are_told_apart(results):
     _, (md, _, _) = make(results, "runs", runs)
     assert "- Made with torch 2.13.0: ende base 1." in md
     assert "- Made with torch 2.14.0: ende big 1." in md
+
+
+def test_positions_have_their_perplexity_by_length(results):
+    runs = [results.run("ende", "base", seed) for seed in (1, 2)] + [results.run("ende", "E-learned")]
+    tail = ((31, 40, 3, 30), (41, 50, 1, 25), (61, 140, 1, 99))
+    lengths = [
+        results.lengths(runs[0], (1, 10, 5, 20, 2.0), (11, 20, 5, 60, 8.0), *((*row, 10.0) for row in tail)),
+        results.lengths(runs[1], (1, 10, 5, 20, 4.0), (11, 20, 5, 60, 8.0), *((*row, 30.0) for row in tail)),
+        results.lengths(runs[2], (1, 10, 5, 20, 3.0), (11, 20, 5, 60, 9.0), *((*row, "") for row in tail)),
+    ]
+    rows, texts = make(results, "positions", runs, inputs={"lengths": lengths}, longest=20)
+    base, learned, nothing, *_ = rows
+    assert [row["Positions"] for row in rows] == ["sinusoids", "learned", "none", "T5's biases", "ALiBi", "rotary"]
+    assert (base["BLEU, published"], base["BLEU, ours"], nothing["BLEU, published"]) == ("25.8", "16.0", "")
+    heading = "Perplexity by subwords of the longer side, "
+    columns = ["1 to 20", "21 to 30", "31 to 40", "41 to 60", "above 60"]
+    assert [base[heading + column] for column in columns] == [f"{3**0.25 * 8**0.75:.2f}", "", "20.00", "20.00", "20.00"]
+    assert [learned[heading + column] for column in columns] == [f"{3**0.25 * 9**0.75:.2f}", "", "none", "none", "none"]
+    assert {nothing[heading + column] for column in columns} == {"not run"}
+    assert all("Pairs: 10 of 1 to 20, 0 of 21 to 30, 3 of 31 to 40, 1 of 41 to 60, 1 of above 60." in t for t in texts)

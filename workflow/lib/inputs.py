@@ -18,6 +18,7 @@ from workflow.lib.runs import Runs
 
 SIDES = ("source", "target")
 TEXTS = {f"{part}_{side}": f"{part}.{side}" for part in PARTS for side in SIDES}
+LONGER = {f"longer_{side}": f"longer.{side}" for side in SIDES}  # beside the parts of help pages
 TREES = TEXTS | {f"{part}_trees": f"{part}.trees" for part in ("dev", "test")}
 
 
@@ -56,6 +57,12 @@ class Inputs:
         """What is known of a download: where it is, its size and its SHA-256."""
         url = self.urls[wildcards.file]
         return {"url": url, **plain(self.downloads[url])}
+
+    def held_out(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """All text of a task from which nothing is learnt, of any length."""
+        longer = ["longer"] * (wildcards.task in self.tasks_of(LibreOfficeHelp))
+        folder = self.paths.corpus(wildcards.task)
+        return {side: [f"{folder}/{part}.{side}" for part in ("dev", "test", *longer)] for side in SIDES}
 
     def plain_text(self, wildcards: Wildcards) -> dict[str, Any]:
         """From which task's text a treebank's plain sentences are drawn, and how."""

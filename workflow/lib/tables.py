@@ -1,5 +1,6 @@
 """The tables: one list, from which their rules and targets and the groups of the training curves follow."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from workflow.lib.runs import Runs, Some
 Run = tuple[str, str]  # task, model
 BASE: Run = ("ende", "base")
 ON_DEV = ("ende",)  # tasks whose runs Table 3 shows, on dev; others are scored on test
+QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: up to where classes of lengths go
 OWN = "own"  # what a row is called that the paper does not have
 
 
@@ -34,12 +36,14 @@ class Tables:
     def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
         self.experiment, self.runs, self.numbers = experiment, runs, numbers
         self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text())
-        table2, table3, table4, appendix = (self.published[name] for name in ("table2", "table3", "table4", "appendix"))
+        names = ("table2", "table3", "table4", "appendix", "positions")
+        table2, table3, table4, appendix, positions = (self.published[name] for name in names)
         self.shown = {
             "table2": [run for row in table2 for run in row.get("model", {}).items()],
             "table3": [("ende", row["model"]) for row in table3],
             "table4": [(row["task"], row["model"]) for row in table4 if "task" in row],
             "appendix": [("ende", row["model"]) for row in appendix],
+            "positions": [("ende", row["model"]) for row in positions],
         }
         self.own = self._own_runs()
         for name, more in self.own.items():
@@ -51,6 +55,12 @@ class Tables:
         beside_base = self._curves("Appendix", "appendix", [BASE])
         found = [
             Table("table3", self._on_dev("table3"), self._rows("table3"), self._table3_curves()),
+            Table(
+                "positions",
+                self._on_dev("positions") | {"lengths": self.by_length},
+                self._rows("positions") | {"longest": self.longest},
+                self._positions_curves,
+            ),
             Table("appendix", self._on_dev("appendix"), self._rows("appendix"), beside_base),
             Table("table2", self._on_test("table2"), self._rows("table2"), self._curves("Table 2", "table2")),
             Table(
@@ -61,7 +71,11 @@ class Tables:
             ),
         ]
         return [
-            *(table for table in found if table.input["scores"] and (table.name != "appendix" or beside_base)),
+            *(
+                table
+                for table in found
+                if table.input["scores"] and (table.name not in ("appendix", "positions") or table.curves)
+            ),
             Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
             Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {"equal": self.runs.equal}),
         ]
@@ -140,6 +154,27 @@ class Tables:
         groups["Your own models"] = [BASE, *self.own.get("table3", ())]
         return {name: runs for name, group in groups.items() if set(runs := self._trained(group)) - {BASE}}
 
+    @property
+    def _positions_curves(self) -> dict[str, list[Run]]:
+        """The rows of the table of positions; no group where Table 3 has all of them."""
+        return self._curves("Positions", "positions", [BASE, *self.shown["table3"]])
+
+    @cached_property
+    def longest(self) -> int:
+        """The subwords of the longer side of the longest pair that base learns from."""
+        return self.experiment.run("", "base", self.experiment.seeds[0]).training.longest_pair
+
+    @property
+    def lengths(self) -> list[int]:
+        """Up to how many subwords each class of lengths goes for which perplexity is measured."""
+        return sorted({max(1, math.ceil(self.longest * count / 4)) for count in QUARTERS})
+
+    @property
+    def by_length(self) -> list[str]:
+        """The perplexities by length of the runs in the table of positions, in the order of their scores."""
+        scores = self.runs.dev_scores(self.some("positions"))
+        return [str(Path(path).with_name("lengths.csv")) for path in scores]
+
     def _curves(self, group: str, name: str, alone: Iterable[Run] = ()) -> dict[str, list[Run]]:
         """A table's runs as one group; no group where all of them are among `alone`."""
         runs = self._trained(self.shown[name])
@@ -156,7 +191,12 @@ class Tables:
     @property
     def drawn(self) -> list[str]:
         """The figures of several runs that there is something to show in."""
-        return ["training_curves"] * bool(self.curves) + ["table3"] * ("ende" in self.in_full)
+        shown = {
+            "training_curves": self.curves,
+            "table3": "ende" in self.in_full,
+            "positions": self._positions_curves,
+        }
+        return [name for name, there in shown.items() if there]
 
     @cached_property
     def all_scores(self) -> list[str]:

@@ -71,7 +71,7 @@ rule pair_pages:
         config=f"{RESULTS}/corpora/{{task}}/config.yaml",
         code=code(kinds.LibreOfficeHelp),
     output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
+        multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, **LONGER, record="corpus.json"),
     log:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:

@@ -1,10 +1,12 @@
-# Figures 3 to 5 of the paper, the training curves of all runs, Table 3 as a picture, and trees beside gold trees.
+# Figures 3 to 5 of the paper, the training curves of all runs, Table 3 as a picture, perplexity by length, and trees
+# beside gold trees.
 
 
 localrules:
     draw_attention,
     draw_training_curves,
     draw_table3,
+    draw_positions,
 
 
 rule draw_attention:
@@ -62,6 +64,25 @@ rule draw_table3:
         equal=runs.equal,
     script:
         "../scripts/table3_figure.py"
+
+
+rule draw_positions:
+    input:
+        published=HERE / "config/published.yaml",
+        scores=runs.dev_scores(tables.some("positions")),
+        lengths=tables.by_length,
+        code=scripts("positions_figure"),
+    output:
+        figure_report("positions", "positions_figure"),
+    log:
+        f"{RESULTS}/logs/positions_figure.log",
+    conda:
+        "../../environment.yml"
+    params:
+        equal=runs.equal,
+        longest=tables.longest,
+    script:
+        "../scripts/positions_figure.py"
 
 
 # Only where parses are made.

@@ -3,6 +3,7 @@
 
 localrules:
     gather_parses,
+    gather_held_out,
 
 
 # A part, or a shard of the plain sentences, which are too many for one job.
@@ -78,6 +79,46 @@ rule score:
         "python -m transformer score --package {params.package:q} --part {wildcards.part} --source {input.source:q}"
         " --target {input.target:q} --reference {input.reference:q} --translations {input.translations:q}"
         " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
+
+
+rule gather_held_out:
+    input:
+        unpack(inputs.held_out),
+    output:
+        source=f"{RESULTS}/corpora/{{task}}/held-out.source",
+        target=f"{RESULTS}/corpora/{{task}}/held-out.target",
+    log:
+        f"{RESULTS}/logs/{{task}}/held-out.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "{{ cat {input.source:q} > {output.source:q} && cat {input.target:q} > {output.target:q}; }} 2> {log:q}"
+
+
+# How well a model foresees sentences longer than those it learnt from.
+rule measure_lengths:
+    input:
+        package=PACKAGE[0],
+        beside=PACKAGE[1:],
+        source=rules.gather_held_out.output.source,
+        target=rules.gather_held_out.output.target,
+        code=code("perplexity"),
+    output:
+        f"{RUN}/average-{{average}}/lengths.csv",
+    log:
+        f"{LOG}/average-{{average}}/lengths.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        runtime=60,
+        mem_mb=growing(demands.decoding_megabytes),
+    params:
+        package=subpath(input.package, parent=True),
+        lengths=tables.lengths,
+    shell:
+        "python -m transformer perplexity --package {params.package:q} --source {input.source:q} --target {input.target:q}"
+        " --by-length {params.lengths} --threads {threads} > {output:q} 2> {log:q}"
 
 
 rule compare:
