@@ -88,6 +88,8 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
         {"positions": "t5"},
         {"positions": "alibi"},
         {"positions": "rotary", "d_k": 4},
+        {"attention": "unscaled"},
+        {"attention": "additive"},
     ],
 )
 def test_so_it_does_for_other_models(changes):

@@ -30,12 +30,18 @@ def test_a_package_of_the_experiment_is_taken(save, experiment):
         ({"corpus": "help"}, "its corpus is toy, the experiment's help"),
         ({"vocabulary": 70}, "its vocabulary is 60, the experiment's 70"),
         ({"run": {"d_ff": 64}}, "its d_ff is 32, the experiment's 64"),
+        ({"run": {"attention_radius": 3}}, "its attention_radius is None, the experiment's 3"),
         ({"run": {"steps": 24}}, r"its averaged is \(6, 9, 12\), the experiment's \(18, 21, 24\)"),
     ],
 )
 def test_a_package_of_another_experiment_is_refused(save, experiment, changes, message):
     with pytest.raises(InputError, match=message):
         check_origin(save(), experiment(**changes), "ende/base/1/average-3")
+
+
+def test_a_package_with_a_value_that_the_experiment_leaves_at_its_default_is_refused(save, experiment):
+    with pytest.raises(InputError, match="its attention_radius is 3, the experiment's None"):
+        check_origin(save(attention_radius=3), experiment(), "ende/base/1/average-3")
 
 
 def test_a_package_that_does_not_say_what_made_it_is_refused(save, change_package, experiment):

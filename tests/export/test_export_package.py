@@ -15,6 +15,9 @@ from transformer.support.files import InputError
     [
         ({"d_k": 4}, "d_k 4, d_v 8, h 2"),
         ({"h": 3}, "h 3"),
+        ({"attention": "unscaled"}, "unscaled attention"),
+        ({"attention": "additive"}, "additive attention"),
+        ({"attention_radius": 3}, "self-attention restricted to 3 positions on either side"),
         ({"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 4)}, "attention over parameters"),
     ],
 )

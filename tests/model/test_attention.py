@@ -1,8 +1,12 @@
+import itertools
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from transformer.model.attention import (
+    ATTENTIONS,
+    AdditiveAttention,
     AttentionOverParameters,
     EncoderDecoderAttention,
     KeysValues,
@@ -130,6 +134,35 @@ def test_encoder_decoder_attention_is_the_papers_multi_head_attention():
     k, v = layer.key_value(memory).split([15, 6], -1)
     expected = layer.output(heads_one_by_one(layer.query(x), k, v, 3, padding_bias(ids, 0)[:, 0]))
     torch.testing.assert_close(layer(x, layer.keys_values(memory), padding_bias(ids, 0)), expected)
+
+
+def test_additive_attention_is_bahdanaus():
+    layer, q, k, v, bias = (
+        AdditiveAttention(3, 4),
+        draw(2, 3, 5, 4),
+        draw(2, 3, 7, 4),
+        draw(2, 3, 7, 6),
+        draw(2, 1, 5, 7),
+    )
+    scores = torch.empty(2, 3, 5, 7)
+    for b, h, t, s in itertools.product(*map(range, scores.shape)):
+        scores[b, h, t, s] = sum(layer.vector[h] * torch.tanh(q[b, h, t] + k[b, h, s])) + bias[b, 0, t, s]
+    torch.testing.assert_close(layer(q, k, v, bias), torch.softmax(scores, -1) @ v)
+    torch.testing.assert_close(layer.weights(q, k, bias), torch.softmax(scores, -1))
+    assert layer.vector.abs().max() <= (6 / 5) ** 0.5
+
+
+@pytest.mark.parametrize("kind", ATTENTIONS)
+def test_a_step_is_the_last_position_of_the_whole(kind):
+    layer, x, memory = EncoderDecoderAttention(12, 3, 4, 2, kind), draw(2, 4, 12), draw(2, 6, 12)
+    keys_values, bias = layer.keys_values(memory), padding_bias(torch.tensor([[3] * 6, [3] * 4 + [0] * 2]), 0)
+    torch.testing.assert_close(layer.step(x[:, 3:], keys_values, bias), layer(x, keys_values, bias)[:, 3:])
+
+
+def test_unscaled_attention_lacks_the_root_of_d_k_alone():
+    layer, x, bias = SelfAttention(12, 3, 4, 2, "unscaled"), draw(2, 6, 12), causal(6)
+    q, k, v = layer.project(x)
+    torch.testing.assert_close(layer.attend(q, k, v, bias), attention(2 * q, k, v, bias))
 
 
 def test_a_step_writes_the_last_places_and_reads_what_the_bias_allows():

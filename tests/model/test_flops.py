@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,7 @@ def counted(config, pairs, source, target):
     return counter.get_total_flops()
 
 
-@pytest.mark.parametrize("config", [PLAIN, OVER])
+@pytest.mark.parametrize("config", [PLAIN, OVER, dataclasses.replace(PLAIN, attention="additive")])
 @pytest.mark.parametrize(("pairs", "source", "target"), [(1, 1, 1), (4, 9, 5), (2, 3, 11)])
 def test_the_flops_are_those_that_pytorch_counts(config, pairs, source, target):
     assert forward_flops(config, 30, np.array([[source, target]] * pairs)) == counted(config, pairs, source, target)
@@ -44,6 +46,17 @@ def test_a_beam_repeats_the_decoder_and_not_the_encoder():
     decoder = counter.get_total_flops() - encoder.get_total_flops()
     beam = forward_flops(PLAIN, 30, np.array([[6, 5]] * 2), hypotheses=7)
     assert beam == encoder.get_total_flops() + 7 * decoder
+
+
+def test_restricted_self_attention_grows_with_the_length_and_not_its_square():
+    restricted = dataclasses.replace(PLAIN, attention_radius=4)
+
+    def flops(config, length):
+        return forward_flops(config, 30, np.array([[length, 1]]))
+
+    assert flops(restricted, 9) == flops(PLAIN, 9)
+    assert flops(restricted, 400) - flops(restricted, 300) == flops(restricted, 300) - flops(restricted, 200)
+    assert flops(PLAIN, 300) - flops(restricted, 300) == 2 * 3 * 300 * (300 - 9) * 2 * (3 + 5)
 
 
 def test_training_costs_three_times_as_much():

@@ -1,5 +1,6 @@
 """Every row's parameter count against the one the paper prints, and against what is counted from its sizes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,17 @@ def test_a_row_s_parameters_counted_from_its_sizes_are_those_of_the_network(mode
 def test_no_size_is_taken_for_another(encoding, over):
     config = ModelConfig(3, 8, 24, 2, 4, 5, 0.1, encoding, 20, over)
     assert parameters(config, 30) == count(Transformer(config, 30))
+
+
+@pytest.mark.parametrize("attention", ["scaled", "unscaled", "additive"])
+def test_only_additive_attention_has_weights_of_its_own(attention):
+    config = ModelConfig(3, 8, 24, 2, 3, 5, 0.1, "sinusoidal", 20, attention=attention)
+    more = 3 * 3 * 2 * 3 if attention == "additive" else 0  # three attentions of three layers, two heads of d_k 3
+    assert (
+        parameters(config, 30)
+        == count(Transformer(config, 30))
+        == parameters(replace(config, attention="scaled"), 30) + more
+    )
 
 
 @pytest.mark.parametrize("model", [name for name in MODELS if name.startswith(("A-", "D-"))])

@@ -21,6 +21,10 @@ VARIANTS = {
     "T5's positions": {"positions": "t5"},
     "ALiBi": {"positions": "alibi", "h": 3},
     "rotary positions": {"positions": "rotary", "d_k": 6},
+    "unscaled attention": {"attention": "unscaled"},
+    "additive attention": {"attention": "additive"},
+    "restricted self-attention": {"attention_radius": 3},
+    "restricted self-attention by distances": {"attention_radius": 3, "positions": "t5"},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},
 }
 V = 20

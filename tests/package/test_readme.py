@@ -22,6 +22,11 @@ def test_the_readme_is_filled(save):
     assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
 
 
+def test_what_is_special_about_the_attention_stands_in_the_readme(save):
+    lines = read_lines(save(attention="additive", attention_radius=3) / "README.md")
+    assert "| model | N 1, d_model 16, d_ff 32, h 2, attention additive, attention_radius 3 |" in lines
+
+
 def test_the_readme_of_a_parser_says_how_to_parse(save, change_package):
     folder = save()
     change_package(folder, kind="parsing")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.support.files import InputError
-from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, unknown, write_config
+from transformer.support.strict import ConfigError, added, load, plain, read_config, read_yaml, unknown, write_config
 
 
 @dataclass(frozen=True)
@@ -251,3 +251,15 @@ def test_a_key_that_comes_twice_is_named_with_its_line(tmp_path):
         read_yaml(tmp_path / "x.yaml")
     (tmp_path / "x.yaml").write_text("a: &a {x: 1}\nb: {<<: *a, x: 2}\nc: {a: 1}\n")
     assert read_yaml(tmp_path / "x.yaml") == {"a": {"x": 1}, "b": {"x": 2}, "c": {"a": 1}}
+
+
+def test_a_field_that_came_later_is_written_only_where_it_is_not_the_default():
+    @dataclass(frozen=True)
+    class Later:
+        size: int
+        old: int | None = None
+        new: int | None = added(None)
+
+    assert plain(Later(1)) == {"size": 1, "old": None}
+    assert plain(Later(1, new=2)) == {"size": 1, "old": None, "new": 2}
+    assert [load(Later, plain(each), "") for each in (Later(1), Later(1, 2, 3))] == [Later(1), Later(1, 2, 3)]

@@ -26,6 +26,7 @@ class Cache:
             KeysValues(*(torch.empty(sentences, config.h, 0, size, device=device) for size in (config.d_k, config.d_v)))
             for _ in range(config.N)
         ]
+        self.radius = config.attention_radius
         self.used, self.full, self.length = 0, FULL, 0
         self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]: 0 where one reads
         self.position = torch.zeros((sentences, 0), dtype=torch.long, device=device)  # [B, places]
@@ -34,7 +35,8 @@ class Cache:
         """Take a place for the next token of each of `width` hypotheses.
 
         Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first place taken, the bias
-        [B, 1, W, places] with which a hypothesis reads its own tokens only, and the positions [B, places].
+        [B, 1, W, places] with which a hypothesis reads its own tokens only, those not too far away, and the positions
+        [B, places].
         """
         place, self.used = self.used, self.used + width
         read, room = -(-self.used // ROW) * ROW, self.layers[0].keys.size(2)
@@ -45,8 +47,10 @@ class Cache:
             self.own = F.pad(self.own, (0, read - self.own.size(2)), value=-torch.inf)
             self.position = F.pad(self.position, (0, read - self.position.size(1)))
         self.position[:, place : self.used] = self.length
-        self.length += 1
         self.own[:, :, place : self.used].diagonal(dim1=1, dim2=2).zero_()
+        if self.radius is not None:
+            self.own = self.own.masked_fill((self.position < self.length - self.radius)[:, None], -torch.inf)
+        self.length += 1
         layers = [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers]
         return layers, place, self.own[:, None], self.position
 

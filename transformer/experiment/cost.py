@@ -108,9 +108,11 @@ def activations(run: RunConfig, vocabulary: int) -> int:
     inner = sizes.d_ff
     if parameters is not None:
         inner = parameters.h_p * (parameters.d_pk + parameters.d_pv + 2 * parameters.n_p)
-    # Three attentions keep queries, keys, values, their output, and weights before and after normalisation; five
-    # sub-layers of both sides a dropout mask and a LayerNorm's input and output.
-    attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + 2 * length)
+    # Three attentions keep queries, keys, values, their output, and weights before and after normalisation, additive
+    # ones the hidden layer of each score; five sub-layers of both sides a dropout mask and a LayerNorm's input and
+    # output.
+    hidden = sizes.d_k if sizes.attention == "additive" else 0
+    attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + (2 + hidden) * length)
     layer = attention + 2 * inner + 5 * 3 * sizes.d_model
     logits = (2 * tokens + min(tokens, max(ROWS.values()))) * vocabulary
     return 4 * (tokens * (sizes.N + 1) * layer + logits)

@@ -5,7 +5,6 @@ from pathlib import Path
 from transformer.experiment.config import Experiment
 from transformer.package.config import read_package_config
 from transformer.support.files import InputError
-from transformer.support.strict import plain
 
 
 def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
@@ -22,9 +21,9 @@ def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     expected = {
         **{key: getattr(task, key) for key in ("kind", "corpus", "source", "target", "vocabulary")},
         "averaged": tuple(sorted(run.training.checkpoint_steps()[: len(config.averaged)])),
-        **plain(run.architecture),
+        **vars(run.architecture),
     }
-    given = {**vars(config), "corpus": config.corpus.get("corpus"), **plain(config.architecture)}
+    given = {**vars(config), "corpus": config.corpus.get("corpus"), **vars(config.architecture)}
     for key, value in expected.items():
         if given[key] != value:
             raise InputError(

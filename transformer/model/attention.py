@@ -4,7 +4,7 @@ Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H he
 All projections have biases, as in the authors' code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.model.positions import turned
+from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
 HIDDEN = -1e9  # beside it a score is nothing, and its exponential 0
 
@@ -112,12 +113,61 @@ def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
 
 
-def step_attention(q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-    """`attention` of W hypotheses of each sentence, the heads of its output side by side: [B, W, H * V]."""
-    if q_BHWK.is_cuda:
-        return join_heads(attention(q_BHWK, *memory, bias))
-    scores = torch.add(bias, q_BHWK @ memory.keys.transpose(-1, -2), alpha=q_BHWK.size(-1) ** -0.5)
-    return join_heads(scores.softmax(-1) @ memory.values)
+class DotProductAttention(nn.Module):
+    """`attention` by one scale."""
+
+    def __init__(self, scale: float):
+        super().__init__()
+        self.scale = scale
+
+    def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
+        """[B, H, T, S]."""
+        return attention_weights(q_BHTK, k_BHSK, bias, self.scale)
+
+    def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
+        """[B, H, T, V]."""
+        return attention(q_BHTK, k_BHSK, v_BHSV, bias, self.scale)
+
+    def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+        """`forward` of the W hypotheses of each sentence, [B, H, W, V], fast where they are few."""
+        if q_BHWK.is_cuda:
+            return self(q_BHWK, *memory, bias)
+        scores = torch.add(bias, q_BHWK @ memory.keys.transpose(-1, -2), alpha=self.scale)
+        return scores.softmax(-1) @ memory.values
+
+
+class AdditiveAttention(nn.Module):
+    """softmax(v^T tanh(q + k)) V, with a vector v of each head (Bahdanau et al. 2015; section 3.2.1).
+
+    The two matrices that it multiplies queries and keys by are their projections.
+    """
+
+    def __init__(self, h: int, d_k: int):
+        super().__init__()
+        self.vector = nn.Parameter(torch.empty(h, d_k))
+        limit = (6 / (d_k + 1)) ** 0.5  # Glorot's
+        nn.init.uniform_(self.vector, -limit, limit)
+
+    def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
+        """[B, H, T, S], in float32."""
+        hidden_BHTSK = torch.tanh(q_BHTK[:, :, :, None] + k_BHSK[:, :, None])
+        scores = (hidden_BHTSK @ self.vector[:, None, :, None]).squeeze(-1).float()
+        return (scores + bias).softmax(-1)
+
+    def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
+        """[B, H, T, V]."""
+        return self.weights(q_BHTK, k_BHSK, bias).to(v_BHSV.dtype) @ v_BHSV
+
+    def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
+        """`forward` of the W hypotheses of each sentence, [B, H, W, V]."""
+        return self(q_BHWK, *memory, bias)
+
+
+ATTENTIONS: dict[str, Callable[[int, int], DotProductAttention | AdditiveAttention]] = {  # by name, of h heads of d_k
+    "scaled": lambda _, d_k: DotProductAttention(d_k**-0.5),
+    "unscaled": lambda *_: DotProductAttention(1.0),
+    "additive": AdditiveAttention,
+}
 
 
 def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
@@ -139,16 +189,26 @@ def sentences(ids_RL: Tensor, end: int) -> Sentences:
     return Sentences(number, (number[:, :, None] == number[:, None, :]).tril(-1).sum(-1))
 
 
-def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False) -> Tensor:
+def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False, radius: int | None = None) -> Tensor:
     """[R, 1, T, S]: 0 at subwords of the query's own sentence, or of its counterpart, else HIDDEN.
 
-    `causal` hides later subwords, too. HIDDEN is finite: a padding may have no counterpart, and a softmax over nothing
-    is no number.
+    `causal` hides later subwords, too, and `radius` those farther away. HIDDEN is finite: a padding may have no
+    counterpart, and a softmax over nothing is no number.
     """
     shown = queries.number[:, :, None] == keys.number[:, None, :]
     if causal:
         shown = shown.tril()
+    if radius is not None:
+        shown = shown.triu(-radius).tril(radius)
     return torch.where(shown, 0.0, HIDDEN)[:, None]
+
+
+def own_bias(rows: Sentences, causal: bool = False, radius: int | None = None) -> Tensor:
+    """`sentence_bias` of rows over themselves; of long rows with a `radius` that of their blocks (`in_blocks`)."""
+    size = block_size(rows.number.size(1), radius)
+    if size is None or radius is None:
+        return sentence_bias(rows, rows, causal, radius)
+    return torch.where(shown_in_blocks(rows.number, size, radius, causal), 0.0, HIDDEN)
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
@@ -165,9 +225,9 @@ class SelfAttention(nn.Module):
     Q, K and V are one matrix, so its Glorot limit is that of D -> 3D, as in the authors' code.
     """
 
-    def __init__(self, d_model: int, h: int, d_k: int, d_v: int):
+    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled"):
         super().__init__()
-        self.h, self.sizes = h, (h * d_k, h * d_k, h * d_v)
+        self.h, self.sizes, self.attend = h, (h * d_k, h * d_k, h * d_v), ATTENTIONS[kind](h, d_k)
         self.query_key_value = xavier_linear(d_model, sum(self.sizes))
         self.output = xavier_linear(h * d_v, d_model)
 
@@ -177,8 +237,13 @@ class SelfAttention(nn.Module):
         return turned(q, turns), turned(k, turns), v
 
     def forward(self, x_BTD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
-        """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D]; `turns` are those of the positions."""
-        return self.output(join_heads(attention(*self.project(x_BTD, turns), bias)))
+        """Attend to the positions that `bias` allows, which may be that of blocks: [B, T, D] to [B, T, D].
+
+        `turns` are those of the positions.
+        """
+        q, k, v = self.project(x_BTD, turns)
+        y = in_blocks(self.attend, q, k, v, bias) if bias.dim() == 5 else self.attend(q, k, v, bias)
+        return self.output(join_heads(y))
 
     def step(self, x_BWD: Tensor, cache: KeysValues, place: int, bias: Tensor, turns: Tensor | None = None) -> Tensor:
         """One new token for each of W hypotheses: its key and value are written to the cache from `place` on.
@@ -189,15 +254,15 @@ class SelfAttention(nn.Module):
         q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BWD).split(self.sizes, -1))
         cache.keys.narrow(2, place, k.size(2)).copy_(turned(k, turns))
         cache.values.narrow(2, place, v.size(2)).copy_(v)
-        return self.output(step_attention(turned(q, turns), cache, bias))
+        return self.output(join_heads(self.attend.step(turned(q, turns), cache, bias)))
 
 
 class EncoderDecoderAttention(nn.Module):
     """Multi-head attention of the decoder over the encoder's output."""
 
-    def __init__(self, d_model: int, h: int, d_k: int, d_v: int):
+    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled"):
         super().__init__()
-        self.h, self.sizes = h, (h * d_k, h * d_v)
+        self.h, self.sizes, self.attend = h, (h * d_k, h * d_v), ATTENTIONS[kind](h, d_k)
         self.query = xavier_linear(d_model, h * d_k)
         self.key_value = xavier_linear(d_model, sum(self.sizes))
         self.output = xavier_linear(h * d_v, d_model)
@@ -209,11 +274,11 @@ class EncoderDecoderAttention(nn.Module):
     def forward(self, x_BTD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """Attend to the source positions that `bias` [B, 1, 1, S] allows: [B, T, D] to [B, T, D]."""
         q = split_heads(self.query(x_BTD), self.h)
-        return self.output(join_heads(attention(q, memory.keys, memory.values, bias)))
+        return self.output(join_heads(self.attend(q, *memory, bias)))
 
     def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """`forward` of one target position of W hypotheses of each sentence: [B, W, D] to [B, W, D]."""
-        return self.output(step_attention(split_heads(self.query(x_BWD), self.h), memory, bias))
+        return self.output(join_heads(self.attend.step(split_heads(self.query(x_BWD), self.h), memory, bias)))
 
 
 class AttentionOverParameters(nn.Module):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from transformer.support.strict import not_positive
+from transformer.support.strict import added, not_positive
 
 LARGEST = 10**7  # of any size
 BOUNDED = ("learned",)  # the positional encodings that have a last position, max_length
@@ -34,12 +34,18 @@ class ModelConfig:
     positions: Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
     max_length: int  # of a sentence in subwords, where positions are learned
     attention_over_parameters: AttentionOverParametersConfig | None = None
+    attention: Literal["scaled", "unscaled", "additive"] = added(
+        "scaled"
+    )  # scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)
+    attention_radius: int | None = added(None)  # positions that self-attention reads on either side; None: all
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
         if self.attention_over_parameters is not None:
             found += not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+        if self.attention_radius is not None:
+            found += not_positive(self, "attention_radius")
         for name in ("N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length"):
             if (size := getattr(self, name)) > LARGEST:
                 found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")

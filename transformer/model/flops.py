@@ -9,7 +9,8 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     """FLOPs of one forward pass over pairs of `lengths` [pairs, 2] (source, target), without padding.
 
     Training costs three times as much. A beam search has so many `hypotheses` of the target's length for each source.
-    Element-wise work (softmax, LayerNorm, dropout) is not counted.
+    Not counted are element-wise work (softmax, LayerNorm, dropout, the tanh of additive attention) and what restricted
+    self-attention hides.
     """
     source, target = lengths.astype(np.float64).T
     keys, values = config.h * config.d_k, config.h * config.d_v
@@ -20,9 +21,10 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     else:
         over = parameters.h_p * (parameters.d_pk + parameters.d_pv)
         position_wise = over * (config.d_model + parameters.n_p)
-    encoder = source * (projections + position_wise) + source**2 * (keys + values)
+    radius = np.inf if config.attention_radius is None else config.attention_radius
+    encoder = source * (projections + position_wise) + source * np.minimum(source, 2 * radius + 1) * (keys + values)
     memory = source * config.d_model * (keys + values)
-    decoder = target * (projections + position_wise) + target**2 * (keys + values)
+    decoder = target * (projections + position_wise) + target * np.minimum(target, radius + 1) * (keys + values)
     decoder += target * config.d_model * (keys + values) + source * target * (keys + values)
     softmax = target * config.d_model * vocabulary
     return float(2 * (config.N * (encoder + memory) + hypotheses * (config.N * decoder + softmax)).sum())

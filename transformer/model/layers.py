@@ -42,6 +42,11 @@ def position_wise(config: ModelConfig) -> nn.Module:
     return AttentionOverParameters(config.d_model, parameters.h_p, parameters.d_pk, parameters.d_pv, parameters.n_p)
 
 
+def attention_sizes(config: ModelConfig) -> tuple[int, int, int, int, str]:
+    """What an attention is made of."""
+    return config.d_model, config.h, config.d_k, config.d_v, config.attention
+
+
 class _CPUResidual(torch.autograd.Function):
     """`Residual` in one step and back: between its operations nothing is kept but what the gradient needs."""
 
@@ -89,7 +94,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(config.d_model, config.h, config.d_k, config.d_v)
+        self.self_attention = SelfAttention(*attention_sizes(config))
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
@@ -104,8 +109,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(config.d_model, config.h, config.d_k, config.d_v)
-        self.encoder_attention = EncoderDecoderAttention(config.d_model, config.h, config.d_k, config.d_v)
+        self.self_attention = SelfAttention(*attention_sizes(config))
+        self.encoder_attention = EncoderDecoderAttention(*attention_sizes(config))
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 

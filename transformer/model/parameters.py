@@ -7,7 +7,8 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
     """How many numbers a `Transformer` of this config learns."""
     width, keys, values = config.d_model, config.h * config.d_k, config.h * config.d_v
     norm = 2 * width
-    attention = 2 * _linear(width, keys) + _linear(width, values) + _linear(values, width) + norm
+    vector = keys if config.attention == "additive" else 0
+    attention = vector + 2 * _linear(width, keys) + _linear(width, values) + _linear(values, width) + norm
     over = config.attention_over_parameters
     if over is None:
         position_wise = _linear(width, config.d_ff) + _linear(config.d_ff, width) + norm

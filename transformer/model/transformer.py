@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformer.model.attention import (
     KeysValues,
     Sentences,
-    attention_weights,
+    own_bias,
     sentence_bias,
     sentences,
     split_heads,
@@ -55,7 +55,7 @@ class Transformer(nn.Module):
     def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
         """The output [R, S, D] of the encoder, or of its first `layers`, and the sentences of the source's rows."""
         source = sentences(source_RS, END)
-        bias, turns = _reading(self.source_positions, source)
+        bias, turns = self._reading(self.source_positions, source)
         x = self.dropout(plus(self.embed(source_RS), self.source_positions.of_embeddings(source.position)))
         for layer in self.encoder[:layers]:
             x = layer(x, bias, turns)
@@ -64,9 +64,12 @@ class Transformer(nn.Module):
     def encoder_attention_weights(self, source_BS: Tensor, layer: int) -> Tensor:
         """Weights [B, H, S, S] of the self-attention in encoder layer `layer`, counted from 1 (figures 3 to 5)."""
         x, source = self.encode(source_BS, layer - 1)
-        bias, turns = _reading(self.source_positions, source)
-        q, k, _ = cast(EncoderLayer, self.encoder[layer - 1]).self_attention.project(x, turns)
-        return attention_weights(q, k, bias, self.config.d_k**-0.5)
+        attention = cast(EncoderLayer, self.encoder[layer - 1]).self_attention
+        q, k, _ = attention.project(x, self.source_positions.turns(source.position))
+        bias = sentence_bias(source, source, radius=self.config.attention_radius)
+        return attention.attend.weights(
+            q, k, plus(bias, self.source_positions.of_scores(source.position, source.position))
+        )
 
     def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
         """Weights [B, H, T, S] of decoder layer `layer`, counted from 1, over the source as it reads it for the target.
@@ -79,11 +82,17 @@ class Transformer(nn.Module):
             self(source_BS, target_BT)
         ((x, memory, bias),) = inputs
         q = split_heads(attention.query(x), self.config.h)
-        return attention_weights(q, memory.keys, bias, self.config.d_k**-0.5)
+        return attention.attend.weights(q, memory.keys, bias)
 
     def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
         """Each decoder layer's keys and values of the encoder's output."""
         return [layer.encoder_attention.keys_values(encoded_BSD) for layer in self._decoder_layers()]
+
+    def _reading(self, encoding: NoPositions, rows: Sentences, causal: bool = False) -> tuple[Tensor, Tensor | None]:
+        """The bias of the scores of a stack's self-attention, and the turns of its queries and keys."""
+        radius, more = self.config.attention_radius, encoding.of_scores(rows.position, rows.position)
+        bias = own_bias(rows, causal, radius) if more is None else sentence_bias(rows, rows, causal, radius) + more
+        return bias, encoding.turns(rows.position)
 
     def _decoder_layers(self) -> Iterable[DecoderLayer]:
         return cast(Iterable[DecoderLayer], self.decoder)
@@ -96,7 +105,7 @@ class Transformer(nn.Module):
         """
         encoded, source = self.encode(source_RS)
         target = sentences(target_RT, END)
-        causal, turns = _reading(self.target_positions, target, causal=True)
+        causal, turns = self._reading(self.target_positions, target, causal=True)
         across = sentence_bias(target, source)
         y = F.pad(self.embed(target_RT[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
         y = self.dropout(plus(y, self.target_positions.of_embeddings(target.position)))
@@ -128,9 +137,3 @@ class Transformer(nn.Module):
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
             y = layer.step(y, memory, bias, cache, place, own, turns)
         return self.logits(y)
-
-
-def _reading(encoding: NoPositions, rows: Sentences, causal: bool = False) -> tuple[Tensor, Tensor | None]:
-    """What the self-attention of a stack reads by: the bias of its scores, and the turns of its queries and keys."""
-    bias = plus(sentence_bias(rows, rows, causal), encoding.of_scores(rows.position, rows.position))
-    return bias, encoding.turns(rows.position)

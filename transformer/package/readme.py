@@ -2,9 +2,11 @@
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from transformer.model.config import ModelConfig
 from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import plain
@@ -16,7 +18,7 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 
 | | |
 |---|---|
-| model | N {architecture[N]}, d_model {architecture[d_model]}, d_ff {architecture[d_ff]}, h {architecture[h]} |
+| model | N {architecture[N]}, d_model {architecture[d_model]}, d_ff {architecture[d_ff]}, h {architecture[h]}{more} |
 | positions | {architecture[positions]} |
 | vocabulary | {vocabulary:,} subwords |
 | parameters | {parameters:,} |
@@ -45,7 +47,13 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
     Raises InputError naming `place` when the records of corpus or training in `config` lack a key.
     """
     summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
-    summary |= {"averaged": len(config["averaged"]), "architecture": plain(config["architecture"])}
+    architecture = plain(config["architecture"])
+    more = "".join(
+        f", {key.name} {architecture[key.name]}"
+        for key in fields(ModelConfig)
+        if key.name in architecture and "added" in key.metadata
+    )
+    summary |= {"averaged": len(config["averaged"]), "architecture": architecture, "more": more}
     try:
         return README.format(
             **summary,

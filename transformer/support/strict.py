@@ -92,10 +92,18 @@ def write_config(path: Path, config: Any) -> None:
         stream.write(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True).encode())
 
 
+def added(default: Any) -> Any:
+    """A field that came later. `plain` leaves it out at its default, so that what was made without it is the same."""
+    return dataclasses.field(default=default, metadata={"added": True})
+
+
 def plain(value: Any) -> Any:
     """A dataclass, and all in it, as dicts, lists, numbers and strings."""
     if dataclasses.is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = {f: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {
+            f.name: plain(inner) for f, inner in fields.items() if not ("added" in f.metadata and inner == f.default)
+        }
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
