@@ -10,8 +10,9 @@ from transformer.decoding.beam import BLOCK, Beam, beam_search, length_penalty, 
 from transformer.decoding.precision import in_precision
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
-from transformer.model.transformer import Transformer
+from transformer.model.networks import network
 
+RECURRENT = {"network": "recurrent"}
 LONG = 1000  # a beam wider than there are sequences
 
 
@@ -19,7 +20,7 @@ def toy(seed=0, vocabulary=4, **changes):
     """A random model in evaluation mode."""
     sizes = {"N": 2, "d_model": 8, "d_ff": 16, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.5, "max_length": 16}
     torch.manual_seed(seed)
-    model = Transformer(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
+    model = network(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
     model.embedding.data *= 3  # surer
     return model
 
@@ -90,6 +91,7 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
         {"positions": "rotary", "d_k": 4},
         {"attention": "unscaled"},
         {"attention": "additive"},
+        RECURRENT,
     ],
 )
 def test_so_it_does_for_other_models(changes):
@@ -113,10 +115,11 @@ def test_hypotheses_are_sorted_distinct_and_scored_with_their_end(seed, width, a
             assert score == pytest.approx(logp / length_penalty(len(ids) + 1, alpha), rel=1e-4, abs=1e-5)
 
 
-@given(st.integers(0, 10_000), st.floats(0, 2))
+@pytest.mark.parametrize("changes", [{}, RECURRENT])
+@given(seed=st.integers(0, 10_000), alpha=st.floats(0, 2))
 @settings(max_examples=25)
-def test_a_beam_of_one_is_greedy_search(seed, alpha):
-    model, source = toy(seed, vocabulary=9), padded([3, 7, 5])
+def test_a_beam_of_one_is_greedy_search(changes, seed, alpha):
+    model, source = toy(seed, vocabulary=9, **changes), padded([3, 7, 5])
     ids = greedy(model, source, 5)
     ((found,),) = beam_search(model, source, 1, alpha, 5)
     assert found.ids == (ids[:-1] if ids[-1] == END else ids)
@@ -158,16 +161,17 @@ def test_the_early_stop_and_what_goes_no_further_change_nothing(monkeypatch, alp
     assert [found[0].ids for found in best] == [found[0].ids for found in whole]
 
 
+@pytest.mark.parametrize("changes", [{}, RECURRENT])
 @pytest.mark.parametrize("nbest", [True, False])
 @pytest.mark.parametrize("extra", [2, 12])
-def test_looking_seldom_which_sentences_are_done_changes_nothing(monkeypatch, nbest, extra):
+def test_looking_seldom_which_sentences_are_done_changes_nothing(monkeypatch, nbest, extra, changes):
     """As on a GPU: what is done stays in the batch, and nothing becomes of it."""
     sources, runs = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5], [6, 2, 2, 8, 4]), []
     for look in (1, 3, 8):
         monkeypatch.setitem(beam.LOOK, "cpu", look)
         found = []
         for seed in range(8):
-            model = toy(seed, vocabulary=9)
+            model = toy(seed, vocabulary=9, **changes)
             model.step = ending(model.step, [])
             found += beam_search(model, sources, 3, 0.6, extra, nbest)
         runs.append(found)
@@ -210,10 +214,14 @@ def test_learned_positions_bound_the_output():
     assert len(alive.ids) == 6
 
 
-@given(st.integers(0, 1000), st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5))
+@pytest.mark.parametrize("changes", [{}, RECURRENT])
+@given(
+    seed=st.integers(0, 1000),
+    sources=st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5),
+)
 @settings(max_examples=12)
-def test_neighbours_in_a_batch_and_their_order_change_nothing(seed, sources):
-    model = toy(seed, vocabulary=9)
+def test_neighbours_in_a_batch_and_their_order_change_nothing(changes, seed, sources):
+    model = toy(seed, vocabulary=9, **changes)
     alone = [beam_search(model, padded(source), 3, 0.6, 6)[0] for source in sources]
     for order in (range(len(sources)), range(len(sources))[::-1]):
         together = beam_search(model, padded(*(sources[i] for i in order)), 3, 0.6, 6)

@@ -9,14 +9,14 @@ import torch
 from transformer.decoding.sampling import sample
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END
-from transformer.model.transformer import Transformer
+from transformer.model.networks import network
 
 
 def toy(vocabulary=4, **changes):
     """A random model in evaluation mode."""
     sizes = {"N": 2, "d_model": 8, "d_ff": 16, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.5, "max_length": 16}
     torch.manual_seed(0)
-    return Transformer(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
+    return network(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
 
 
 def padded(*sources):
@@ -34,8 +34,9 @@ def log_probability(model, source, ids):
     return model.logits(model(source, target)).log_softmax(-1).gather(-1, target[:, :, None]).sum().item()
 
 
-def test_outputs_are_drawn_as_often_as_they_are_probable():
-    model, source, draws = toy(), padded([2]), 4000
+@pytest.mark.parametrize("changes", [{}, {"network": "recurrent"}])
+def test_outputs_are_drawn_as_often_as_they_are_probable(changes):
+    model, source, draws = toy(**changes), padded([2]), 4000
     found = sample(model, source.expand(draws, -1), 1, generators(draws))
     counts = Counter(tuple(hypothesis.ids) for hypothesis in found)
     total = 0.0

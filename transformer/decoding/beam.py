@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.decoding.cache import ROW, Cache
-from transformer.model.attention import KeysValues, padding_bias
+from transformer.decoding.steps import steps
 from transformer.model.ids import END, PADDING
+from transformer.model.network import Network
 from transformer.model.positions import last_position
-from transformer.model.transformer import Transformer
 
 BLOCK = 64  # subwords of the vocabulary whose maximum is found first
 LOOK = {"cpu": 1, "cuda": 8}  # steps after which is looked which sentences are done: a GPU is waited for then
@@ -127,7 +125,7 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> tuple[
     return origin.gather(1, chosen), flat % vocabulary
 
 
-def limits(model: Transformer, source_BS: Tensor, extra: int) -> Tensor:
+def limits(model: Network, source_BS: Tensor, extra: int) -> Tensor:
     """[B]: the longest output of each sentence: source + `extra` tokens, but no more than the learned positions."""
     limit = (source_BS != PADDING).sum(1) + extra
     last = last_position(model.config)
@@ -136,7 +134,7 @@ def limits(model: Transformer, source_BS: Tensor, extra: int) -> Tensor:
 
 @torch.inference_mode()
 def beam_search(
-    model: Transformer, source_BS: Tensor, width: int, alpha: float, extra: int, nbest: bool = True
+    model: Network, source_BS: Tensor, width: int, alpha: float, extra: int, nbest: bool = True
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, best first; of at most source + `extra` tokens, ends counted in both.
 
@@ -147,11 +145,7 @@ def beam_search(
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
     longest = int(limit.max())
-    (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
-    more = -source_BS.size(1) % ROW
-    encoded, bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
-    memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
-    cache = Cache(model.config, b, device)
+    growing = steps(model, source_BS)
     beam = Beam(
         alive_logp=torch.zeros((b, 1), device=device),
         finished_score=torch.full((b, width), -torch.inf, device=device),
@@ -162,7 +156,7 @@ def beam_search(
     results: list[list[Hypothesis]] = [[] for _ in range(b)]
     sentences, tokens = list(range(b)), None
     for length in range(1, longest + 1):
-        logits = model.step(tokens, length - 1, memories, bias, *cache.grow(beam.alive_logp.size(1)))
+        logits = growing.logits(tokens)
         origin, tokens = advance(beam, logits, length, alpha)
         promising = beam.promising(alpha, nbest) & (length < beam.limit)[:, None]
         beam.close(~promising[:, 0], length)
@@ -180,10 +174,9 @@ def beam_search(
                 if not rows:
                     break
                 sentences, kept = [sentences[row] for row in rows], torch.tensor(rows, device=device)
-                beam, bias, origin, tokens = beam.select(kept), bias[kept], origin[kept], tokens[kept]
-                memories = [KeysValues(*(tensor.index_select(0, kept) for tensor in memory)) for memory in memories]
-                cache.select(kept)
+                beam, origin, tokens = beam.select(kept), origin[kept], tokens[kept]
+                growing.select(kept)
             most = max(widths)
             beam.alive_logp, origin, tokens = beam.alive_logp[:, :most], origin[:, :most], tokens[:, :most]
-        cache.follow(origin)
+        growing.follow(origin)
     return results

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.decoding.beam import BLOCK
-from transformer.model.transformer import Transformer
+from transformer.model.network import Network
 from transformer.support.files import InputError
 
 ROWS = 256  # for which oneDNN lays out weights
@@ -50,7 +50,7 @@ PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
 
 
 @torch.no_grad()
-def in_precision(model: Transformer, precision: str) -> Transformer:
+def in_precision(model: Network, precision: str) -> Network:
     """A model whose projections and softmax are computed in one of PRECISIONS; all else stays float32.
 
     Its vocabulary is filled up to a multiple of BLOCK with subwords of the logit -infinity.

@@ -10,15 +10,14 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.beam import LOOK, Hypothesis, limits
-from transformer.decoding.cache import Cache
-from transformer.model.attention import padding_bias
-from transformer.model.ids import END, PADDING
-from transformer.model.transformer import Transformer
+from transformer.decoding.steps import steps
+from transformer.model.ids import END
+from transformer.model.network import Network
 
 
 @torch.inference_mode()
 def sample(
-    model: Transformer, source_BS: Tensor, extra: int, generators: Sequence[np.random.Generator]
+    model: Network, source_BS: Tensor, extra: int, generators: Sequence[np.random.Generator]
 ) -> list[Hypothesis]:
     """One output of each sentence, drawn by a generator of its own; its score is log P.
 
@@ -28,15 +27,13 @@ def sample(
     limit = limits(model, source_BS, extra)
     longest = int(limit.max())
     uniform_BL = torch.tensor(np.stack([generator.random(longest) for generator in generators]), device=device)
-    (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
-    memories = model.memory(encoded)
-    cache = Cache(model.config, b, device)
+    growing = steps(model, source_BS)
     ids_BL = torch.full((b, longest), END, device=device)
     logp = torch.zeros(b, dtype=torch.double, device=device)
     going = torch.ones(b, dtype=torch.bool, device=device)
     token = None
     for position in range(longest):
-        logits = model.step(token, position, memories, bias, *cache.grow(1))
+        logits = growing.logits(token)
         p = logits[:, 0].double().softmax(1)
         token = (p.cumsum(1) <= uniform_BL[:, position, None]).sum(1, keepdim=True)
         ids_BL[:, position] = torch.where(going, token[:, 0], END)

@@ -18,7 +18,7 @@ from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
 from transformer.decoding.precision import in_precision
 from transformer.decoding.sampling import sample
 from transformer.model.ids import PADDING
-from transformer.model.transformer import Transformer
+from transformer.model.network import Network
 from transformer.package.config import PackageConfig
 from transformer.package.package import Package, load_package
 from transformer.support.device import keep_freed_memory
@@ -58,7 +58,7 @@ class Search:
         width = 1 if seed is not None else beam or how.beam
         return cls(width, how.alpha, how.extra, seed, nbest or config.kind == "parsing")
 
-    def __call__(self, model: Transformer, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
+    def __call__(self, model: Network, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
         """Hypotheses of each sentence, best first."""
         ids = [torch.tensor(sentence.ids) for sentence in batch]
         source = pad_sequence(ids, batch_first=True, padding_value=PADDING).to(model.embedding.device)

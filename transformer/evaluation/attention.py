@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from transformer.decoding.translate import check_lengths
+from transformer.model.transformer import Transformer
 from transformer.package.package import Package
 from transformer.support.files import InputError
 
@@ -27,9 +28,14 @@ def word_attention(package: Package, sentence: str, layer: int) -> WordAttention
     """Encoder self-attention in `layer`, counted from 1, between the words of a sentence, told apart by blanks.
 
     To a word: the sum over its subwords; from a word: the mean over them (Clark et al. 2019). Raises InputError
-    when the sentence has no words or too many, or the model no such layer.
+    when the sentence has no words or too many, or the model no such layer or no self-attention.
     """
-    architecture = package.config.architecture
+    architecture, model = package.config.architecture, package.model
+    if not isinstance(model, Transformer):
+        raise InputError(
+            f"{package.config.model} is a {architecture.network} network, whose encoder has no self-attention; "
+            "name a Transformer, or see what it translates from with `translate --attention`"
+        )
     if not 1 <= layer <= architecture.N:
         raise InputError(f"layer {layer}: the encoder of {package.config.model} has layers 1 to {architecture.N}")
     words = sentence.split()
@@ -41,8 +47,8 @@ def word_attention(package: Package, sentence: str, layer: int) -> WordAttention
     if membership.size(1) != len(words) + 1:
         raise InputError(f"{sentence!r}: its subwords do not keep its words apart; write it in plain characters")
     check_lengths(package, [len(starts)])
-    ids = torch.tensor(package.subwords.encode([" ".join(words)]), device=package.model.embedding.device)
-    weights = package.model.encoder_attention_weights(ids, layer)[0].cpu()  # [heads, subwords, subwords]
+    ids = torch.tensor(package.subwords.encode([" ".join(words)]), device=model.embedding.device)
+    weights = model.encoder_attention_weights(ids, layer)[0].cpu()  # [heads, subwords, subwords]
     mean = membership / membership.sum(0)
     between = mean.t() @ weights @ membership
     return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])

@@ -39,9 +39,13 @@ td:hover { outline: 2px solid #e07b00 }
 </head>
 <body>
 <header><h1>Attention of {title}</h1>
-Encoder-decoder attention of the last decoder layer, mean over {heads} heads. Source across, output down: the darker a
+{attention}. Source across, output down: the darker a
 cell, the more the output's subword reads of the source's. \u2581 begins a word. Hover for the weight.</header>
 """
+SHOWN = {
+    "transformer": "Encoder-decoder attention of the last decoder layer, mean over {heads} heads",
+    "recurrent": "The decoder's attention over the encoder's output",
+}
 
 
 @contextmanager
@@ -50,10 +54,10 @@ def attention_page(path: Path, package: Package) -> Iterator[Callable[[int, Tran
 
     Raises InputError as `transformer.support.files.atomic` does.
     """
-    config = package.config
+    config, sizes = package.config, package.config.architecture
     head = HEAD.replace("{title}", escape(f"{config.task} {config.model}"))
     with atomic(path) as stream:
-        stream.write(head.replace("{heads}", str(config.architecture.h)).encode())
+        stream.write(head.replace("{attention}", SHOWN[sizes.network].format(heads=sizes.h)).encode())
         yield lambda number, translation: stream.write(section(package, number, translation).encode())
         stream.write(b"</body>\n</html>\n")
 
@@ -68,8 +72,7 @@ def section(package: Package, number: int, translation: Translation) -> str:
         return f"{title}</section>\n"
     device, name = package.model.embedding.device, package.subwords.processor.id_to_piece
     source_BS, target_BT = (torch.tensor([side], device=device) for side in (source, target))
-    layer = package.config.architecture.N
-    weights = package.model.encoder_decoder_attention_weights(source_BS, target_BT, layer)[0].mean(0)
+    weights = package.model.last_attention_weights(source_BS, target_BT)[0].mean(0)
     across, down = ([escape(piece) for piece in name(side)] for side in (source, target))
     rows = [
         f"<tr><th>{output}"

@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from transformer.export.marian import LAYERS
 from transformer.export.package import load_expressible, logit_bias, longest, new_folder, pieces_of, write_common
 from transformer.model.ids import END
+from transformer.model.transformer import Transformer
 from transformer.support.files import InputError
 
 NOT_INSTALLED = "CTranslate2 is not installed; pip install 'ctranslate2>=4.8'"
@@ -31,7 +32,8 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
         raise InputError(NOT_INSTALLED) from error
     package = load_expressible(folder, "CTranslate2", ("sinusoidal", "learned"))
     architecture = package.config.architecture
-    weights = package.model.state_dict()
+    model = cast(Transformer, package.model)
+    weights = model.state_dict()
     spec = TransformerSpec.from_config(architecture.N, architecture.h, pre_norm=False)
 
     def fill(part: Any, name: str) -> None:
@@ -50,10 +52,7 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
     spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = spec.decoder.projection.weight = embedding
     spec.decoder.projection.bias = logit_bias(len(embedding)).numpy()
     spec.decoder.start_from_zero_embedding = True
-    for part, positions in (
-        (spec.encoder, package.model.source_positions),
-        (spec.decoder, package.model.target_positions),
-    ):
+    for part, positions in ((spec.encoder, model.source_positions), (spec.decoder, model.target_positions)):
         part.position_encodings.encodings = positions(longest(architecture)).detach().numpy()
     pieces = pieces_of(package.subwords)
     spec.register_source_vocabulary(pieces)

@@ -66,7 +66,9 @@ def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Pa
     package = load_package(folder, torch.device("cpu"))
     model, config = package.config.model, package.config.architecture
     reason = None
-    if config.attention_over_parameters is not None:
+    if config.network != "transformer":
+        reason = f"a {config.network} network"
+    elif config.attention_over_parameters is not None:
         reason = "attention over parameters in place of feed-forward layers"
     elif not config.d_k * config.h == config.d_v * config.h == config.d_model:
         reason = f"d_k {config.d_k}, d_v {config.d_v}, h {config.h}, and not d_k = d_v = d_model / h"

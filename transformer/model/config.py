@@ -1,6 +1,6 @@
 """What a network is: Table 3's columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from transformer.support.strict import added, not_positive
@@ -8,6 +8,8 @@ from transformer.support.strict import added, not_positive
 LARGEST = 10**7  # of any size
 BOUNDED = ("learned",)  # the positional encodings that have a last position, max_length
 BUCKETS = 32  # of distances, each with a learned bias a head, in the encoding `t5`
+RECURRENT = ("network", "N", "d_model", "P_drop")  # what a recurrent network reads of a ModelConfig
+TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")  # what it has not
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,10 @@ class ModelConfig:
     positions: Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
     max_length: int  # of a sentence in subwords, where positions are learned
     attention_over_parameters: AttentionOverParametersConfig | None = None
-    attention: Literal["scaled", "unscaled", "additive"] = added(
-        "scaled"
-    )  # scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)
+    # Scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K).
+    attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
     attention_radius: int | None = added(None)  # positions that self-attention reads on either side; None: all
+    network: Literal["transformer", "recurrent"] = added("transformer")
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
@@ -55,4 +57,18 @@ class ModelConfig:
             found.append(f"d_k: {self.d_k} is odd; rotary positions turn pairs, choose an even number")
         if not 0 <= self.P_drop < 1:
             found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
+        if self.network == "recurrent":
+            found += self._not_recurrent()
+        return found
+
+    def _not_recurrent(self) -> list[str]:
+        """What a recurrent network cannot be."""
+        found = []
+        if self.N == 1:
+            found.append("N: 1 leaves no layer to give what attention reads; a recurrent network has 2 or more")
+        if self.positions != "sinusoidal":
+            found.append(f"positions: a recurrent network has no {self.positions} ones; leave them sinusoidal")
+        for field in fields(self):
+            if field.name in TRANSFORMER and getattr(self, field.name) != field.default:
+                found.append(f"{field.name}: a recurrent network has none; remove it")
         return found

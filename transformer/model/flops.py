@@ -13,6 +13,8 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     self-attention hides.
     """
     source, target = lengths.astype(np.float64).T
+    if config.network == "recurrent":
+        return _recurrent(config.N, config.d_model, vocabulary, source, target, hypotheses)
     keys, values = config.h * config.d_k, config.h * config.d_v
     projections = config.d_model * (2 * keys + 2 * values)
     parameters = config.attention_over_parameters
@@ -28,3 +30,12 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     decoder += target * config.d_model * (keys + values) + source * target * (keys + values)
     softmax = target * config.d_model * vocabulary
     return float(2 * (config.N * (encoder + memory) + hypotheses * (config.N * decoder + softmax)).sum())
+
+
+def _recurrent(
+    layers: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int
+) -> float:
+    encoder = source * width**2 * (6 + 8 * (layers - 1) + 1)  # LSTMs, the first one's two ways half as wide; keys
+    decoder = target * width**2 * (8 + 12 * (layers - 1) + 1)  # LSTMs; queries
+    decoder += 2 * source * target * width + target * width * vocabulary
+    return float(2 * (encoder + hypotheses * decoder).sum())

@@ -4,7 +4,9 @@ from transformer.model.config import BUCKETS, ModelConfig
 
 
 def parameters(config: ModelConfig, vocabulary: int) -> int:
-    """How many numbers a `Transformer` of this config learns."""
+    """How many numbers a network of this config learns."""
+    if config.network == "recurrent":
+        return vocabulary * config.d_model + _recurrent(config.N, config.d_model)
     width, keys, values = config.d_model, config.h * config.d_k, config.h * config.d_v
     norm = 2 * width
     vector = keys if config.attention == "additive" else 0
@@ -22,3 +24,13 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
 
 def _linear(inputs: int, outputs: int) -> int:
     return (inputs + 1) * outputs
+
+
+def _recurrent(layers: int, width: int) -> int:
+    encoder = 2 * _lstm(width, width // 2) + (layers - 1) * _lstm(width, width)
+    attention = 2 * _linear(width, width) + width
+    return encoder + attention + _lstm(width, width) + (layers - 1) * _lstm(2 * width, width)
+
+
+def _lstm(inputs: int, outputs: int) -> int:
+    return 4 * outputs * (inputs + outputs + 2)  # two biases

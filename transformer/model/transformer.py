@@ -1,4 +1,4 @@
-"""The Transformer (figure 1): embeddings and softmax (section 3.4), encoder and decoder stacks (section 3.1).
+"""The Transformer (figure 1): encoder and decoder stacks (section 3.1).
 
 Shapes as in attention.py; N subwords of the vocabulary; R rows, which hold one sentence or several.
 """
@@ -6,7 +6,6 @@ Shapes as in attention.py; N subwords of the vocabulary; R rows, which hold one 
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -19,23 +18,19 @@ from transformer.model.attention import (
     split_heads,
 )
 from transformer.model.config import ModelConfig
-from transformer.model.dropout import Dropout
 from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.network import Network
 from transformer.model.positions import NoPositions, plus, positions
 
 
-class Transformer(nn.Module):
-    """Encoder and decoder around one matrix that embeds source and target and, transposed, gives the logits."""
+class Transformer(Network):
+    """Stacks of attention, between embeddings and softmax."""
 
     def __init__(self, config: ModelConfig, vocabulary: int):
-        super().__init__()
-        self.config = config
-        self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
-        nn.init.normal_(self.embedding, std=config.d_model**-0.5)
+        super().__init__(config, vocabulary)
         self.source_positions = positions(config, causal=False)
         self.target_positions = positions(config, causal=True)
-        self.dropout = Dropout(config.P_drop)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.N))
 
@@ -43,14 +38,6 @@ class Transformer(nn.Module):
         """Compute the sinusoids of rows of `length` now: a compiled model would be compiled again when they grow."""
         self.source_positions.prepare(length)
         self.target_positions.prepare(length)
-
-    def embed(self, ids: Tensor) -> Tensor:
-        """Embeddings times sqrt(d_model), [..., D] (section 3.4)."""
-        return F.embedding(ids, self.embedding) * self.config.d_model**0.5
-
-    def logits(self, y: Tensor) -> Tensor:
-        """Decoder output [..., D] to scores of the vocabulary [..., N]; the softmax has no bias."""
-        return F.linear(y, self.embedding)
 
     def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
         """The output [R, S, D] of the encoder, or of its first `layers`, and the sentences of the source's rows."""
@@ -83,6 +70,10 @@ class Transformer(nn.Module):
         ((x, memory, bias),) = inputs
         q = split_heads(attention.query(x), self.config.h)
         return attention.attend.weights(q, memory.keys, bias)
+
+    def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """Weights [B, H, T, S] of the last decoder layer over the source."""
+        return self.encoder_decoder_attention_weights(source_BS, target_BT, self.config.N)
 
     def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
         """Each decoder layer's keys and values of the encoder's output."""

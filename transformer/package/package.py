@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.model.transformer import Transformer
+from transformer.model.network import Network
+from transformer.model.networks import network
 from transformer.package.config import HASHED, Decoding, PackageConfig, TaskKind, read_package_config, signed
 from transformer.package.readme import readme
 from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_lines
@@ -26,7 +27,7 @@ class Package:
     """A model ready to use."""
 
     config: PackageConfig
-    model: Transformer
+    model: Network
     subwords: Subwords
 
 
@@ -101,7 +102,7 @@ def load_package(folder: Path, device: torch.device) -> Package:
     folder = Path(folder)
     config = read_package_config(folder)
     weights, _ = read_tensors(folder / "model.safetensors")
-    model = Transformer(config.architecture, config.vocabulary)
+    model = network(config.architecture, config.vocabulary)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     if shapes != {name: tensor.shape for name, tensor in weights.items()}:
         raise InputError(

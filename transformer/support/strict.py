@@ -92,7 +92,7 @@ def write_config(path: Path, config: Any) -> None:
         stream.write(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True).encode())
 
 
-def added(default: Any) -> Any:
+def added(default: T) -> T:
     """A field that came later. `plain` leaves it out at its default, so that what was made without it is the same."""
     return dataclasses.field(default=default, metadata={"added": True})
 
@@ -100,10 +100,8 @@ def added(default: Any) -> Any:
 def plain(value: Any) -> Any:
     """A dataclass, and all in it, as dicts, lists, numbers and strings."""
     if dataclasses.is_dataclass(value):
-        fields = {f: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return {
-            f.name: plain(inner) for f, inner in fields.items() if not ("added" in f.metadata and inner == f.default)
-        }
+        given = {f: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {f.name: plain(v) for f, v in given.items() if not ("added" in f.metadata and v == f.default)}
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -16,7 +16,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
-from transformer.model.transformer import Transformer
+from transformer.model.network import Network
+from transformer.model.networks import network
 from transformer.support.device import auto_precision, can_compile, compile_in_place, within_memory
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
@@ -46,7 +47,7 @@ FIRST_SAVE = 10.0  # seconds: a run that is killed again and again advances
 class _Loss(nn.Module):
     """`batch_loss` as what DistributedDataParallel replicates: a module with all of the forward pass in it."""
 
-    def __init__(self, model: Transformer):
+    def __init__(self, model: Network):
         super().__init__()
         self.model = model
 
@@ -91,7 +92,7 @@ class Trainer:
         which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= config.architecture.max_length)
         self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
         torch.manual_seed(config.seed)
-        self.model = Transformer(config.architecture, vocabulary).to(device)
+        self.model = network(config.architecture, vocabulary).to(device)
         rows = [side.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
         self.model.prepare(max(*rows, *(length for shape in self.batches.shapes for length in shape[1:])))
         self.compiled = device.type == "cuda" and can_compile()  # on a CPU it is the slower (docs/speed.md)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.ids import PADDING
-from transformer.model.transformer import Transformer
+from transformer.model.network import Network
 from transformer.support.device import can_compile
 from transformer.text.batches import Batch
 from transformer.training.passes import ROWS
@@ -62,7 +62,7 @@ def _compiled_part() -> Part:
     return torch.compile(_fused_part) if can_compile() else _part
 
 
-def batch_loss(model: Transformer, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+def batch_loss(model: Network, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
     """Loss of a batch over its target subwords; padding has no part in it. `share` is by what its gradient counts."""
     source, target = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target))
     logits = model.logits(model(source, target)).flatten(0, 1)

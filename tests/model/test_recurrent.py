@@ -1,0 +1,165 @@
+import pytest
+import torch
+from torch import nn
+
+from transformer.decoding.steps import steps
+from transformer.model import recurrent
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END, PADDING
+from transformer.model.recurrent import AdditiveAttention, Memory, Recurrent
+from transformer.support.device import compile_in_place
+
+CONFIG = ModelConfig(
+    N=4, d_model=16, d_ff=1, h=1, d_k=1, d_v=1, P_drop=0.1, positions="sinusoidal", max_length=1, network="recurrent"
+)
+V = 20
+LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 4))  # of both sides of each pair
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(1)
+    return Recurrent(CONFIG, V).eval()
+
+
+def drawn(side):
+    """The sentences of one side, each closed by its end."""
+    generator = torch.Generator().manual_seed(2 + side)
+    return [
+        torch.cat([torch.randint(3, V, (pair[side] - 1,), generator=generator), torch.tensor([END])])
+        for pair in LENGTHS
+    ]
+
+
+def padded(sentences):
+    return nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value=PADDING)
+
+
+def rows(side):
+    """All sentences in two rows with padding after them: the first three, and the last."""
+    sentences = drawn(side)
+    return padded([torch.cat([*sentences[:3], torch.full((2,), PADDING)]), sentences[3]])
+
+
+def alone(model):
+    """The output of each pair by itself."""
+    return [model(source[None], target[None])[0] for source, target in zip(drawn(0), drawn(1), strict=True)]
+
+
+def in_rows(model):
+    """The same of all in rows."""
+    y, lengths = model(rows(0), rows(1)), [target for _, target in LENGTHS]
+    return [*y[0].split([*lengths[:3], y.size(1) - sum(lengths[:3])])[:3], y[1, : lengths[3]]]
+
+
+def test_sentences_in_rows_have_the_output_and_the_gradients_of_each_by_itself(model):
+    gradients = []
+    outputs = [alone(model), in_rows(model)]
+    for one, other in zip(*outputs, strict=True):
+        torch.testing.assert_close(one, other)
+    for found in outputs:
+        model.zero_grad()
+        model.logits(torch.cat(found)).logsumexp(-1).square().sum().backward()
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    for one, other in zip(*gradients, strict=True):
+        assert one.any()
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_an_output_depends_on_all_of_its_source_and_on_the_target_before_it(model):
+    source, target = drawn(0)[0][None], drawn(1)[1][None]
+    before = model(source, target)
+    for i in range(source.size(1)):
+        changed = source.clone()
+        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
+        assert ((model(changed, target) - before).abs() > 1e-7).any(-1).all()
+    for i in range(target.size(1)):
+        changed = target.clone()
+        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
+        after = model(source, changed)
+        torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1])
+        assert not any(torch.allclose(after[:, later], before[:, later]) for later in range(i + 1, target.size(1)))
+
+
+@torch.no_grad()
+def test_decoding_step_by_step_is_the_forward_pass(model):
+    sources = drawn(0)[:3]
+    width, target = 2, torch.randint(3, V, (3, 2, 6), generator=torch.Generator().manual_seed(5))
+    whole = model(padded([source for source in sources for _ in range(width)]), target.flatten(0, 1))
+    growing = steps(model, padded(sources))
+    found = [growing.logits(None).expand(-1, width, -1)]
+    growing.follow(torch.zeros(3, width, dtype=torch.long))
+    for i in range(1, 6):
+        found.append(growing.logits(target[:, :, i - 1]))
+    torch.testing.assert_close(torch.stack(found, 2).flatten(0, 1), model.logits(whole), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_states_follow_the_hypotheses_chosen_and_the_sentences_kept(model):
+    sources, tokens = drawn(0)[:3], torch.tensor([[3, 4], [5, 6], [7, 8]])
+
+    def after(rows, origin, more):
+        growing = steps(model, padded([sources[row] for row in rows]))
+        growing.logits(None)
+        growing.follow(torch.zeros(len(rows), 2, dtype=torch.long))
+        growing.logits(tokens[rows])
+        growing.follow(origin)
+        return growing, more
+
+    growing, more = after([0, 1, 2], torch.tensor([[1, 0], [1, 1], [0, 1]]), torch.tensor([[9, 9], [9, 10], [11, 9]]))
+    growing.select(torch.tensor([1, 2]))
+    found = growing.logits(more[1:])
+    for row, tokens_before, token in ((0, [6], 9), (0, [6], 10), (1, [7], 11), (1, [8], 9)):
+        target = torch.tensor([[*tokens_before, token, 3]])
+        wanted = model.logits(model(sources[row + 1][None], target))[0, 2]
+        assert any(torch.allclose(each, wanted, atol=1e-5) for each in found[row])
+
+
+@torch.no_grad()
+def test_additive_attention_is_that_of_bahdanau(model, monkeypatch):
+    torch.manual_seed(3)
+    attention, x, encoded = AdditiveAttention(16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
+    bias = torch.zeros(2, 1, 4)
+    bias[1, :, 3] = -torch.inf
+    memory = Memory(attention.key(encoded), encoded, bias)
+    for at_once in (1, recurrent.AT_ONCE):  # a position at a time, and all
+        monkeypatch.setattr(recurrent, "AT_ONCE", at_once)
+        read = attention(x, memory)
+        for b, t in ((0, 0), (0, 4), (1, 2)):
+            scores = [
+                float(attention.score[:, 0] @ torch.tanh(attention.query(x[b, t]) + attention.key(encoded[b, s])))
+                for s in range(4 - b)
+            ]
+            weights = torch.tensor(scores).softmax(0)
+            torch.testing.assert_close(read[b, t], weights @ encoded[b, : 4 - b])
+    weights = model.last_attention_weights(padded(drawn(0)), padded(drawn(1)))
+    assert weights.shape == (4, 1, 6, 7)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(4, 1, 6))
+    assert not weights[2, :, :, 2:].any()
+
+
+def test_bfloat16_is_close_to_float32(model):
+    exact = model(rows(0), rows(1))
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model.logits(model(rows(0), rows(1)))
+    torch.testing.assert_close(rounded.float(), model.logits(exact), rtol=0.1, atol=0.02)
+    rounded.float().square().sum().backward()
+    assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
+
+
+def test_for_a_gpu_it_stays_as_it_is_and_has_memory_for_its_gradients(model):
+    compile_in_place(model)
+    assert model._compiled_call_impl is None
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"N": 1}, "N: 1 leaves no layer to give what attention reads; a recurrent network has 2 or more"),
+        ({"positions": "learned"}, "positions: a recurrent network has no learned ones; leave them sinusoidal"),
+    ],
+)
+def test_what_it_cannot_be_is_a_fault(changes, fault):
+    assert ModelConfig(**{**vars(CONFIG), **changes}).faults() == [fault]

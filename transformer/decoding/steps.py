@@ -1,0 +1,86 @@
+"""What a search asks of a network, a step at a time: the logits of the next subword of every hypothesis.
+
+Shapes: B sentences, S source subwords, W hypotheses of each sentence, V vocabulary.
+"""
+
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from transformer.decoding.cache import ROW, Cache
+from transformer.model.attention import KeysValues, padding_bias
+from transformer.model.ids import PADDING
+from transformer.model.network import Network
+from transformer.model.recurrent import Memory, Recurrent, State
+from transformer.model.transformer import Transformer
+
+
+class Steps(Protocol):
+    """Hypotheses of some sentences that grow by a subword a step."""
+
+    def logits(self, token_BW: Tensor | None) -> Tensor:
+        """Scores [B, W, V] of the next token of each hypothesis, given the one before it; None at the first step."""
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """Go on with hypotheses that grew from those given."""
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep some sentences only, numbered from 0."""
+
+
+class TransformerSteps:
+    """`Steps` of a Transformer: keys and values of the source, and a cache of those of the target."""
+
+    def __init__(self, model: Transformer, source_BS: Tensor):
+        (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
+        more = -source_BS.size(1) % ROW
+        encoded, self.bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
+        self.memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
+        self.model, self.cache, self.position = model, Cache(model.config, len(source_BS), source_BS.device), 0
+
+    def logits(self, token_BW: Tensor | None) -> Tensor:
+        """As `Steps` says."""
+        position, self.position = self.position, self.position + 1
+        grown = self.cache.grow(1 if token_BW is None else token_BW.size(1))
+        return self.model.step(token_BW, position, self.memories, self.bias, *grown)
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """As `Steps` says."""
+        self.cache.follow(origin_BW)
+
+    def select(self, sentences: Tensor) -> None:
+        """As `Steps` says."""
+        self.bias = self.bias[sentences]
+        self.memories = [KeysValues(*(each.index_select(0, sentences) for each in memory)) for memory in self.memories]
+        self.cache.select(sentences)
+
+
+class RecurrentSteps:
+    """`Steps` of a recurrent network: what its decoder reads of the source, and the states of its LSTMs."""
+
+    def __init__(self, model: Recurrent, source_BS: Tensor):
+        self.model, self.memory, self.states = model, model.memory(source_BS), model.states(len(source_BS))
+
+    def logits(self, token_BW: Tensor | None) -> Tensor:
+        """As `Steps` says."""
+        return self.model.step(token_BW, self.memory, self.states)
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """As `Steps` says."""
+        index = origin_BW[:, :, None].expand(-1, -1, self.model.config.d_model)
+        self.states = [State(*(each.gather(1, index) for each in state)) for state in self.states]
+
+    def select(self, sentences: Tensor) -> None:
+        """As `Steps` says."""
+        self.memory = Memory(*(each.index_select(0, sentences) for each in self.memory))
+        self.states = [State(*(each.index_select(0, sentences) for each in state)) for state in self.states]
+
+
+def steps(model: Network, source_BS: Tensor) -> Steps:
+    """The hypotheses of some sentences before the first step, one each, empty."""
+    if isinstance(model, Recurrent):
+        return RecurrentSteps(model, source_BS)
+    assert isinstance(model, Transformer)
+    return TransformerSteps(model, source_BS)

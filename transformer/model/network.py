@@ -1,0 +1,41 @@
+"""What every network has: one matrix that embeds source and target and, transposed, gives the logits (section 3.4)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.model.config import ModelConfig
+from transformer.model.dropout import Dropout
+
+
+class Network(nn.Module):
+    """An encoder and a decoder between embeddings and softmax.
+
+    Its forward pass takes rows of source ids [R, S] and target ids [R, T], each with one sentence or several, and gives
+    the decoder's output [R, T, D] at each target position, which has seen the positions before it.
+    """
+
+    def __init__(self, config: ModelConfig, vocabulary: int):
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
+        nn.init.normal_(self.embedding, std=config.d_model**-0.5)
+        self.dropout = Dropout(config.P_drop)
+
+    def prepare(self, length: int) -> None:
+        """Get ready for rows of up to `length` subwords."""
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Embeddings times sqrt(d_model), [..., D]."""
+        return F.embedding(ids, self.embedding) * self.config.d_model**0.5
+
+    def logits(self, y: Tensor) -> Tensor:
+        """Decoder output [..., D] to scores of the vocabulary [..., N]; the softmax has no bias."""
+        return F.linear(y, self.embedding)
+
+    def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """Weights [B, H, T, S] with which the decoder reads the source for the target, where it does so last.
+
+        The weights at a target position are those that the subword there is predicted from.
+        """
+        raise NotImplementedError

@@ -1,0 +1,13 @@
+"""The networks that there are, by their names in ModelConfig."""
+
+from transformer.model.config import ModelConfig
+from transformer.model.network import Network
+from transformer.model.recurrent import Recurrent
+from transformer.model.transformer import Transformer
+
+NETWORKS: dict[str, type[Network]] = {"transformer": Transformer, "recurrent": Recurrent}
+
+
+def network(config: ModelConfig, vocabulary: int) -> Network:
+    """The network that a config describes, with random weights."""
+    return NETWORKS[config.network](config, vocabulary)
