@@ -23,7 +23,7 @@ from transformer.corpora.grammar import generate
 from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import Translation, translate
 from transformer.model.config import ModelConfig
-from transformer.model.transformer import Transformer
+from transformer.model.networks import network
 from transformer.package.config import signed
 from transformer.package.package import Package, load_package, save_package
 from transformer.support.files import write_json
@@ -292,7 +292,7 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
             "corpus": corpus,
             "training": training,
         }
-        weights = Transformer(run.architecture, vocabulary).state_dict()
+        weights = network(run.architecture, vocabulary).state_dict()
         history = tmp_path_factory.mktemp("run") / "history.csv"
         history.write_text("step,loss,dev_perplexity\n6,3.9,9.8\n12,3.4,8.766\n18,3.3,\n")
         save_package(tmp_path / name, config, weights, subwords, history)

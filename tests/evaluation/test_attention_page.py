@@ -35,13 +35,21 @@ class Page(HTMLParser):
             self.sections[-1]["h2"] += data
 
 
-def test_each_line_has_the_weights_of_the_last_layer_as_shades(package, tmp_path, translations):
-    loaded, path = package(N=2), tmp_path / "out" / "page.html"
+@pytest.mark.parametrize(
+    ("network", "shown"),
+    [
+        ("transformer", "Encoder-decoder attention of the last decoder layer, mean over 2 heads."),
+        ("recurrent", "The decoder's attention over the encoder's output."),
+    ],
+)
+def test_each_line_has_the_weights_of_the_last_attention_as_shades(package, tmp_path, translations, network, shown):
+    loaded, path = package(N=2, network=network), tmp_path / "out" / "page.html"
     found = list(translations(loaded, LINES, 2, 200))
     with attention_page(path, loaded) as show:
         for number, translation in enumerate(found, 1):
             show(number, translation)
         assert not path.exists()
+    assert shown in path.read_text(encoding="utf-8")
     sections = Page(path.read_text(encoding="utf-8")).sections
     assert len(sections) == 3
     for number, (section, translation) in enumerate(zip(sections, found, strict=True), 1):
@@ -53,9 +61,7 @@ def test_each_line_has_the_weights_of_the_last_layer_as_shades(package, tmp_path
         names = loaded.subwords.processor.id_to_piece
         assert section["th"] == ["", *names(translation.source), *names(target)]
         with torch.no_grad():
-            weights = loaded.model.encoder_decoder_attention_weights(
-                torch.tensor([translation.source]), torch.tensor([target]), 2
-            )
+            weights = loaded.model.last_attention_weights(torch.tensor([translation.source]), torch.tensor([target]))
         assert section["weights"] == section["shades"] == pytest.approx(weights[0].mean(0).flatten().tolist(), abs=6e-4)
 
 

@@ -66,3 +66,8 @@ def test_words_that_normalisation_joins_or_parts_are_refused(package, sentence):
 def test_a_sentence_beyond_the_learned_positions_is_refused(package):
     with pytest.raises(InputError, match="learned 24 positions"):
         word_attention(package(positions="learned"), "the cat " * 13, 1)
+
+
+def test_a_recurrent_network_is_refused(package):
+    with pytest.raises(InputError, match="base is a recurrent network, whose encoder has no self-attention; name a Tr"):
+        word_attention(package(network="recurrent", N=2), SENTENCE, 1)

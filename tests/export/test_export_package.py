@@ -19,6 +19,7 @@ from transformer.support.files import InputError
         ({"attention": "additive"}, "additive attention"),
         ({"attention_radius": 3}, "self-attention restricted to 3 positions on either side"),
         ({"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 4)}, "attention over parameters"),
+        ({"network": "recurrent", "N": 2}, "base has a recurrent network, which"),
     ],
 )
 def test_what_cannot_be_expressed_is_refused(save, tmp_path, capsys, monkeypatch, to, changes, reason):

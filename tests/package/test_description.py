@@ -26,6 +26,11 @@ def test_parameters_are_those_of_the_model_and_its_sizes_are_named(package):
     assert f"{sum(p.numel() for p in loaded.model.parameters()):,}" in text
 
 
+def test_of_a_recurrent_network_only_what_it_has_is_named(package):
+    rows = dict(line.split(maxsplit=1) for line in describe(package(network="recurrent", N=3)).splitlines())
+    assert rows["architecture"] == "network recurrent, N 3, d_model 16, P_drop 0.1"
+
+
 def test_what_is_recorded_is_told_and_what_is_not_is_said(package):
     loaded = package()
 

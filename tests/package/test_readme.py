@@ -24,7 +24,17 @@ def test_the_readme_is_filled(save):
 
 def test_what_is_special_about_the_attention_stands_in_the_readme(save):
     lines = read_lines(save(attention="additive", attention_radius=3) / "README.md")
-    assert "| model | N 1, d_model 16, d_ff 32, h 2, attention additive, attention_radius 3 |" in lines
+    assert (
+        "| model | N 1, d_model 16, d_ff 32, h 2, positions sinusoidal, attention additive, attention_radius 3 |"
+        in lines
+    )
+
+
+def test_the_readme_of_a_recurrent_network_does_not_call_it_a_transformer(save):
+    readme = "\n".join(read_lines(save(network="recurrent", N=2) / "README.md"))
+    assert "A recurrent network, LSTMs with attention as in GNMT (arXiv 1609.08144), trained on toy" in readme
+    assert "| model | N 2, d_model 16 |" in readme
+    assert "Transformer" not in readme
 
 
 def test_the_readme_of_a_parser_says_how_to_parse(save, change_package):

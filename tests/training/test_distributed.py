@@ -119,8 +119,9 @@ def saved(folder):
         (2, {}),
         (2, {"batch_tokens": 300, "micro": 40}),
         (3, {"batch_tokens": 24}),  # two pairs, or one
+        (2, {"network": "recurrent", "N": 2}),
     ],
-    ids=["one micro-batch each", "many micro-batches", "processes without any"],
+    ids=["one micro-batch each", "many micro-batches", "processes without any", "a recurrent network"],
 )
 def test_several_processes_train_as_one_does(together, alone, tmp_path, size, changes):
     # The keys' biases have no gradient but rounding, which a larger epsilon keeps Adam from blowing up.

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -113,6 +114,16 @@ def test_a_run_goes_on_after_each_of_its_steps_as_if_nothing_had_happened(start,
 @pytest.mark.parametrize("step", [1, 5, 6, 11])
 def test_one_interruption_changes_nothing(start, whole, step):
     interrupted(start, step)
+    trainer = start()
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+def test_nor_does_one_to_a_recurrent_network(start):
+    start = partial(start, network="recurrent", N=3)
+    whole = start("whole")
+    whole.train()
+    interrupted(start, 5)
     trainer = start()
     trainer.train()
     assert_same(trainer, whole)

@@ -17,12 +17,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import Sentences, padding_bias, sentences, xavier_linear
+from transformer.model.attention import HIDDEN, Sentences, sentences, xavier_linear
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.model.network import Network
 
 AT_ONCE = 1 << 22  # numbers that additive attention computes at a time
+UNITS = (8, 4)  # of sentences and of their length: oneDNN keeps code and memory for each shape that it has seen
 
 
 class State(NamedTuple):
@@ -72,14 +73,15 @@ class Apart(NamedTuple):
 
 
 def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
-    """The first `count` sentences of each row, in order."""
+    """The first `count` sentences of each row, in order; then empty ones."""
     first = count_R.cumsum(0) - count_R
     inside = stand.number < count_R[:, None]
-    length = int(stand.position[inside].amax()) + 1
+    exact = int(count_R.sum()), int(stand.position[inside].amax()) + 1
+    b, length = (-(-size // unit) * unit for size, unit in zip(exact, UNITS, strict=True))
     place = (first[:, None] + stand.number) * length + stand.position
-    ids = ids_RL.new_full((int(count_R.sum()) * length,), PADDING)
+    ids = ids_RL.new_full((b * length,), PADDING)
     ids[place[inside]] = ids_RL[inside]
-    return Apart(ids.view(-1, length), place.where(inside, -1))
+    return Apart(ids.view(b, length), place.where(inside, -1))
 
 
 def lstm(inputs: int, outputs: int) -> nn.LSTM:
@@ -116,7 +118,8 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        return Memory(self.attention.key(encoded), encoded, padding_bias(source_BS, PADDING)[:, 0])
+        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None]  # finite: an empty sentence is all padding
+        return Memory(self.attention.key(encoded), encoded, bias)
 
     def decode(self, x_BTD: Tensor, memory: Memory, through: Callable[[int, Tensor], Tensor]) -> Tensor:
         """The decoder's output [B, T, D] for its input; `through` gives what an LSTM, by its number, makes of its."""

@@ -1,5 +1,6 @@
 """What a package is, as text to read."""
 
+from transformer.model.config import RECURRENT
 from transformer.package.package import Package
 from transformer.support.strict import listed, plain
 
@@ -22,12 +23,15 @@ ROWS = {
 def describe(package: Package) -> str:
     """Aligned lines on the model, what it was made of and how it decodes."""
     config = package.config
+    sizes = plain(config.architecture)
+    if config.architecture.network == "recurrent":
+        sizes = {key: sizes[key] for key in RECURRENT}
     known = {
         **vars(config),
         **config.training,
         **config.corpus,
         **vars(config.decoding),
-        "architecture": listed(plain(config.architecture)),
+        "architecture": listed(sizes),
         "parameters": sum(parameter.numel() for parameter in package.model.parameters()),
         "pairs": listed(config.corpus.get("pairs", {})),
         "made_with": listed(config.training.get("software", {})),

@@ -14,12 +14,11 @@ from transformer.support.strict import plain
 README = """\
 # {model}, {source} to {target}
 
-A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {corpus} ({description}; {licence}).
+{kind_of_network}, trained on {corpus} ({description}; {licence}).
 
 | | |
 |---|---|
-| model | N {architecture[N]}, d_model {architecture[d_model]}, d_ff {architecture[d_ff]}, h {architecture[h]}{more} |
-| positions | {architecture[positions]} |
+| model | {sizes} |
 | vocabulary | {vocabulary:,} subwords |
 | parameters | {parameters:,} |
 | training data | {pairs[train]:,} pairs; {left_out:,} of more than {longest_pair} subwords on a side were left out |
@@ -35,6 +34,16 @@ A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {cor
 
     python -m transformer {command} --package FOLDER < sentences > {output}
 """
+NETWORKS: dict[str, dict[str, Any]] = {
+    "transformer": {
+        "kind_of_network": 'A Transformer of "Attention Is All You Need" (arXiv 1706.03762)',
+        "sizes": ("N", "d_model", "d_ff", "h", "positions"),
+    },
+    "recurrent": {
+        "kind_of_network": "A recurrent network, LSTMs with attention as in GNMT (arXiv 1609.08144)",
+        "sizes": ("N", "d_model"),
+    },
+}
 USAGE = {
     "translation": {"usage": "Translate", "command": "translate", "output": "translations"},
     "parsing": {"usage": "Parse", "command": "parse", "output": "trees"},
@@ -48,12 +57,9 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
     """
     summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
     architecture = plain(config["architecture"])
-    more = "".join(
-        f", {key.name} {architecture[key.name]}"
-        for key in fields(ModelConfig)
-        if key.name in architecture and "added" in key.metadata
-    )
-    summary |= {"averaged": len(config["averaged"]), "architecture": architecture, "more": more}
+    summary |= NETWORKS[architecture.pop("network", "transformer")] | {"averaged": len(config["averaged"])}
+    shown = [*summary["sizes"], *(f.name for f in fields(ModelConfig) if "added" in f.metadata)]
+    summary["sizes"] = ", ".join(f"{name} {architecture[name]}" for name in shown if name in architecture)
     try:
         return README.format(
             **summary,
