@@ -21,6 +21,7 @@ from transformer.experiment.cost import (
     step_flops,
 )
 from transformer.model.flops import forward_flops
+from transformer.model.ids import END
 from transformer.model.parameters import parameters
 from transformer.support.strict import read_yaml
 from transformer.text.tokens import Pairs, pack, write_pairs
@@ -97,10 +98,12 @@ def rise_of_memory(config, vocabulary, prefix, folder, result):
     result.value = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
-def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver):
+@pytest.mark.parametrize(("network", "layers"), [("transformer", 2), ("recurrent", 3)])
+def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver, network, layers):
     vocabulary, longest = 8000, 32
     config = run_config(
-        N=2,
+        network=network,
+        N=layers,
         d_model=256,
         d_ff=1024,
         h=8,
@@ -109,7 +112,7 @@ def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver)
         batch_tokens=2048,
         longest_pair=longest,
     )
-    sentences = [[3 + i] * longest for i in range(100)]
+    sentences = [[3 + i] * (longest - 1) + [END] for i in range(100)]
     write_pairs(tmp_path / "train", [pack(sentences, sentences, vocabulary)], vocabulary)
     taken = forkserver.Value("q")
     process = forkserver.Process(

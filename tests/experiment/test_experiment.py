@@ -98,7 +98,7 @@ def test_the_scale_shrinks_every_row_alike(model):
     small = experiment(scale={"width": "1/8", "depth": "1/2"}).run("", model, 1).architecture
     for name in ("d_model", "d_ff", "d_k", "d_v"):
         assert 8 * getattr(small, name) == getattr(full, name)
-    assert 2 * small.N == full.N
+    assert round(full.N / 2) == small.N
     assert (small.h, small.P_drop, small.max_length) == (full.h, full.P_drop, full.max_length)
     if full.attention_over_parameters is not None:
         sizes = full.attention_over_parameters
@@ -253,6 +253,18 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
     assert found == [
         "corpora.self.parser: base is not among tasks.wsj.models",
         "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
+    ]
+
+
+def test_a_recurrent_network_has_neither_the_transformer_s_sizes_nor_its_figures():
+    recurrent = {"network": "recurrent", "N": 9, "h": 4}
+    task = TASK | {"models": ["parser", "recurrent"]}
+    found = faults(
+        models=MODELS | {"recurrent": recurrent}, tasks={"wsj": task}, figures={"task": "wsj", "model": "recurrent"}
+    )
+    assert found == [
+        "figures.model: recurrent is recurrent and has no self-attention; name another",
+        "models.recurrent.h: a recurrent network has none; remove it",
     ]
 
 

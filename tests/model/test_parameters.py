@@ -8,9 +8,9 @@ import torch
 
 from transformer.experiment.config import read_experiment
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.networks import network as network_of
 from transformer.model.parameters import parameters
 from transformer.model.positions import ENCODINGS
-from transformer.model.transformer import Transformer
 from transformer.support.strict import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -39,7 +39,7 @@ def architecture(model):
 
 def network(model):
     with torch.device("meta"):
-        return Transformer(architecture(model), VOCABULARY)
+        return network_of(architecture(model), VOCABULARY)
 
 
 def count(module):
@@ -75,7 +75,20 @@ def test_a_row_s_parameters_counted_from_its_sizes_are_those_of_the_network(mode
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_no_size_is_taken_for_another(encoding, over):
     config = ModelConfig(3, 8, 24, 2, 4, 5, 0.1, encoding, 20, over)
-    assert parameters(config, 30) == count(Transformer(config, 30))
+    assert parameters(config, 30) == count(network_of(config, 30))
+
+
+def test_nor_of_a_recurrent_network():
+    config = ModelConfig(3, 8, 24, 2, 3, 5, 0.1, "sinusoidal", 20, network="recurrent")
+    assert parameters(config, 30) == count(network_of(config, 30))
+
+
+@pytest.mark.parametrize("experiment", ["paper", "multi30k", None])
+def test_recurrent_is_as_large_as_base_within_5_percent(experiment):
+    values = read_experiment([CONFIG / f"{experiment}.yaml"] if experiment else [])
+    vocabulary = values.tasks["ende"].vocabulary
+    recurrent, base = (parameters(values.run("", model, 1).architecture, vocabulary) for model in ("recurrent", "base"))
+    assert recurrent == pytest.approx(base, rel=0.05)
 
 
 @pytest.mark.parametrize("attention", ["scaled", "unscaled", "additive"])
@@ -84,7 +97,7 @@ def test_only_additive_attention_has_weights_of_its_own(attention):
     more = 3 * 3 * 2 * 3 if attention == "additive" else 0  # three attentions of three layers, two heads of d_k 3
     assert (
         parameters(config, 30)
-        == count(Transformer(config, 30))
+        == count(network_of(config, 30))
         == parameters(replace(config, attention="scaled"), 30) + more
     )
 

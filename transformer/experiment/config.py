@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
-from transformer.model.config import ModelConfig
+from transformer.model.config import RECURRENT, ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
 from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_keys, repeated, unknown
@@ -130,6 +130,8 @@ class Experiment:
                 f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models; "
                 "name a task and a model of it in `figures`"
             )
+        elif (self.models["base"] | self.models.get(self.figures.model, {})).get("network") == "recurrent":
+            found.append(f"figures.model: {self.figures.model} is recurrent and has no self-attention; name another")
         inherited: set[str] = set()  # faults of base, told once and not again for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
         for model in {"base": None} | trained:
@@ -184,6 +186,13 @@ class Experiment:
         if values.get("precision") == "auto" and type(width) is int and width * self.scale.width < AUTO_WIDTH:
             values["precision"] = "float32"
         faults: list[str] = []
+        if values.get("network") == "recurrent" and model != "base":
+            sizes = {key.name for key in dataclasses.fields(ModelConfig)} - set(RECURRENT)
+            faults += [
+                f"models.{model}.{key}: a recurrent network has none; remove it"
+                for key in self.models[model]
+                if key in sizes
+            ]
         parts = []
         for part in (ModelConfig, TrainingConfig):
             mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}

@@ -104,6 +104,11 @@ def activations(run: RunConfig, vocabulary: int) -> int:
     """
     sizes, training = run.architecture, run.training
     tokens, length = min(MICRO_BATCH_TOKENS["cuda"], training.batch_tokens), training.longest_pair
+    logits = (2 * tokens + min(tokens, max(ROWS.values()))) * vocabulary
+    if sizes.network == "recurrent":
+        # An LSTM keeps four gates, cell, output and what dropout makes of its input; additive attention what its tanh
+        # gives, and as much on the way.
+        return 4 * (tokens * sizes.d_model * ((sizes.N + 1) * 2 * 9 + 2 * length) + logits)
     parameters = sizes.attention_over_parameters
     inner = sizes.d_ff
     if parameters is not None:
@@ -114,7 +119,6 @@ def activations(run: RunConfig, vocabulary: int) -> int:
     hidden = sizes.d_k if sizes.attention == "additive" else 0
     attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + (2 + hidden) * length)
     layer = attention + 2 * inner + 5 * 3 * sizes.d_model
-    logits = (2 * tokens + min(tokens, max(ROWS.values()))) * vocabulary
     return 4 * (tokens * (sizes.N + 1) * layer + logits)
 
 

@@ -119,7 +119,7 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         "GPU's fused attention less. A micro-batch is a GPU's; a CPU's is smaller, and so is one with "
         "--micro-batch-tokens. The last row is the most, not the sum.",
         "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another. Models "
-        "narrower than the first width given reach less: their hours are a lower bound.",
+        "narrower than the first width given, and recurrent ones, reach less: their hours are a lower bound.",
         "Job: what a training asks a cluster for: half as many hours again as an A100 takes and half an hour; a third "
         "more memory than planned and 2 GB, up to three times that where a job has ended without its result. The GPUs, "
         "and the most that any job asks for, are in profiles/slurm; a longer training goes on in its next job.",

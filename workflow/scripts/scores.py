@@ -28,7 +28,7 @@ def read_runs(
     A run that is several rows of its table, by `equal`, is so often there, under each of their names.
     A comparison stands in the folder of the scores that it belongs to.
     `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
-    devices x sustained single-precision FLOP/s. `millions` are of parameters.
+    devices x sustained single-precision FLOP/s. `millions` are of parameters, `speed` is target subwords a second.
     """
     trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
     compared = {Path(path).parent: read_json(path) for path in comparisons}
@@ -46,5 +46,7 @@ def read_runs(
         ]
     ).reindex(columns=COLUMNS)
     return runs.assign(
-        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"], millions=runs["parameters"] / 1e6
+        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"],
+        millions=runs["parameters"] / 1e6,
+        speed=runs["target_tokens"] / runs["seconds"],
     )
