@@ -27,6 +27,7 @@ wildcard_constraints:
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/subwords.smk"
+include: "workflow/rules/complexity.smk"
 
 
 # Given packages replace all training.
@@ -64,7 +65,7 @@ rule figures:
     input:
         collect(
             f"{RESULTS}/figures/{{figure}}.{{kind}}",
-            figure=["figure3", "figure4", "figure5", *tables.drawn],
+            figure=["figure3", "figure4", "figure5", "table1", "dot_products", *tables.drawn],
             kind=["pdf", "svg", "png"],
         ),
         [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],

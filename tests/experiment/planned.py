@@ -42,6 +42,7 @@ def experiment(**changes):
         "scale": {"width": 1, "depth": 1},
         "subwords": {"pairs": 9, "seed": 1},
         "table3_average": 1,
+        "table1": {"n": [16, 32, 64], "d": [64, 128, 256], "k": 3, "r": 32, "d_k": 64},
         "figures": {"task": "ende", "model": "base"},
         "tasks": {
             "ende": task("wmt", "base", "big"),

@@ -97,6 +97,23 @@ class SyntheticResults:
             log=[str(self.folder / "log")],
         )
 
+    def complexity(self):
+        """complexity.json of two lengths and widths; additive attention has the first alone."""
+        published = yaml.safe_load((ROOT / "config" / "published.yaml").read_text())
+        point = {"seconds": 0.002, "flops": 3e6, "bytes": 5e6}
+        layers = {}
+        for name in (row["layer"] for row in published["table1"]):
+            n = (16, 32, 64)[: 2 if "additive" in name else 3]
+            by = {"n": [point | {"n": each, "d": 128} for each in n]}
+            by["d"] = [point | {"n": 32, "d": each} for each in (64, 128, 256)]
+            fit = {"seconds": 1.23, "flops": 2.0, "bytes": 0.97}
+            exponents = {"n": fit | {"from": n[-2], "to": n[-1]}, "d": fit | {"from": 128, "to": 256}}
+            counts = {"sequential": {"16": 2, "32": 2}, "path": {"16": 15, "32": 31}}
+            layers[name] = {"by": by, "exponents": exponents, **counts}
+        sizes = {"n": [16, 32, 64], "d": [64, 128, 256], "k": 3, "r": 32, "d_k": 64}
+        record = {"sizes": sizes, "device": "abacus", "threads": 1, "layers": layers}
+        return {"complexity": self.write("complexity.json", record)}
+
     def files(self, name, kinds):
         return {kind: str(self.folder / f"{name}.{kind}") for kind in kinds}
 

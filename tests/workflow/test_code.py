@@ -21,6 +21,7 @@ COMMANDS = [
     "translate",
     "parse",
     "score",
+    "complexity",
     "compare",
     "attention",
     "draw",

@@ -146,3 +146,16 @@ def test_the_same_numbers_make_the_same_bytes(script, results):
         for _ in range(2)
     )
     assert first == again
+
+
+def test_table1_is_drawn_with_a_layer_that_has_fewer_sizes(script, results):
+    output = [str(results.folder / "table1.svg")]
+    script("table1_figure").main(results.snakemake(output=output, inputs=results.complexity()))
+    assert "<!-- additive self-attention -->" in Path(output[0]).read_text()
+
+
+def test_what_scaling_does_is_drawn(script, results, monkeypatch):
+    monkeypatch.setattr(script("dot_products"), "D_K", (1, 4, 16))
+    output = [str(results.folder / "dot_products.svg")]
+    script("dot_products").main(results.snakemake(output=output))
+    assert "Entropy" in Path(output[0]).read_text()

@@ -89,11 +89,11 @@ def test_a_table_that_no_task_concerns_is_not_made(tables):
         found = tables(tasks=only(**models), figures={"task": task, "model": first})
         return [table.name for table in found.all], found.drawn, found.in_full
 
-    assert made(ende=["base"]) == (["table3", "table2", "corpora", "runs"], ["training_curves"], [])
-    assert made(enfr=["base", "big-enfr"]) == (["table2", "corpora", "runs"], ["training_curves"], ["enfr"])
-    assert made(wsj=["parser"]) == (["table4", "corpora", "runs"], ["training_curves"], ["wsj"])
+    assert made(ende=["base"]) == (["table1", "table3", "table2", "corpora", "runs"], ["training_curves"], [])
+    assert made(enfr=["base", "big-enfr"]) == (["table1", "table2", "corpora", "runs"], ["training_curves"], ["enfr"])
+    assert made(wsj=["parser"]) == (["table1", "table4", "corpora", "runs"], ["training_curves"], ["wsj"])
     assert made(ende=["base", "aop1"]) == (
-        ["table3", "appendix", "table2", "corpora", "runs"],
+        ["table1", "table3", "appendix", "table2", "scaling", "corpora", "runs"],
         ["training_curves", "table3"],
         ["ende"],
     )
@@ -154,6 +154,17 @@ def test_every_table_has_a_script_a_caption_and_a_rule_of_its_name(tables):
 def test_models_that_are_one_at_a_scale_are_told(tables):
     assert "At this scale C-N2 and C-N4 are one model, trained once." in tables(scale={"depth": "1/3"}).notes
     assert not any("one model" in note for note in tables(scale={"depth": 1}).notes)
+
+
+def test_rows_of_section_3_2_1_have_a_table_and_curves_of_their_own(tables):
+    assert "Section 3.2.1" not in tables().curves  # quick runs only those of Table 3
+    found = tables(tasks=only(ende=["base", "additive-dk64"]))
+    assert found.curves["Section 3.2.1"] == [BASE, ("ende", "additive-dk64")]
+    assert found.own == {}
+    [scaling] = [table for table in found.all if table.name == "scaling"]
+    assert scaling.input["scores"] == [
+        f"results/quick/runs/ende/{model}/1/average-1/dev.scores.json" for model in ("base", "additive-dk64")
+    ]
 
 
 def test_packages_are_those_behind_files(tables):

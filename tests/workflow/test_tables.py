@@ -352,3 +352,32 @@ def test_positions_have_their_perplexity_by_length(results):
     assert [learned[heading + column] for column in columns] == [f"{3**0.25 * 9**0.75:.2f}", "", "none", "none", "none"]
     assert {nothing[heading + column] for column in columns} == {"not run"}
     assert all("Pairs: 10 of 1 to 20, 0 of 21 to 30, 3 of 31 to 40, 1 of 41 to 60, 1 of above 60." in t for t in texts)
+
+
+def test_table1_has_what_was_measured_beside_the_formulas(results):
+    rows, (md, _, tex) = make(results, "table1", [], inputs=results.complexity())
+    assert len(rows) == 8
+    row = rows[0]
+    assert (row["Layer"], row["Complexity, published"]) == ("Self-Attention", "O(n² · d)")
+    assert (row["Time, exponent, n"], row["FLOPs, exponent, d"]) == ("1.23", "2.00")
+    assert (row["Milliseconds, n 64"], row["Memory, MB, n 32"]) == ("2.00", "5.0")
+    assert (row["Sequential operations, counted"], row["Longest path, counted"]) == ("2, 2", "15, 31")
+    assert row["seconds, n 16, d 128"] == "0.002"
+    [additive] = [row for row in rows if "additive" in row["Layer"]]
+    assert (additive["Milliseconds, n 32"], additive["Milliseconds, n 64"]) == ("2.00", "")
+    assert "1 thread of abacus" in md
+    assert "in n over 32 to 64: all others; 16 to 32: additive self-attention; in d over 128 to 256: all." in md
+    assert r"O(log\_k(n))" in tex
+
+
+def test_rows_of_section_3_2_1_stand_beside_those_of_table_3(results):
+    runs = [results.run("ende", model) for model in ("base", "additive-dk64")]
+    rows, (md, _, _) = make(results, "scaling", runs, inputs=results.complexity())
+    assert [(row["Score"], row["d_k"]) for row in rows] == [
+        (score, d_k) for score in ("scaled", "unscaled", "additive") for d_k in ("16", "64", "256")
+    ]
+    ours = {row["Model"]: row["BLEU, ours"] for row in rows}
+    assert ours.pop("base") == ours.pop("additive-dk64") == "16.0"
+    assert set(ours.values()) == {"not run"}
+    assert rows[1]["BLEU, published"] == "25.8"
+    assert "over 32 positions of width 128, measured as in Table 1: dot products 2 ms and 5 MB; additive 2 ms" in md

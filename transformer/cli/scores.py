@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from transformer.cli.command import batch_tokens, command, option, path, positive
 from transformer.support.files import InputError, read_parallel, write_json
+from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
     from transformer.text.tokens import Pairs
@@ -93,6 +94,17 @@ def perplexity(arguments: argparse.Namespace) -> None:
         print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
     except InputError as error:
         raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
+
+
+@command(
+    path("config", "lengths, widths and the rest of Table 1's sizes"), path("output", "complexity.json"), torch=True
+)
+def complexity(arguments: argparse.Namespace) -> None:
+    """Measure the layers of Table 1: time, FLOPs, memory, sequential operations, path lengths."""
+    from transformer.evaluation.complexity import complexity as complexity_of
+    from transformer.evaluation.layer_sizes import LayerSizes
+
+    write_json(arguments.output, complexity_of(read_config(LayerSizes, arguments.config)))
 
 
 @command(path("package", "folder of a trained model"), torch=True)

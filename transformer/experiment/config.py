@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
+from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.model.config import RECURRENT, ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
@@ -84,6 +85,7 @@ class Experiment:
     subwords: Sample
     table3_average: int
     figures: Figures
+    table1: LayerSizes
     tasks: dict[str, Task]
     models: dict[str, Overrides]
     corpora: dict[str, Corpus]

@@ -150,7 +150,7 @@ class AdditiveAttention(nn.Module):
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, S], in float32."""
-        hidden_BHTSK = torch.tanh(q_BHTK[:, :, :, None] + k_BHSK[:, :, None])
+        hidden_BHTSK = torch.tanh(q_BHTK.contiguous()[:, :, :, None] + k_BHSK.contiguous()[:, :, None])
         scores = (hidden_BHTSK @ self.vector[:, None, :, None]).squeeze(-1).float()
         return (scores + bias).softmax(-1)
 

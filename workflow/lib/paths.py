@@ -38,6 +38,11 @@ class Paths:
         return f"{self.results}/benchmarks/{{task}}/{{model}}/{{seed}}"
 
     @property
+    def complexity(self) -> str:
+        """What was measured for Table 1."""
+        return f"{self.results}/complexity/complexity.json"
+
+    @property
     def package(self) -> list[str]:
         """The files of a package, config.json first."""
         folder = f"{self.packages}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package"

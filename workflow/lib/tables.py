@@ -36,14 +36,15 @@ class Tables:
     def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
         self.experiment, self.runs, self.numbers = experiment, runs, numbers
         self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text())
-        names = ("table2", "table3", "table4", "appendix", "positions")
-        table2, table3, table4, appendix, positions = (self.published[name] for name in names)
+        names = ("table2", "table3", "table4", "appendix", "positions", "scaling")
+        table2, table3, table4, appendix, positions, scaling = (self.published[name] for name in names)
         self.shown = {
             "table2": [run for row in table2 for run in row.get("model", {}).items()],
             "table3": [("ende", row["model"]) for row in table3],
             "table4": [(row["task"], row["model"]) for row in table4 if "task" in row],
             "appendix": [("ende", row["model"]) for row in appendix],
             "positions": [("ende", row["model"]) for row in positions],
+            "scaling": [("ende", row["model"]) for row in scaling],
         }
         self.own = self._own_runs()
         for name, more in self.own.items():
@@ -70,12 +71,17 @@ class Tables:
                 self._curves("Table 4", "table4"),
             ),
         ]
+        measured = {"complexity": self.runs.paths.complexity}
+        beside_table3 = self._curves("Section 3.2.1", "scaling", self.shown["table3"])
+        scaling = Table("scaling", self._on_dev("scaling") | measured, self._rows("scaling"), beside_table3)
         return [
+            Table("table1", {"published": self.numbers} | measured, {}),
             *(
                 table
                 for table in found
                 if table.input["scores"] and (table.name not in ("appendix", "positions") or table.curves)
             ),
+            *([scaling] if "ende" in self.in_full else []),
             Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
             Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {"equal": self.runs.equal}),
         ]

@@ -1,5 +1,5 @@
-# Figures 3 to 5 of the paper, the training curves of all runs, Table 3 as a picture, perplexity by length, and trees
-# beside gold trees.
+# Figures 3 to 5 of the paper, the training curves of all runs, Tables 1 and 3 as pictures, perplexity by length, why
+# scores are scaled, and trees beside gold trees.
 
 
 localrules:
@@ -7,6 +7,8 @@ localrules:
     draw_training_curves,
     draw_table3,
     draw_positions,
+    draw_table1,
+    draw_dot_products,
 
 
 rule draw_attention:
@@ -83,6 +85,33 @@ rule draw_positions:
         longest=tables.longest,
     script:
         "../scripts/positions_figure.py"
+
+
+rule draw_table1:
+    input:
+        complexity=paths.complexity,
+        code=scripts("table1_figure"),
+    output:
+        figure_report("table1", "table1_figure"),
+    log:
+        f"{RESULTS}/logs/table1_figure.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/table1_figure.py"
+
+
+rule draw_dot_products:
+    input:
+        code=scripts("dot_products"),
+    output:
+        figure_report("dot_products", "dot_products"),
+    log:
+        f"{RESULTS}/logs/dot_products.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/dot_products.py"
 
 
 # Only where parses are made.

@@ -1,0 +1,131 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.evaluation.complexity import (
+    LAYERS,
+    complexity,
+    exponents,
+    measured,
+    path_length,
+    sequential_operations,
+)
+from transformer.evaluation.layer_sizes import LayerSizes
+from transformer.support.strict import ConfigError, load
+
+SIZES = LayerSizes(n=(4, 8, 16, 32), d=(4, 8, 16), k=3, r=2, d_k=4)
+
+
+@pytest.fixture(scope="module")
+def record():
+    return complexity(SIZES)
+
+
+def counts(record, key):
+    return {name: list(layer[key].values()) for name, layer in record["layers"].items()}
+
+
+def test_sequential_operations_are_constant_but_for_the_recurrence(record):
+    found = counts(record, "sequential")
+    assert found.pop("recurrent") == [16, 32, 64, 128]  # one a position
+    assert found.pop("self-attention with projections") == [4] * 4
+    assert {name: set(values) for name, values in found.items()} == {
+        "self-attention": {2},
+        "additive self-attention": {2},
+        "convolutional": {1},
+        "convolutional, dilated": {1},
+        "convolutional, separable": {2},
+        "restricted self-attention": {2},
+    }
+
+
+def test_paths_are_as_long_as_the_paper_says(record):
+    found = counts(record, "path")
+    for name in ("self-attention", "self-attention with projections", "additive self-attention"):
+        assert found[name] == [1] * 4
+    lengths = (16, 32, 64, 128)
+    assert found["recurrent"] == [n - 1 for n in lengths]
+    assert found["convolutional"] == found["convolutional, separable"] == [n - 1 for n in lengths]  # one to each side
+    assert found["convolutional, dilated"] == [math.ceil(math.log(n, 3)) for n in lengths]
+    assert found["restricted self-attention"] == [math.ceil((n - 1) / 2) for n in lengths]
+
+
+def test_counted_flops_are_those_of_the_formulas(record):
+    n, d = 32, 8
+    flops = {name: layer["by"]["n"][-1]["flops"] for name, layer in record["layers"].items()}
+    product = 3 * 2  # forward and two gradients; a multiplication and an addition
+    assert flops["self-attention"] == flops["additive self-attention"] == product * 2 * n * n * d
+    assert flops["self-attention with projections"] == product * (2 * n * n * d + 4 * n * d * d)
+    assert flops["convolutional"] == flops["convolutional, dilated"] == product * 3 * n * d * d
+    assert flops["convolutional, separable"] == product * (3 * n * d + n * d * d)
+    assert flops["recurrent"] == pytest.approx(product * 8 * n * d * d, rel=0.05)  # the first state is no product
+
+
+def test_additive_attention_keeps_more_than_dot_products_and_a_convolution_its_input_alone(record):
+    kept = {name: layer["by"]["n"][-1]["bytes"] for name, layer in record["layers"].items()}
+    assert kept["convolutional"] == 32 * 8 * 4
+    assert 2 * 32 * 32 * 8 * 4 > kept["additive self-attention"] > 32 * 32 * 8 * 4 > kept["self-attention"]
+    assert all(point["seconds"] > 0 for layer in record["layers"].values() for point in layer["by"]["d"])
+
+
+def test_restricted_self_attention_is_linear_in_n_where_it_is_cut():
+    flops = [measured(LAYERS["restricted self-attention"], n, 4, SIZES)["flops"] for n in (128, 256, 512)]
+    assert flops == [flops[0], 2 * flops[0], 4 * flops[0]]
+
+
+def test_exponents_are_slopes_over_the_larger_half():
+    rows = [{"n": n, "seconds": 3 * n**2, "flops": 5 * n, "bytes": 7} for n in (8, 16, 32)]
+    found = exponents([{"n": 1, "seconds": 99, "flops": 99, "bytes": 99}, *rows], "n")
+    assert found == {
+        "seconds": pytest.approx(2),
+        "flops": pytest.approx(1),
+        "bytes": pytest.approx(0),
+        "from": 16,
+        "to": 32,
+    }
+
+
+def test_a_path_that_does_not_exist_is_not_waited_for():
+    class Still(nn.Module):
+        stacked_alike = True
+
+        def hop(self, x, _):
+            return 2 * x
+
+    assert path_length(Still(), 5, 4) == 0
+
+
+def test_a_chain_counts_products_that_wait_and_not_those_beside_each_other():
+    class Beside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
+
+        def forward(self, x):
+            return self.c(torch.tanh(self.a(x)) + self.b(x))
+
+    assert sequential_operations(Beside(), 3, 4) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"n": [4, 8]}, "n: [4, 8] are too few for an exponent; give at least 3"),
+        ({"d": [8, 4, 16]}, "d: [8, 4, 16] do not ascend from 1 or more; sort them, each once"),
+        ({"n": [0, 4, 8]}, "n: [0, 4, 8] do not ascend from 1 or more; sort them, each once"),
+        ({"k": 2}, "k: 2 is even; choose an odd number, so that the output is as long as the input"),
+        ({"d": [4, 6, 8]}, "d: 6 is no multiple of d_k, 4; heads have d_k each, choose one that is"),
+        ({"r": 0}, "r: 0 is not positive"),
+        (
+            {"n": [4, 8, 10_000]},
+            "n: [4, 8, 10000] leave too few for additive attention, n^2 d at most 33,554,432; give smaller ones",
+        ),
+    ],
+)
+def test_sizes_that_cannot_be_measured_are_refused(changes, fault):
+    values = {"n": [4, 8, 16], "d": [4, 8, 16], "k": 3, "r": 2, "d_k": 4}
+    with pytest.raises(ConfigError) as caught:
+        load(LayerSizes, values | changes, "table1")
+    assert caught.value.faults == [fault]

@@ -1,0 +1,269 @@
+"""Table 1, measured: time, FLOPs and memory of one layer, its sequential operations, and the longest path through many.
+
+Shapes as in attention.py, of one sentence of n positions. Attention is measured between its projections, as Table 1
+counts it, and once with them.
+"""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode
+
+from transformer.evaluation.layer_sizes import MOST_ADDITIVE, LayerSizes
+from transformer.model.attention import ATTENTIONS, SelfAttention, Sentences, join_heads, own_bias, split_heads
+from transformer.model.restricted import in_blocks
+from transformer.support.device import device_name, within_memory
+
+SECONDS, TIMES = 0.1, 3  # each size is measured so long, and so often, at least
+COUNTED = (16, 32, 64, 128)  # positions for which sequential operations and paths are counted
+PRODUCTS = {getattr(torch.ops.aten, name) for name in ("mm", "addmm", "bmm", "baddbmm", "convolution")}
+
+
+class _Layer(nn.Module):
+    """A layer over [1, n, d]."""
+
+    stacked_alike = True  # whether a path takes the same steps in every layer of a stack
+
+    def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
+        """One step of a path: this layer as the one of that number, counted from 0, in a stack."""
+        return self(x_1ND)
+
+
+class _Attention(_Layer):
+    """Self-attention whose queries, keys and values are its input."""
+
+    def __init__(self, d: int, d_k: int, bias: Tensor, kind: str = "scaled"):
+        super().__init__()
+        self.h, self.attend = d // d_k, ATTENTIONS[kind](d // d_k, d_k)
+        self.register_buffer("bias", bias)
+        self.bias: Tensor
+
+    def forward(self, x_1ND: Tensor) -> Tensor:
+        q = split_heads(x_1ND, self.h).contiguous()
+        if self.bias.dim() == 5:
+            return join_heads(in_blocks(self.attend, q, q, q, self.bias))
+        return join_heads(self.attend(q, q, q, self.bias))
+
+
+class _Projected(_Layer):
+    """Self-attention as in the model."""
+
+    def __init__(self, d: int, d_k: int, bias: Tensor):
+        super().__init__()
+        self.attention = SelfAttention(d, d // d_k, d_k, d_k)
+        self.register_buffer("bias", bias)
+        self.bias: Tensor
+
+    def forward(self, x_1ND: Tensor) -> Tensor:
+        return self.attention(x_1ND, self.bias)
+
+
+class _Recurrent(_Layer):
+    """An LSTM."""
+
+    def __init__(self, d: int):
+        super().__init__()
+        self.lstm = nn.LSTM(d, d, batch_first=True)
+
+    def forward(self, x_1ND: Tensor) -> Tensor:
+        return self.lstm(x_1ND)[0]
+
+    def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
+        """One step of the recurrence, from the state at each position to that at the next one."""
+        before = torch.cat([torch.zeros_like(x_1ND[:, :1]), x_1ND[:, :-1]], 1)
+        return self.lstm(torch.zeros_like(x_1ND).transpose(0, 1), (before, torch.zeros_like(before)))[0].transpose(0, 1)
+
+
+class _Convolution(_Layer):
+    """A convolution over positions; of width k, dilated by k^layer, or a separable one."""
+
+    def __init__(self, d: int, k: int, dilated: bool = False, separable: bool = False):
+        super().__init__()
+        self.over_positions = nn.Conv1d(d, d, k, groups=d if separable else 1)
+        self.over_width = nn.Conv1d(d, d, 1) if separable else nn.Identity()
+        self.dilated, self.stacked_alike = dilated, not dilated
+        self.dilate(1)
+
+    def dilate(self, layer: int) -> None:
+        """Be that of this number in a stack; the output stays as long as the input."""
+        convolution = self.over_positions
+        [k] = convolution.kernel_size
+        convolution.dilation = (k**layer if self.dilated else 1,)
+        convolution.padding = (k // 2 * convolution.dilation[0],)
+
+    def forward(self, x_1ND: Tensor) -> Tensor:
+        return self.over_width(self.over_positions(x_1ND.transpose(1, 2))).transpose(1, 2)
+
+    def hop(self, x_1ND: Tensor, layer: int) -> Tensor:
+        self.dilate(layer)
+        return self(x_1ND)
+
+
+Make = Callable[[int, int, LayerSizes], _Layer]  # of n and d
+ADDITIVE = "additive self-attention"
+LAYERS: dict[str, Make] = {
+    "self-attention": lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n)),
+    "self-attention with projections": lambda n, d, sizes: _Projected(d, sizes.d_k, _bias(n)),
+    ADDITIVE: lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n), "additive"),
+    "recurrent": lambda _, d, __: _Recurrent(d),
+    "convolutional": lambda _, d, sizes: _Convolution(d, sizes.k),
+    "convolutional, dilated": lambda _, d, sizes: _Convolution(d, sizes.k, dilated=True),
+    "convolutional, separable": lambda _, d, sizes: _Convolution(d, sizes.k, separable=True),
+    "restricted self-attention": lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n, sizes.r)),
+}
+
+
+def _bias(n: int, radius: int | None = None) -> Tensor:
+    """That of one sentence of n positions."""
+    return own_bias(Sentences(torch.zeros(1, n, dtype=torch.long), torch.arange(n)[None]), radius=radius)
+
+
+def complexity(sizes: LayerSizes) -> dict[str, Any]:
+    """What `measured`, `exponents`, `sequential_operations` and `path_length` give for each layer, on the CPU.
+
+    Raises InputError when memory runs out.
+    """
+    torch.manual_seed(1)
+    found = {}
+    for name, make in LAYERS.items():
+        most = MOST_ADDITIVE if name == ADDITIVE else math.inf
+        by = {key: [measured(make, n, d, sizes) for n, d in sizes.points(key, most)] for key in ("n", "d")}
+        found[name] = {
+            "by": by,
+            "exponents": {key: exponents(rows, key) for key, rows in by.items()},
+            "sequential": {str(n): sequential_operations(make(n, sizes.d_k, sizes), n, sizes.d_k) for n in COUNTED},
+            "path": {str(n): path_length(make(n, sizes.d_k, sizes), n, sizes.d_k) for n in COUNTED},
+        }
+    device = device_name(torch.device("cpu"))
+    return {"sizes": asdict(sizes), "device": device, "threads": torch.get_num_threads(), "layers": found}
+
+
+def measured(make: Make, n: int, d: int, sizes: LayerSizes) -> dict[str, float]:
+    """One layer's forward and backward pass in float32.
+
+    The least CPU time in seconds, FLOPs of its matrix products, and the bytes that it keeps for the backward pass, its
+    input with them and its weights not. Raises InputError when memory runs out.
+    """
+    with within_memory(f"a layer over {n} positions of width {d}", "take smaller n and d"):
+        layer, x = make(n, d, sizes), torch.randn(1, n, d, requires_grad=True)
+        given = [*layer.parameters(), *layer.buffers()]
+        with kept() as tensors:
+            layer(x)
+        own = {tensor.untyped_storage().data_ptr() for tensor in given}
+        storages = {storage.data_ptr(): storage.nbytes() for storage in map(Tensor.untyped_storage, tensors)}
+        with _step_by_step(), FlopCounterMode(display=False, custom_mapping=COUNTED_ANEW) as counter:
+            _both_passes(layer, x)
+        times: list[float] = []
+        while len(times) < TIMES or sum(times) < SECONDS:
+            start = time.process_time()
+            _both_passes(layer, x)
+            times.append(time.process_time() - start)
+    kept_bytes = sum(size for place, size in storages.items() if place not in own)
+    return {"n": n, "d": d, "seconds": min(times), "flops": counter.get_total_flops(), "bytes": kept_bytes}
+
+
+def _both_passes(layer: nn.Module, x: Tensor) -> None:
+    y = layer(x)
+    y.backward(torch.ones_like(y))
+
+
+@contextmanager
+def kept() -> Iterator[list[Tensor]]:
+    """The tensors that are kept for the backward pass."""
+    tensors: list[Tensor] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        tensors.append(tensor)
+        return tensor
+
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        yield tensors
+
+
+def _convolution_backward(of_y: list[int], _: Any, weight: list[int], *rest: Any, **__: Any) -> int:
+    """FLOPs as many as forward for each of the two gradients; PyTorch counts too many where there are groups."""
+    return sum(rest[-1][:2]) * 2 * of_y[0] * of_y[2] * math.prod(weight)
+
+
+COUNTED_ANEW = {torch.ops.aten.convolution_backward: _convolution_backward}
+
+
+@contextmanager
+def _step_by_step() -> Iterator[None]:
+    """Without oneDNN, in which an LSTM is one operation."""
+    with warnings.catch_warnings(action="ignore"), torch.backends.mkldnn.flags(enabled=False):
+        yield
+
+
+def exponents(rows: list[dict[str, float]], size: str) -> dict[str, Any]:
+    """By which power of a size time, FLOPs and memory grow: least squares of the logarithms over the larger half."""
+    rows = rows[len(rows) // 2 :]
+    x = np.log([row[size] for row in rows])
+    fits = {
+        key: float(np.polyfit(x, np.log([row[key] for row in rows]), 1)[0]) for key in ("seconds", "flops", "bytes")
+    }
+    return {**fits, "from": rows[0][size], "to": rows[-1][size]}
+
+
+class _Chain(TorchDispatchMode):
+    """The longest chain of matrix products so far, each of which needs the one before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.depth: dict[int, int] = {}  # of a storage, because views are the same numbers
+        self.alive: list[Tensor] = []  # lest an address is taken again
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = operation(*args, **(kwargs or {}))
+        depth = max((self.depth.get(each.untyped_storage()._cdata, 0) for each in _tensors((args, kwargs))), default=0)
+        for each in _tensors(output):
+            self.alive.append(each)
+            place = each.untyped_storage()._cdata
+            self.depth[place] = max(self.depth.get(place, 0), depth + (operation.overloadpacket in PRODUCTS))
+        return output
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def sequential_operations(layer: nn.Module, n: int, d: int) -> int:
+    """The matrix products, or convolutions, of one layer that must wait for each other: the longest chain of them."""
+    with _step_by_step(), _Chain() as chain:
+        layer(torch.randn(1, n, d))
+    return max(chain.depth.values())
+
+
+def path_length(layer: _Layer, n: int, d: int) -> int:
+    """How many layers, or steps of a recurrence, a signal takes at most from one of n positions to another.
+
+    One layer leads to an output from where its gradient is not zero. Layers are stacked until no further pair of
+    positions is connected.
+    """
+    reach, hops = torch.eye(n), 0
+    while True:
+        if hops == 0 or not layer.stacked_alike:
+            connected = _connected(layer, hops, n, d)
+        farther = ((connected @ reach + reach) > 0).float()
+        if torch.equal(farther, reach):
+            return hops
+        reach, hops = farther, hops + 1
+
+
+def _connected(layer: _Layer, number: int, n: int, d: int) -> Tensor:
+    """[n, n]: 1 where an output of a hop depends on an input."""
+    x = torch.randn(1, n, d, requires_grad=True)
+    outputs = layer.hop(x, number)[0].sum(-1)
+    gradients = [torch.autograd.grad(output, x, retain_graph=True)[0][0] for output in outputs]
+    return torch.stack([gradient.abs().amax(-1) > 0 for gradient in gradients]).float()

@@ -1,0 +1,37 @@
+# Table 1 is measured: no text and no training is waited for. CPU time on one thread, so that jobs beside it do not count.
+
+
+localrules:
+    configure_complexity,
+
+
+rule configure_complexity:
+    output:
+        f"{RESULTS}/complexity/config.yaml",
+    log:
+        f"{RESULTS}/logs/configure_complexity.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=SETTINGS["table1"],
+    script:
+        "../scripts/write_config.py"
+
+
+rule measure_complexity:
+    input:
+        config=f"{RESULTS}/complexity/config.yaml",
+        code=code("complexity"),
+    output:
+        paths.complexity,
+    log:
+        f"{RESULTS}/logs/complexity.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        runtime=60,
+        mem_mb=growing(4000),
+    shell:
+        "python -m transformer complexity --config {input.config:q} --output {output:q} --threads {threads}"
+        " 2>&1 | tee -i {log:q}"
