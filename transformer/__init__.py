@@ -14,6 +14,7 @@ FLOORS = (
     "decoding",  # section 6.1
     "evaluation",  # section 6
     "export",  # packages for other software
+    "length",  # decoders on longer problems than they were trained on
     "experiment",  # config/*.yaml, all of it together
     "cli",  # python -m transformer
 )

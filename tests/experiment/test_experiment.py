@@ -35,6 +35,7 @@ TASK = {
     "decoding": {"beam": 4, "alpha": 0.6, "extra": 50},
     "models": ["parser"],
 }
+LENGTH = read_yaml(ROOT / "config" / "length.yaml")["length"]
 VALUES = {
     "experiment": "quick",
     "results": "results/quick",
@@ -51,6 +52,7 @@ VALUES = {
     "models": MODELS,
     "corpora": {"grammar": GRAMMAR, "self": SELF},
     "downloads": {},
+    "length": LENGTH,
 }
 
 

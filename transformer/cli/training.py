@@ -103,3 +103,12 @@ def readme(arguments: argparse.Namespace) -> None:
 
     config = read_package_config(arguments.package)
     write_readme(arguments.package, config, list(scores_in_words(arguments.package, config, arguments.scores)))
+
+
+@command(path("config", "the run's config"), path("output", "what it gets right"), torch=True)
+def length(arguments: argparse.Namespace) -> None:
+    """Train a decoder on short problems and test it on longer ones: a run of the study of length."""
+    from transformer.length.config import LengthRun
+    from transformer.length.run import run
+
+    run(read_config(LengthRun, arguments.config), arguments.output)

@@ -12,6 +12,7 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
+from transformer.length.config import Study
 from transformer.model.config import RECURRENT, ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
@@ -90,6 +91,7 @@ class Experiment:
     models: dict[str, Overrides]
     corpora: dict[str, Corpus]
     downloads: dict[str, Download]
+    length: Study
 
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
@@ -227,7 +229,9 @@ class Experiment:
         return scaled
 
 
-OWN_FILES = tuple(Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "config"))
+OWN_FILES = tuple(
+    Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "length", "config")
+)
 
 
 def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:

@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.cli.main import main
+from transformer.length.config import LengthRun, Recipe
+from transformer.length.model import DecoderOnly
+from transformer.length.problems import SEPARATOR, rows, vocabulary
+from transformer.length.run import exact_match, run, train
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END, PADDING
+from transformer.model.positions import ENCODINGS
+from transformer.support.files import InputError, read_json
+from transformer.support.strict import write_config
+
+RECIPE = Recipe(
+    N=1,
+    d_model=16,
+    d_ff=32,
+    h=2,
+    P_drop=0.0,
+    warmup=20,
+    learning_rate=0.3,
+    batch=16,
+    symbols=4,
+    trained=(1, 2),
+    tested=4,
+    problems=20,
+)
+
+
+def length_run(task="copy-one", positions="none", steps=3, **changes):
+    return LengthRun(task, positions, 1, steps, replace(RECIPE, **changes))
+
+
+def decoder(positions):
+    torch.manual_seed(1)
+    model = DecoderOnly(ModelConfig(2, 16, 32, 2, 8, 8, 0.0, positions, 12), vocabulary(8))
+    if positions == "t5":
+        torch.nn.init.normal_(model.positions.table, std=3.0)
+    return model.eval()
+
+
+@pytest.mark.parametrize("positions", ENCODINGS)
+def test_a_decoder_reads_nothing_that_comes_later(positions):
+    model = decoder(positions)
+    ids = torch.randint(4, 12, (2, 9))
+    changed = torch.cat((ids[:, :5], 4 + (ids[:, 5:] - 3) % 8), 1)
+    assert torch.allclose(model(ids)[:, :5], model(changed)[:, :5], atol=1e-6)
+    assert not torch.allclose(model(ids)[:, 5:], model(changed)[:, 5:], atol=1e-3)
+
+
+@pytest.mark.parametrize("positions", ENCODINGS)
+def test_a_causal_decoder_knows_the_order_of_what_it_has_read_whatever_the_encoding(positions):
+    model = decoder(positions)
+    ids = torch.tensor([[4, 5, 6, 7, 8]])
+    swapped = torch.tensor([[5, 4, 6, 7, 8]])
+    assert not torch.allclose(model(ids)[:, -1], model(swapped)[:, -1], atol=1e-5)
+
+
+def test_exact_match_is_that_of_greedy_search():
+    config = length_run("copy", "rotary", steps=60)
+    model = train(config, "test")
+    model.eval()
+    for length in (1, 2, 3):
+        read, said = rows("copy", np.random.default_rng([length]), [length] * 20, 4)
+        right = 0
+        for row, answers in zip(read, said, strict=True):
+            wanted = [each for each in answers.tolist() if each != PADDING]
+            ids = row[: row.tolist().index(SEPARATOR) + 1].tolist()
+            found = []
+            while len(found) < len(wanted) and END not in found:
+                found.append(int(model(torch.tensor([ids + found]))[0, -1].argmax()))
+            right += found == wanted
+        assert exact_match(model, config, length) == pytest.approx(right / 20)
+
+
+def test_a_task_is_learnt_and_a_run_is_the_same_again(tmp_path):
+    config = length_run(positions="learned", steps=150)
+    for name in ("first", "again"):
+        run(config, tmp_path / name)
+    first, again = (read_json(tmp_path / name) for name in ("first", "again"))
+    assert first["exact_match"] == again["exact_match"]
+    assert first["exact_match"]["1"] == first["exact_match"]["2"] == 1
+    assert list(first["exact_match"]) == ["1", "2", "3", "4"]
+    assert (first["task"], first["positions"], first["seed"], first["steps"]) == ("copy-one", "learned", 1, 150)
+
+
+def test_a_loss_that_is_no_number_is_told_with_what_to_lower(tmp_path):
+    with pytest.raises(InputError, match="copy-one none 1: the loss is not finite; lower learning_rate"):
+        run(length_run(learning_rate=1e30), tmp_path / "exact_match.json")
+    assert not (tmp_path / "exact_match.json").exists()
+
+
+def test_the_command_refuses_a_wrong_config_in_a_line(tmp_path, capsys):
+    write_config(tmp_path / "config.yaml", length_run(positions="rope"))
+    line = [
+        "length",
+        "--config",
+        str(tmp_path / "config.yaml"),
+        "--output",
+        str(tmp_path / "out.json"),
+        "--threads",
+        "1",
+    ]
+    assert main(line) == 1
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/config.yaml: positions: 'rope' is not one of none,")

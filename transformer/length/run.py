@@ -1,0 +1,94 @@
+"""One run of the study of length: train on short problems, then count the right answers at every length."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.length.config import LengthRun
+from transformer.length.model import DecoderOnly
+from transformer.length.problems import rows, vocabulary
+from transformer.model.ids import PADDING
+from transformer.support.device import within_memory
+from transformer.support.files import InputError, write_json
+from transformer.support.progress import Progress
+from transformer.support.provenance import software
+from transformer.training.loss import Loss, smoothed_cross_entropy
+from transformer.training.schedule import learning_rate
+
+
+def run(config: LengthRun, output: Path) -> None:
+    """Train a model and write what it gets right, as JSON: the share of each length's problems.
+
+    Raises InputError when memory runs out, and when the loss is no number.
+    """
+    start = time.monotonic()
+    made_with = software()
+    label = f"{config.task} {config.positions} {config.seed}"
+    with within_memory(label, "lower d_model, N, batch or problems"):
+        model = train(config, label)
+        right = {str(length): exact_match(model, config, length) for length in _tested(config)}
+    record = {
+        "task": config.task,
+        "positions": config.positions,
+        "seed": config.seed,
+        "trained": config.recipe.trained,
+        "steps": config.steps,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "seconds": time.monotonic() - start,
+        "software": made_with,
+        "exact_match": right,
+    }
+    write_json(output, record)
+
+
+def _tested(config: LengthRun) -> range:
+    return range(config.recipe.trained[0], config.recipe.tested + 1)
+
+
+def train(config: LengthRun, label: str) -> DecoderOnly:
+    """A model that has learnt from new problems in each step, of lengths drawn at random (section 5, but for dropout's
+    rate and label smoothing). Raises InputError when the loss is no number.
+    """
+    recipe = config.recipe
+    least, most = recipe.trained
+    torch.manual_seed(config.seed)
+    generator = np.random.default_rng(config.seed)
+    model = DecoderOnly(config.architecture(), vocabulary(recipe.symbols))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    progress = Progress(label, config.steps, "step")
+    for step in range(1, config.steps + 1):
+        optimizer.param_groups[0]["lr"] = recipe.learning_rate * learning_rate(step, recipe.d_model, recipe.warmup)
+        lengths = generator.integers(least, most + 1, recipe.batch)
+        read, said = _drawn(config, generator, lengths.tolist())
+        optimizer.zero_grad()
+        logits, target = model(read).flatten(0, 1), said.flatten()
+        share = 1 / int((target != PADDING).sum())
+        loss = Loss(smoothed_cross_entropy(logits.detach(), target, 0.0, share), logits)
+        loss.backward()
+        optimizer.step()
+        progress.update(1)
+    progress.close()
+    if not torch.isfinite(loss.total):
+        raise InputError(f"{label}: the loss is not finite; lower learning_rate or raise warmup")
+    return model
+
+
+@torch.no_grad()
+def exact_match(model: DecoderOnly, config: LengthRun, length: int) -> float:
+    """The share of problems of a length whose answer, searched greedily, is right to the last id.
+
+    Greedy search finds the right answer if, and only if, each id of it has the highest logit after those before it. So
+    one pass over questions with their answers tells it. The problems are the same for all runs of a task.
+    """
+    read, said = _drawn(config, np.random.default_rng([length]), [length] * config.recipe.problems)
+    model.eval()
+    right = (model(read).argmax(-1) == said) | (said == PADDING)
+    return right.all(1).float().mean().item()
+
+
+def _drawn(config: LengthRun, generator: np.random.Generator, lengths: list[int]) -> tuple[Tensor, Tensor]:
+    read, said = rows(config.task, generator, lengths, config.recipe.symbols)
+    return torch.from_numpy(read), torch.from_numpy(said)
