@@ -9,6 +9,7 @@ min_version("9.27")
 
 configfile: f"{workflow.basedir}/config/models.yaml"
 configfile: f"{workflow.basedir}/config/corpora.yaml"
+configfile: f"{workflow.basedir}/config/length.yaml"
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
@@ -39,6 +40,7 @@ if not experiment.packages:
 include: "workflow/rules/translate.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/length.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -50,6 +52,7 @@ localrules:
     dev_scores,
     tables,
     figures,
+    length,
 
 
 rule tables:
@@ -75,6 +78,13 @@ rule figures:
 rule dev_scores:
     input:
         runs.averaged_scores(tables.parsers(), "dev"),
+
+
+# How far positional encodings reach beyond the lengths trained on: a study of its own.
+rule length:
+    input:
+        rules.write_length.output,
+        rules.draw_length.output,
 
 
 # All that is fetched by URL, for machines whose jobs have no internet.
