@@ -35,6 +35,7 @@ def test_every_run_of_the_study_is_a_config_of_its_own(values, tmp_path):
         ({"positions": ["rope"]}, "positions: 'rope' is not one of none, sinusoidal"),
         ({"positions": ["t5", "t5"]}, "positions: t5 comes twice"),
         ({"seeds": [-1]}, "seed: -1 is negative"),
+        ({"steps": {"copy": 0}}, "steps: 0 is not positive"),
         ({"steps": {}}, "steps.copy: missing; say how long it is trained"),
     ],
 )
@@ -50,7 +51,10 @@ def test_a_wrong_study_is_told_what_exists(values, changes, told):
         ({"symbols": 1}, "recipe.symbols: 1 leave nothing to tell apart; give at least 2"),
         ({"h": 3}, "recipe.h: 3 heads do not share out a d_model of 64; choose a divisor"),
         ({"batch": 0}, "recipe.batch: 0 is not positive"),
-        ({"h": 0}, "h: 0 is not positive"),
+        ({"h": 0}, "recipe.h: 0 is not positive"),
+        ({"tested": -5}, "recipe.tested: -5 is no unseen length; give more than 8 (trained)"),
+        ({"tested": 10**12}, "recipe.tested: 1000000000000 is too long for attention's memory; give at most 1000"),
+        ({"d_ff": 0}, "d_ff: 0 is not positive"),
         ({"learning_rate": "fast"}, "recipe.learning_rate: 'fast' is not a number"),
     ],
 )

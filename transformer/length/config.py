@@ -6,6 +6,8 @@ from transformer.length.problems import TASKS, longest_row
 from transformer.model.config import ModelConfig
 from transformer.support.strict import fill, not_a_range, not_positive, repeated, unknown
 
+LONGEST = 1000  # length of a problem; attention takes memory by its square
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -26,10 +28,12 @@ class Recipe:
 
     def faults(self) -> list[str]:
         """What is impossible about these values; what is about the network, `LengthRun` says."""
-        found = not_positive(self, "warmup", "learning_rate", "batch", "problems")
+        found = not_positive(self, "h", "warmup", "learning_rate", "batch", "problems")
         found += not_a_range("trained", self.trained)
         if self.tested <= self.trained[1]:
             found.append(f"tested: {self.tested} is no unseen length; give more than {self.trained[1]} (trained)")
+        if self.tested > LONGEST:
+            found.append(f"tested: {self.tested} is too long for attention's memory; give at most {LONGEST}")
         if self.symbols < 2:
             found.append(f"symbols: {self.symbols} leave nothing to tell apart; give at least 2")
         if self.h > 0 and self.d_model % self.h:
@@ -50,9 +54,10 @@ class LengthRun:
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         found = [f"seed: {self.seed} is negative"] if self.seed < 0 else []
+        found += not_positive(self, "steps")
         if self.task not in TASKS:
             found.append("task: " + unknown(self.task, TASKS, "task"))
-        elif not found and not (found := not_positive(self, "steps")):
+        if not found and not self.recipe.faults():
             self._fill(found)
         return found
 
@@ -62,7 +67,7 @@ class LengthRun:
 
     def _fill(self, faults: list[str]) -> ModelConfig:
         recipe = self.recipe
-        d_k = recipe.d_model // recipe.h if recipe.h > 0 else 1
+        d_k = recipe.d_model // recipe.h
         sizes = {name: getattr(recipe, name) for name in ("N", "d_model", "d_ff", "h", "P_drop")}
         length = longest_row(self.task, recipe.tested)
         return fill(
