@@ -1,5 +1,5 @@
-# The corpora, the runs; and Tables 2, 3 and 4 and the appendix's: published, ours and difference side by side. What each
-# is made of is listed in workflow/lib/tables.py.
+# The corpora, the runs; Tables 1 to 4, the appendix's and that of section 3.2.1: published and ours side by side. What
+# each is made of is listed in workflow/lib/tables.py.
 
 
 for table in tables.all:
