@@ -557,7 +557,7 @@ def test_on_a_gpu_the_model_is_compiled_where_that_can_be(run_config, encoded, t
     compiled = []
     monkeypatch.setattr(loop, "can_compile", lambda: able)
     monkeypatch.setattr(loop, "compile_in_place", compiled.append)
-    monkeypatch.setattr(loop.Transformer, "to", lambda model, _: model)
+    monkeypatch.setattr(loop.Network, "to", lambda model, _: model)
     with FakeTensorMode():
         trainer = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cuda", 0))
     assert (trainer.compiled, compiled) == (able, [trainer.model] * able)

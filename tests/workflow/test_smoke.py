@@ -17,7 +17,7 @@ def finished(project):
     with (project / "config/models.yaml").open("a") as stream:
         stream.write("\n  mine: {d_ff: 1024, P_drop: 0.3, warmup: 3}\n")
     smoke = project / "smoke.yaml"
-    smoke.write_text(smoke.read_text().replace("recurrent]", "recurrent, mine]"))
+    smoke.write_text(smoke.read_text().replace("aop1]", "aop1, mine]"))
     run = snakemake(project, *SMOKE)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "when the DAG was created" not in run.stdout + run.stderr  # an output that another job has made

@@ -67,6 +67,8 @@ def in_precision(model: Network, precision: str) -> Network:
     softmax.weight = model.embedding
     softmax.bias.zero_()[vocabulary:] = -torch.inf
     for module in list(model.modules()):
+        if isinstance(module, nn.LSTM):
+            module.flatten_parameters()  # cuDNN wants its weights side by side, which those of a copy are not
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, make(child))

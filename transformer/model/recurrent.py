@@ -1,10 +1,10 @@
 """A recurrent network as the Transformer was compared with: LSTMs with attention, as GNMT (Wu et al. 2016).
 
-The form is that of MLPerf's GNMT. There are N layers of width d_model on each side. The encoder's first layer reads
-both ways, and each way is half as wide. The decoder's first layer asks with its output, by additive attention (Bahdanau
-et al. 2015); what is read of the source goes into all layers above it, at the same position. So no attention waits for
-the position before, and whole sentences are trained at once. Dropout acts on the input of each LSTM; from the third
-layer on, that input is added to the output.
+The form is that which MLPerf trained with PyTorch. There are N layers of width d_model on each side. The encoder's
+first layer reads both ways, and each way is half as wide. The decoder's first layer asks with its output, by additive
+attention (Bahdanau et al. 2015); what is read of the source goes into all layers above it, at the same position. GNMT
+feeds it to the first layer, too, at the next position; without that, whole sentences are trained at once. Dropout acts
+on the input of each LSTM; from the third layer on, the output of the layer below is added to its own.
 
 Shapes: R rows, which hold one sentence or several; B sentences, each by itself, padded; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.
@@ -105,7 +105,8 @@ class Recurrent(Network):
 
     def encode(self, source_BS: Tensor) -> Tensor:
         """The encoder's output [B, S, D]."""
-        length, place = (source_BS != PADDING).sum(1, keepdim=True), torch.arange(source_BS.size(1)).to(source_BS)
+        length = (source_BS != PADDING).sum(1, keepdim=True)
+        place = torch.arange(source_BS.size(1), device=source_BS.device)
         mirrored = torch.where(place < length, length - 1 - place, place)[:, :, None]
         x = self.dropout(self.embed(source_BS))
         backwards, _ = self.backwards(x.gather(1, mirrored.expand_as(x)))
