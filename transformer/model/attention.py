@@ -51,9 +51,10 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale
 def attention(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None = None, scale: float | None = None
 ) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V]. `bias` is 0 where a key may be read, else -infinity.
+    """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V].
 
-    On a GPU PyTorch's fused attention; on a CPU, where that one is slow on short sentences, the equation itself.
+    `bias`, added to the scores, is -infinity or HIDDEN where a key may not be read, else 0 or what positions add. On a
+    GPU PyTorch's fused attention; on a CPU, where that one is slow on short sentences, the equation itself.
     """
     scale = q_BHTK.size(-1) ** -0.5 if scale is None else scale
     if q_BHTK.is_cuda:
