@@ -19,8 +19,8 @@ def digits(ids):
 
 
 def number(ids):
-    """Of the digits of a number, the last one first."""
-    return sum(digit * 10**place for place, digit in enumerate(digits(ids)))
+    """Of the digits of a binary number, the last one first."""
+    return sum(digit * 2**place for place, digit in enumerate(digits(ids)))
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])

@@ -33,11 +33,11 @@ def _reverse(generator: np.random.Generator, count: int, length: int, symbols: i
 
 
 def _addition(generator: np.random.Generator, count: int, length: int, _: int) -> Problems:
-    """Two numbers of `length` digits, the last digit first; the answer, their sum, has a digit more, be it 0."""
-    numbers = generator.integers(DIGITS, size=(2, count, length))
+    """Two binary numbers of `length` digits, the last digit first; the answer, their sum, has a digit more, be it 0."""
+    numbers = generator.integers(2, size=(2, count, length))
     digits, carry = np.zeros((count, length + 1), int), np.zeros(count, int)
     for place in range(length):
-        carry, digits[:, place] = np.divmod(numbers[:, :, place].sum(0) + carry, DIGITS)
+        carry, digits[:, place] = np.divmod(numbers[:, :, place].sum(0) + carry, 2)
     digits[:, length] = carry
     plus = np.full((count, 1), PLUS - FIRST)
     return np.concatenate((numbers[0], plus, numbers[1]), 1), digits

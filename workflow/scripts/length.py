@@ -18,8 +18,8 @@ NOTES = [
     "Ours: layer normalisation after each sub-layer as in the paper, new problems in each step, the paper's schedule. "
     "t5 keeps the division by sqrt(d_k), rotary turns whole heads (theirs: a quarter of each). learned is not among "
     "theirs: positions beyond the longest problem of the training are never learnt.",
-    "addition: ours has all numbers with their last digit first, theirs with the first. sum: ours gives each running "
-    "sum, modulo 10; of theirs, the last one alone, only ranks are known.",
+    "addition: ours has binary numbers with their last digit first, theirs decimal ones with the first. sum: ours "
+    "gives each running sum, modulo 10; of theirs, the last one alone, only ranks are known.",
     "alibi is Attention with Linear Biases.",
 ]
 
@@ -83,8 +83,10 @@ def notes(study: Mapping[str, Any], published: Mapping[str, Any], runs: list[Map
     steps = ", ".join(f"{task} {study['steps'][task]:,}" for task in study["tasks"])
     (least, most), tested = recipe["trained"], recipe["tested"]
     parameters = [run["parameters"] for run in runs]
+    several = len(study["seeds"]) > 1
+    means = f"are means ± standard deviations over {len(study['seeds'])} seeds" if several else "are of one seed"
     return [
-        f"Ours are means ± standard deviations over {len(study['seeds'])} seeds: decoders of N {recipe['N']}, d_model "
+        f"Ours {means}: decoders of N {recipe['N']}, d_model "
         f"{recipe['d_model']}, d_ff {recipe['d_ff']}, h {recipe['h']} ({min(parameters):,} to {max(parameters):,} "
         f"parameters), trained on lengths {least} to {most}, tested on {recipe['problems']} problems of each length "
         f"from {least} to {tested}.",

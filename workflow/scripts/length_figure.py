@@ -1,6 +1,7 @@
 """The study of length: exact match against length, a panel a task, a line a positional encoding."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from records import logged, read_json
 
 COLUMNS = 3
+DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)))  # so that lines that lie on each other are seen
 
 
 def read_runs(paths: list[str]) -> pd.DataFrame:
@@ -29,10 +31,10 @@ def draw_task(axes: Axes, runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
     """The mean over seeds as a line, the least and the greatest as a band."""
     least, most = study["recipe"]["trained"]
     axes.axvspan(least, most, color="#ececec", linewidth=0, label="lengths trained on")
-    for positions, colour in zip(study["positions"], COLOURS, strict=False):
+    for positions, colour, dashes in zip(study["positions"], COLOURS, cycle(DASHES), strict=False):
         right = runs[runs["positions"] == positions].groupby("length")["right"]
         axes.fill_between(right.mean().index, right.min(), right.max(), color=colour, alpha=0.15, linewidth=0)
-        axes.plot(right.mean(), color=colour, linewidth=1.3, label=positions)
+        axes.plot(right.mean(), color=colour, linestyle=dashes, linewidth=1.3, label=positions)
     axes.set(xlim=(least, study["recipe"]["tested"]), ylim=(-0.03, 1.03))
     axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
 
