@@ -3,10 +3,10 @@ import torch
 from torch import nn
 
 from transformer.decoding.steps import steps
-from transformer.model import recurrent
+from transformer.model import attention as attention_module
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
-from transformer.model.recurrent import AdditiveAttention, Memory, Recurrent
+from transformer.model.recurrent import Memory, Recurrent, SourceAttention
 from transformer.support.device import compile_in_place
 
 CONFIG = ModelConfig(
@@ -119,16 +119,16 @@ def test_states_follow_the_hypotheses_chosen_and_the_sentences_kept(model):
 @torch.no_grad()
 def test_additive_attention_is_that_of_bahdanau(model, monkeypatch):
     torch.manual_seed(3)
-    attention, x, encoded = AdditiveAttention(16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
-    bias = torch.zeros(2, 1, 4)
-    bias[1, :, 3] = -torch.inf
+    attention, x, encoded = SourceAttention(16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
+    bias = torch.zeros(2, 1, 1, 4)
+    bias[1, :, :, 3] = -torch.inf
     memory = Memory(attention.key(encoded), encoded, bias)
-    for at_once in (1, recurrent.AT_ONCE):  # a position at a time, and all
-        monkeypatch.setattr(recurrent, "AT_ONCE", at_once)
+    for at_once in (1, attention_module.AT_ONCE):  # a position at a time, and all
+        monkeypatch.setattr(attention_module, "AT_ONCE", at_once)
         read = attention(x, memory)
         for b, t in ((0, 0), (0, 4), (1, 2)):
             scores = [
-                float(attention.score[:, 0] @ torch.tanh(attention.query(x[b, t]) + attention.key(encoded[b, s])))
+                float(attention.attend.vector[0] @ torch.tanh(attention.query(x[b, t]) + attention.key(encoded[b, s])))
                 for s in range(4 - b)
             ]
             weights = torch.tensor(scores).softmax(0)

@@ -15,6 +15,7 @@ from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
 HIDDEN = -1e9  # beside it a score is nothing, and its exponential 0
+AT_ONCE = 1 << 22  # numbers that additive attention computes at a time
 
 
 class KeysValues(NamedTuple):
@@ -151,9 +152,10 @@ class AdditiveAttention(nn.Module):
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, S], in float32."""
-        hidden_BHTSK = torch.tanh(q_BHTK.contiguous()[:, :, :, None] + k_BHSK.contiguous()[:, :, None])
-        scores = (hidden_BHTSK @ self.vector[:, None, :, None]).squeeze(-1).float()
-        return (scores + bias).softmax(-1)
+        keys_BH1SK, vector_H1K1 = k_BHSK.contiguous()[:, :, None], self.vector[:, None, :, None]
+        queries = q_BHTK.contiguous()[:, :, :, None].split(max(1, AT_ONCE // k_BHSK.numel()), 2)
+        scores = torch.cat([torch.tanh(some + keys_BH1SK) @ vector_H1K1 for some in queries], 2)
+        return (scores.squeeze(-1).float() + bias).softmax(-1)
 
     def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, V]."""

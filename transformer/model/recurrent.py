@@ -17,12 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import HIDDEN, Sentences, sentences, xavier_linear
+from transformer.model.attention import HIDDEN, AdditiveAttention, Sentences, sentences, xavier_linear
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.model.network import Network
 
-AT_ONCE = 1 << 22  # numbers that additive attention computes at a time
 UNITS = (8, 4)  # of sentences and of their length: oneDNN keeps code and memory for each shape that it has seen
 
 
@@ -34,32 +33,28 @@ class State(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the decoder reads: keys and values [B, S, D]; the bias [B, 1, S] hides padding."""
+    """What the decoder reads: keys and values [B, S, D]; the bias [B, 1, 1, S] hides padding."""
 
     keys: Tensor
     values: Tensor
     bias: Tensor
 
 
-class AdditiveAttention(nn.Module):
-    """softmax(v^T tanh(W q + U k)) over the encoder's output (Bahdanau et al. 2015)."""
+class SourceAttention(nn.Module):
+    """Additive attention over the encoder's output, with one head and without a projection of values."""
 
     def __init__(self, d_model: int):
         super().__init__()
         self.query, self.key = xavier_linear(d_model, d_model), xavier_linear(d_model, d_model)
-        self.score = nn.Parameter(torch.empty(d_model, 1))
-        nn.init.xavier_uniform_(self.score)
+        self.attend = AdditiveAttention(1, d_model)
 
     def weights(self, x_BTD: Tensor, memory: Memory) -> Tensor:
-        """[B, T, S], in float32."""
-        queries = self.query(x_BTD)[:, :, None].split(max(1, AT_ONCE // memory.keys.numel()), 1)
-        scores = torch.cat([torch.tanh(some + memory.keys[:, None]) @ self.score for some in queries], 1)
-        return (scores[..., 0].float() + memory.bias).softmax(-1)
+        """[B, 1, T, S], in float32."""
+        return self.attend.weights(self.query(x_BTD)[:, None], memory.keys[:, None], memory.bias)
 
     def forward(self, x_BTD: Tensor, memory: Memory) -> Tensor:
         """What is read of the values: [B, T, D]."""
-        weights = self.weights(x_BTD, memory)
-        return weights.to(memory.values.dtype) @ memory.values
+        return self.attend(self.query(x_BTD)[:, None], *(each[:, None] for each in memory[:2]), memory.bias)[:, 0]
 
 
 class Apart(NamedTuple):
@@ -97,7 +92,7 @@ class Recurrent(Network):
         d = config.d_model
         self.forwards, self.backwards = lstm(d, d // 2), lstm(d, d // 2)
         self.encoder = nn.ModuleList(lstm(d, d) for _ in range(config.N - 1))
-        self.attention = AdditiveAttention(d)
+        self.attention = SourceAttention(d)
         self.decoder = nn.ModuleList(lstm(d if i == 0 else 2 * d, d) for i in range(config.N))
 
     def compile(self, *_: Any, **__: Any) -> None:
@@ -119,7 +114,7 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None]  # finite: an empty sentence is all padding
+        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None, None]  # finite: an empty sentence is all padding
         return Memory(self.attention.key(encoded), encoded, bias)
 
     def decode(self, x_BTD: Tensor, memory: Memory, through: Callable[[int, Tensor], Tensor]) -> Tensor:
@@ -154,7 +149,7 @@ class Recurrent(Network):
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """Weights [B, 1, T, S] of the attention that there is."""
         asking = self._whole(0, self._shifted(target_BT))
-        return self.attention.weights(asking, self.memory(source_BS))[:, None]
+        return self.attention.weights(asking, self.memory(source_BS))
 
     def states(self, sentences: int) -> list[State]:
         """Those of the decoder's LSTMs before the first step, of one hypothesis of each sentence."""
