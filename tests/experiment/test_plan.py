@@ -161,4 +161,4 @@ def test_pairs_that_nobody_declared_are_unknown():
     tasks = {"ende": task("libreoffice-help", "base"), "wsj": task("generated-english", "parser")}
     rows = cells(plan(experiment(tasks=tasks, corpora=corpora)))
     assert rows["ende", "libreoffice-help"] == ["", "unknown until fetched", "", ""]
-    assert rows["all", ""][1:] == rows["wsj", "generated-english"][1:] == ["4,000", "1.12 MB", "528 kB"]
+    assert rows["all", ""][1:] == rows["wsj", "generated-english"][1:] == ["2,500", "700 kB", "330 kB"]
