@@ -57,7 +57,7 @@ rule write_length:
     input:
         published=HERE / "config/published.yaml",
         runs=STUDIED,
-        code=[*scripts("table"), *scripts("length")],
+        code=scripts("length"),
     output:
         csv=table_report("length", "csv"),
         md=f"{RESULTS}/tables/length.md",
@@ -68,10 +68,9 @@ rule write_length:
     conda:
         "../../environment.yml"
     params:
-        table="length",
         study=SETTINGS["length"],
     script:
-        "../scripts/table.py"
+        "../scripts/length.py"
 
 
 rule draw_length:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
-from records import over_seeds, read_json, read_yaml
+from records import logged, over_seeds, read_json, read_yaml
 from tables_common import Row, beside, number, spread, write_table
 
 TITLE = "Length: exact match on longer problems than were trained on, published and ours"
@@ -93,3 +93,7 @@ def notes(study: Mapping[str, Any], published: Mapping[str, Any], runs: list[Map
         f"Ours: {recipe['batch']} problems a step; steps: {steps}.",
         *(note.format(source=published["source"]) for note in NOTES),
     ]
+
+
+if "snakemake" in globals():
+    logged(main, snakemake)
