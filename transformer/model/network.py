@@ -9,10 +9,10 @@ from transformer.model.dropout import Dropout
 
 
 class Network(nn.Module):
-    """An encoder and a decoder between embeddings and softmax.
+    """What stands between embeddings and softmax.
 
-    Its forward pass takes rows of source ids [R, S] and target ids [R, T], each with one sentence or several, and gives
-    the decoder's output [R, T, D] at each target position, which has seen the positions before it.
+    The forward pass of a translator takes rows of source ids [R, S] and target ids [R, T], each with one sentence or
+    several, and gives the decoder's output [R, T, D] at each target position, which has seen the positions before it.
     """
 
     def __init__(self, config: ModelConfig, vocabulary: int):
