@@ -68,7 +68,7 @@ rule figures:
     input:
         collect(
             f"{RESULTS}/figures/{{figure}}.{{kind}}",
-            figure=["figure3", "figure4", "figure5", "table1", "dot_products", *tables.drawn],
+            figure=["figure3", "figure4", "figure5", *tables.drawn],
             kind=["pdf", "svg", "png"],
         ),
         [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],

@@ -170,7 +170,7 @@ def test_every_path_in_a_command_is_quoted():
     commands = "".join(re.findall(r"shell:\n((?: +['\"].*\n)+)", rules))
     given = re.findall(r"\{((?:input|output|log|params)[^}]*)\}", commands)
     assert len(given) > 60
-    assert [name for name in given if not name.endswith(":q")] == ["params.plain[words]"]  # two numbers
+    assert [name for name in given if not name.endswith(":q")] == ["params.lengths", "params.plain[words]"]  # numbers
 
 
 @pytest.mark.workflow

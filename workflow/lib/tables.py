@@ -74,8 +74,9 @@ class Tables:
         measured = {"complexity": self.runs.paths.complexity}
         beside_table3 = self._curves("Section 3.2.1", "scaling", self.shown["table3"])
         scaling = Table("scaling", self._on_dev("scaling") | measured, self._rows("scaling"), beside_table3)
+        table1 = Table("table1", {"published": self.numbers} | measured, {})
         return [
-            Table("table1", {"published": self.numbers} | measured, {}),
+            *([table1] if "ende" in self.in_full else []),
             *(
                 table
                 for table in found
@@ -196,9 +197,11 @@ class Tables:
 
     @property
     def drawn(self) -> list[str]:
-        """The figures of several runs that there is something to show in."""
+        """The figures that not every experiment has: those of layers and of several runs."""
         shown = {
             "training_curves": self.curves,
+            "table1": "ende" in self.in_full,
+            "dot_products": "ende" in self.in_full,
             "table3": "ende" in self.in_full,
             "positions": self._positions_curves,
         }
