@@ -38,11 +38,11 @@ class TransformerSteps:
         more = -source_BS.size(1) % ROW
         encoded, self.bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
         self.memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
-        self.model, self.cache, self.position = model, Cache(model.config, len(source_BS), source_BS.device), 0
+        self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
 
     def logits(self, token_BW: Tensor | None) -> Tensor:
         """As `Steps` says."""
-        position, self.position = self.position, self.position + 1
+        position = self.cache.length
         grown = self.cache.grow(1 if token_BW is None else token_BW.size(1))
         return self.model.step(token_BW, position, self.memories, self.bias, *grown)
 

@@ -73,21 +73,19 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
 
     The last one's rows hold every pair; each of the others has twice as many rows as the next.
     """
-    wanted = math.ceil(TRIED * tokens / lengths.mean(0).max())
-    sample = lengths[:: max(1, len(lengths) // wanted)]
-    tried = [_shapes(lengths, tokens, sentences) for sentences in SENTENCES]
+    mean, longest = lengths.mean(0), lengths.max(0)
+    sample = lengths[:: max(1, len(lengths) // math.ceil(TRIED * tokens / mean.max()))]
+    tried = [_shapes(mean, longest, tokens, sentences) for sentences in SENTENCES]
     return min(tried, key=lambda found: max(PADDING, _padding(sample, found[0])))
 
 
-def _shapes(lengths: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
-    """Shapes whose rows hold about so many `sentences` of mean length.
+def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
+    """Shapes whose rows hold about so many `sentences` of `mean` length; those of the last one the `longest`, too.
 
     Among about as many rows those are taken whose sizes, rounded, hold as many subwords as wanted and as many of one
     side as of the other.
     """
-    total = lengths.sum(0, dtype=np.int64)
-    share, longest = total / total.max(), lengths.max(0)
-    places = tokens / FILLED
+    share, places = mean / mean.max(), tokens / FILLED
 
     def sizes(rows: int) -> np.ndarray:
         exact = share * places / rows
@@ -98,7 +96,7 @@ def _shapes(lengths: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
         held = rows * sizes(rows) / share
         return abs(held.min() / places - 1) + (held / held.min() - 1).sum() + 0.1 * max(rows / about, about / rows)
 
-    about = max(1, round(places / (sentences * lengths.mean(0).max())))
+    about = max(1, round(places / (sentences * mean.max())))
     rows = min(range(math.ceil(about * 3 / 4), about * 4 // 3 + 1), key=misfit)
     found = []
     while True:

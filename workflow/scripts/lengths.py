@@ -7,9 +7,8 @@ import pandas as pd
 from records import read_json
 from scores import Equal
 
-Lengths = Mapping[
-    str, pd.DataFrame
-]  # of each row; a class of lengths has shortest, longest, pairs, subwords, perplexity
+# Of each row; a class of lengths has shortest, longest, pairs, subwords, perplexity.
+Lengths = Mapping[str, pd.DataFrame]
 
 
 def read_lengths(scores: Sequence[str], lengths: Sequence[str], equal: Equal) -> Lengths:
