@@ -10,6 +10,7 @@ min_version("9.27")
 configfile: f"{workflow.basedir}/config/models.yaml"
 configfile: f"{workflow.basedir}/config/corpora.yaml"
 configfile: f"{workflow.basedir}/config/length.yaml"
+configfile: f"{workflow.basedir}/config/claims.yaml"
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 

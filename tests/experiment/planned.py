@@ -68,6 +68,7 @@ def experiment(**changes):
             "more": more,
         },
         "length": read_yaml(CONFIG / "length.yaml")["length"],
+        "claims": {},
         "downloads": {
             f"http://a/{name}": {"bytes": size, "sha256": HASH}
             for name, size in {"news.tgz": 3000, "french.tar": 500, "dev.tsv.gz": 20, "unused": 1, "news": 7}.items()

@@ -53,6 +53,7 @@ VALUES = {
     "corpora": {"grammar": GRAMMAR, "self": SELF},
     "downloads": {},
     "length": LENGTH,
+    "claims": {},
 }
 
 
@@ -269,6 +270,46 @@ def test_a_recurrent_network_has_neither_the_transformer_s_sizes_nor_its_figures
         "figures.model: recurrent is recurrent and has no self-attention; name another",
         "models.recurrent.h: a recurrent network has none; remove it",
     ]
+
+
+CLAIM = {"claim": "One is better", "section": "own", "metric": "f1", "part": "test"}
+CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"rows": ["wsj/parser", "semi/parsr"]}, "rows: unknown model parsr; did you mean parser?"),
+        ({"rows": ["wsj/parser", "sem/parser"]}, "rows: unknown task sem; did you mean semi?"),
+        ({"rows": ["wsj/parser", "parser"]}, "rows: parser is not task/model; write one such as ende/base"),
+        ({"rows": ["wsj/parser"]}, "rows: ['wsj/parser'] compares nothing; name at least two, as task/model"),
+        ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
+        ({"section": "6.4"}, "section: unknown section 6.4; did you mean 6.3?; `own` is for claims of your own"),
+        ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
+        ({"metric": "bleu"}, "metric: bleu is not measured in wsj, which is parsing; name another metric"),
+        ({"part": "train"}, "part: 'train' is not one of dev, test"),
+        ({"margin": 0}, "margin: 0 can never be shown; give more than 0"),
+        (
+            {"margin": 1, "rows": ["wsj/parser", "semi/parser", "wsj/base"]},
+            "margin: 3 rows; two are compared",
+        ),
+        ({"differ": []}, "rows: differ in text (grammar, self); if that is meant, write differ: [text]"),
+        ({"steps": 9}, "steps: unknown key steps; known: "),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused(changes, fault):
+    [found] = faults(claims={"mine": CLAIM | changes})
+    assert found.startswith(f"claims.mine.{fault}")
+
+
+def test_a_claim_about_rows_of_other_steps_says_so():
+    tasks = {"wsj": TASK | {"models": ["base", "big", "parser"]}, "semi": TASK | {"corpus": "self"}}
+    rows = CLAIM | {"rows": ["wsj/base", "wsj/big"]}
+    assert faults(tasks=tasks, claims={"big": rows}) == [
+        "claims.big.rows: differ in steps (100000, 300000); if that is meant, write differ: [steps]"
+    ]
+    assert experiment(tasks=tasks, claims={"big": rows | {"differ": ["steps"]}})
+    assert experiment(claims={"big": rows})  # neither is run here
 
 
 def test_without_base_or_seeds_there_is_no_experiment():

@@ -90,20 +90,44 @@ def test_a_table_that_no_task_concerns_is_not_made(tables):
         return [table.name for table in found.all], found.drawn, found.in_full
 
     assert made(ende=["base"]) == (["table3", "table2", "corpora", "runs"], ["training_curves"], [])
-    assert made(enfr=["base", "big-enfr"]) == (["table2", "corpora", "runs"], ["training_curves"], ["enfr"])
+    assert made(enfr=["base", "big-enfr"]) == (
+        ["claims", "table2", "corpora", "runs"],
+        ["claims", "training_curves"],
+        ["enfr"],
+    )
     assert made(wsj=["parser"]) == (["table4", "corpora", "runs"], ["training_curves"], ["wsj"])
     assert made(ende=["base", "aop1"]) == (
-        ["table1", "table3", "appendix", "table2", "scaling", "corpora", "runs"],
-        ["training_curves", "table1", "dot_products", "table3"],
+        ["claims", "table1", "table3", "appendix", "table2", "scaling", "corpora", "runs"],
+        ["claims", "training_curves", "table1", "dot_products", "table3"],
         ["ende"],
     )
+
+
+def test_claims_are_judged_by_the_scores_that_tables_show(tables):
+    found = tables(seeds=[1, 2])
+    assert set(found.claims.scores) <= set(found.scored)
+    claims = {claim["name"]: claim for claim in found.claims.all}
+    layers = [f"results/quick/runs/ende/{model}/{{}}/average-1/dev.scores.json" for model in ("C-N2", "base", "C-N8")]
+    seeds = [[path.format(seed) for seed in (1, 2)] for path in layers]
+    assert claims["layers"]["scores"] == [seeds[0], *seeds]  # C-N4 is C-N2 at this scale
+    assert [Path(path).parent.name for path in claims["big-en-de"]["scores"][1]] == ["average-20"] * 2
+    assert claims["scaling"]["scores"] == [[], []]
+    assert not found.claims.judged(claims["scaling"])
+
+
+def test_rows_that_are_one_model_are_no_claim(tables):
+    mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
+    mine["rows"] = ["ende/C-N2", "ende/C-N4"]
+    found = tables(tasks=only(ende=["C-N2", "C-N4", "base"]), claims={"mine": mine})
+    [claim] = [claim for claim in found.claims.all if claim["name"] == "mine"]
+    assert not found.claims.judged(claim)
 
 
 def test_positions_are_a_table_where_a_row_is_run_that_table_3_lacks(tables):
     found = tables(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
     by_name = {table.name: table for table in found.all}
     assert found.curves["Positions"] == [BASE, ("ende", "E-learned"), ("ende", "E-t5")]
-    assert found.drawn == ["training_curves", "table1", "dot_products", "table3", "positions"]
+    assert found.drawn == ["claims", "training_curves", "table1", "dot_products", "table3", "positions"]
     assert found.own == {}
     folders = [f"results/quick/runs/ende/{model}/1/average-1" for model in ("base", "E-learned", "E-t5")]
     assert by_name["positions"].input["scores"] == [f"{folder}/dev.scores.json" for folder in folders]

@@ -12,6 +12,7 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
+from transformer.experiment.claims import KINDS, Claim
 from transformer.length.config import Study
 from transformer.model.config import RECURRENT, ModelConfig
 from transformer.model.ids import UNKNOWN
@@ -92,6 +93,7 @@ class Experiment:
     corpora: dict[str, Corpus]
     downloads: dict[str, Download]
     length: Study
+    claims: dict[str, Claim]
 
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
@@ -151,7 +153,30 @@ class Experiment:
                         f"table3_average: {self.table3_average} is not in 1 to {run.training.average}, "
                         f"the average of {model}"
                     )
+        if not found:
+            found = [f"claims.{name}.{fault}" for name, claim in self.claims.items() for fault in self._of_claim(claim)]
         return list(dict.fromkeys(found))
+
+    def _of_claim(self, claim: Claim) -> list[str]:
+        """What does not fit between a claim and the rest."""
+        for task, model in claim.runs():
+            if task not in self.tasks:
+                return ["rows: " + unknown(task, self.tasks, "task")]
+            if model not in self.models:
+                return ["rows: " + unknown(model, self.models, "model")]
+            kind = self.tasks[task].kind
+            if KINDS.get(claim.metric, kind) != kind:
+                return [f"metric: {claim.metric} is not measured in {task}, which is {kind}; name another metric"]
+        run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
+        differ = {
+            "steps": {str(self.run(task, model, 0).training.steps) for task, model in run},
+            "text": {self.tasks[task].corpus for task, _ in run},
+        }
+        return [
+            f"rows: differ in {what} ({', '.join(sorted(values))}); if that is meant, write differ: [{what}]"
+            for what, values in differ.items()
+            if len(values) > 1 and what not in claim.differ
+        ]
 
     def corpus_of(self, task: str) -> Kind:
         """The corpus of a task."""
@@ -230,7 +255,7 @@ class Experiment:
 
 
 OWN_FILES = tuple(
-    Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "length", "config")
+    Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "length", "claims", "config")
 )
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from transformer.experiment.config import Experiment
 from transformer.support.strict import plain
+from workflow.lib.claims import Claims
 from workflow.lib.runs import Runs, Some
 
 Run = tuple[str, str]  # task, model
@@ -46,6 +47,7 @@ class Tables:
             "positions": [("ende", row["model"]) for row in positions],
             "scaling": [("ende", row["model"]) for row in scaling],
         }
+        self.claims = Claims(experiment.claims, runs)
         self.own = self._own_runs()
         for name, more in self.own.items():
             self.shown[name] = [*self.shown[name], *more]
@@ -76,6 +78,7 @@ class Tables:
         scaling = Table("scaling", self._on_dev("scaling") | measured, self._rows("scaling"), beside_table3)
         table1 = Table("table1", {"published": self.numbers} | measured, {})
         return [
+            *([self._claims] if self.claims.scores else []),
             *([table1] if "ende" in self.in_full else []),
             *(
                 table
@@ -86,6 +89,15 @@ class Tables:
             Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
             Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {"equal": self.runs.equal}),
         ]
+
+    @property
+    def _claims(self) -> Table:
+        """The claims, and below them how far Table 3 agrees with the paper's."""
+        table3 = self.runs.dev_scores(self.some("table3"))
+        scores = list(dict.fromkeys([*self.claims.scores, *table3]))
+        told = {"notes": self.notes, "equal": self.runs.equal, "claims": self.claims.all, "table3": table3}
+        texts = {"corpora": self.runs.records(self.runs.trained)}
+        return Table("claims", self._measured("table3", scores) | texts, told)
 
     @cached_property
     def in_full(self) -> list[str]:
@@ -199,6 +211,7 @@ class Tables:
     def drawn(self) -> list[str]:
         """The figures that not every experiment has: those of layers and of several runs."""
         shown = {
+            "claims": self.claims.scores,
             "training_curves": self.curves,
             "table1": "ende" in self.in_full,
             "dot_products": "ende" in self.in_full,

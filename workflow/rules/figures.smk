@@ -4,6 +4,7 @@
 
 localrules:
     draw_attention,
+    draw_claims,
     draw_training_curves,
     draw_table3,
     draw_positions,
@@ -29,6 +30,24 @@ rule draw_attention:
         model=experiment.figures.model,
     script:
         "../scripts/attention.py"
+
+
+rule draw_claims:
+    input:
+        published=HERE / "config/published.yaml",
+        packages=runs.packages_behind(tables.claims.scores),
+        scores=tables.claims.scores,
+        code=scripts("claims_figure"),
+    output:
+        figure_report("claims", "claims_figure"),
+    log:
+        f"{RESULTS}/logs/claims_figure.log",
+    conda:
+        "../../environment.yml"
+    params:
+        claims=tables.claims.all,
+    script:
+        "../scripts/claims_figure.py"
 
 
 rule draw_training_curves:

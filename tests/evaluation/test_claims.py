@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from transformer.evaluation.claims import LEVEL, effects, judge
+from transformer.support.files import InputError
+
+SEEDS = 5
+
+
+def drawn(generator, mean, seeds=SEEDS):
+    return generator.normal(mean, 1.0, seeds)
+
+
+def test_two_rows_are_compared_as_scipy_compares_them():
+    worse, better = np.random.default_rng(1).normal([[10.0], [11.0]], 0.5, (2, SEEDS))
+    [one] = judge({"one": (effects([worse, better]), None)}).values()
+    expected = stats.ttest_rel(better, worse)
+    assert one.effect == pytest.approx((better - worse).mean())
+    assert one.p == pytest.approx(expected.pvalue)
+    assert one.interval == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert one.seeds == SEEDS
+
+
+def test_rows_are_alike_by_two_one_sided_tests_as_scipy_has_them():
+    each = drawn(np.random.default_rng(2), 0.1) / 10
+    [one] = judge({"one": (each, 0.5)}).values()
+    low = stats.ttest_1samp(each, -0.5, alternative="greater").pvalue
+    high = stats.ttest_1samp(each, 0.5, alternative="less").pvalue
+    assert one.p == pytest.approx(max(low, high))
+    assert one.verdict == "reproduced"
+    [far] = judge({"far": (each + 3, 0.5)}).values()
+    assert far.verdict == "contrary"
+    assert far.p == pytest.approx(2 * stats.ttest_1samp(each + 3, 0.5, alternative="greater").pvalue)
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=5))
+def test_a_trend_is_the_least_squares_line_from_the_first_row_to_the_last(rows):
+    [effect] = effects([[row] for row in rows])
+    slope = np.polyfit(np.arange(len(rows)), rows, 1)[0]
+    assert effect == pytest.approx(slope * (len(rows) - 1), abs=1e-9)
+
+
+def test_holm_takes_the_likelier_claims_first():
+    generator = np.random.default_rng(3)
+    family = {str(mean): (drawn(generator, mean), None) for mean in (0, 1, 3, 30)}
+    judged = judge(family)
+    alone = {name: judge({name: claim})[name].p for name, claim in family.items()}
+    ascending = sorted(alone, key=alone.get)
+    expected = np.maximum.accumulate([min(1, (4 - rank) * alone[name]) for rank, name in enumerate(ascending)])
+    assert [judged[name].p for name in ascending] == pytest.approx(expected)
+    assert judged["30"].verdict == "reproduced"
+    turned = judge({name: (-each, None) for name, (each, _) in family.items()})
+    assert turned["30"].verdict == "contrary"
+
+
+def test_without_a_difference_at_most_one_family_in_twenty_has_a_false_verdict():
+    generator = np.random.default_rng(4)
+    families = 2000
+    false = 0
+    for _ in range(families):
+        # Of the last two claims a verdict of `reproduced` is false: the true difference is the margin, and beyond it.
+        family = {str(number): (drawn(generator, 0), None) for number in range(6)}
+        family |= {"at": (drawn(generator, 1.5), 1.5), "beyond": (drawn(generator, -2), 1.5)}
+        judged = judge(family)
+        alike = (judged.pop(name).verdict == "reproduced" for name in ("at", "beyond"))
+        false += any(alike) or any(each.verdict != "undecided" for each in judged.values())
+    assert false / families <= LEVEL + 3 * (LEVEL * (1 - LEVEL) / families) ** 0.5
+
+
+def test_the_interval_covers_a_known_difference_in_95_of_100():
+    generator = np.random.default_rng(5)
+    trials = 4000
+    found = [judge({"one": (drawn(generator, 0.7), None)})["one"].interval for _ in range(trials)]
+    covered = np.mean([low <= 0.7 <= high for low, high in found])
+    assert covered == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / trials) ** 0.5)
+
+
+@pytest.mark.parametrize("margin", [None, 0.5])
+def test_what_could_be_shown_is_what_would_have_been_decided(margin):
+    """An effect of `smallest` is decided, and rows are alike within a margin of `smallest`; less is not enough."""
+    each = drawn(np.random.default_rng(6), 0)
+    spread = each - each.mean()
+
+    def verdict(size):
+        one = (spread, size) if margin else (spread + size, None)
+        return judge({"one": one, "other": (spread, None)})["one"].verdict
+
+    smallest = judge({"one": (spread, margin), "other": (spread, None)})["one"].smallest
+    assert verdict(1.001 * smallest) == "reproduced"
+    assert verdict(0.999 * smallest) == "undecided"
+
+
+def test_seeds_that_all_agree_decide():
+    judged = judge({"same": (np.full(3, 0.25), None), "none": (np.zeros(3), None), "alike": (np.zeros(3), 0.1)})
+    assert [each.verdict for each in judged.values()] == ["reproduced", "undecided", "reproduced"]
+
+
+def test_one_seed_has_no_interval():
+    with pytest.raises(InputError, match=r"claims\.one: 1 seed has no interval; train at least two \(`seeds`\)"):
+        judge({"one": (np.ones(1), None)})
+
+
+def test_an_empty_family_is_judged():
+    assert judge({}) == {}

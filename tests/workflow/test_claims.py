@@ -1,0 +1,119 @@
+"""The table of claims, the notes below it, and its figure."""
+
+import csv
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import records
+from scipy.stats import spearmanr
+
+CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "part": "dev"}
+
+
+@pytest.fixture
+def made(results):
+    """Write the table from `scores`: (task, model) -> what each seed scores; give its rows by name, and its notes."""
+
+    def make(claims, scores, **params):
+        runs = {
+            (task, model): [results.run(task, model, seed, **one) for seed, one in enumerate(each, 1)]
+            for (task, model), each in scores.items()
+        }
+        told = []
+        for name, changes in claims.items():
+            claim = {**CLAIM, "name": name, **changes}
+            claim["runs"] = [tuple(row.split("/")) for row in claim["rows"]]
+            claim["scores"] = [[run.scores for run in runs.get(key, ())] for key in claim["runs"]]
+            told.append(claim)
+        output = SimpleNamespace(**results.files("claims", ("csv", "md", "html", "tex")))
+        every = [run for each in runs.values() for run in each]
+        table3 = [run.scores for run in every if run.task == "ende"]
+        snakemake = results.snakemake(every, output, claims=told, table3=table3, **params)
+        script = importlib.import_module("claims")
+        records.logged(script.main, snakemake)
+        rows = list(csv.DictReader(Path(output.csv).read_text().splitlines()))
+        text = Path(output.md).read_text()
+        figure = importlib.import_module("claims_figure")
+        pictures = list(results.files("claims", ("svg", "png")).values())
+        records.logged(figure.main, SimpleNamespace(**{**vars(snakemake), "output": pictures}))
+        return dict(zip(claims, rows, strict=True)), text, pictures
+
+    return make
+
+
+def bleu(*scores):
+    return [{"paper_bleu": {"score": score, "signature": "s"}} for score in scores]
+
+
+def perplexity(*numbers):
+    return [{"perplexity": number} for number in numbers]
+
+
+def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
+    rows, text, _ = made(
+        {
+            "heads": {"rows": ["ende/A-h1", "ende/base"]},
+            "turned": {"rows": ["ende/base", "ende/A-h1"]},
+            "keys": {"rows": ["ende/B-dk16", "ende/base"]},
+            "alike": {"rows": ["ende/E-learned", "ende/base"], "margin": 0.5},
+            "absent": {"rows": ["ende/big", "ende/base"]},
+        },
+        {
+            ("ende", "base"): bleu(20.0, 21.0, 22.0),
+            ("ende", "A-h1"): bleu(15.0, 16.1, 16.9),
+            ("ende", "B-dk16"): bleu(21.0, 19.0, 22.5),
+            ("ende", "E-learned"): bleu(20.01, 21.0, 22.01),
+        },
+    )
+    assert [row["Verdict"] for row in rows.values()] == ["reproduced", "contrary", "undecided", "reproduced", "not run"]
+    heads = rows["heads"]
+    assert (heads["In favour, paper"], heads["In favour, ours"], heads["Seeds"]) == ("+0.9", "+5.0", "3")
+    assert heads["In favour, 95 % interval"] == "+4.8 to +5.2"
+    assert heads["Rows"] == "A-h1 < base"
+    assert rows["alike"]["Rows"] == "E-learned ≈ base"
+    assert rows["absent"]["In favour, ours"] == "not run"
+    assert rows["keys"]["Could show"]
+    assert not heads["Could show"]
+    assert "5 % for the whole family, by Holm's correction" in text
+
+
+def test_less_perplexity_is_better_in_percent(made):
+    claim = {"metric": "perplexity", "rows": ["ende/C-N2", "ende/C-N4", "ende/base"]}
+    scores = {"base": perplexity(5.0, 5.1), "C-N4": perplexity(10.0, 10.2), "C-N2": perplexity(20.0, 20.4)}
+    rows, _, _ = made({"layers": claim}, {("ende", model): each for model, each in scores.items()})
+    assert rows["layers"]["In favour, ours"] == "+75.0 %"
+    assert rows["layers"]["In favour, paper"] == "+19.5 %"  # 6.11, 5.19, 4.92
+
+
+def test_one_seed_decides_nothing(made):
+    rows, _, pictures = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
+        {("ende", "base"): bleu(20.0), ("ende", "A-h1"): bleu(10.0)},
+    )
+    assert rows["heads"]["Verdict"] == "undecided: one seed"
+    assert rows["heads"]["In favour, ours"] == "+10.0"
+    assert rows["heads"]["In favour, 95 % interval"] == ""
+    assert "<svg" in Path(pictures[0]).read_text()
+
+
+def test_hours_are_those_of_training(made, published):
+    rows, _, _ = made(
+        {"slow": {"metric": "hours", "rows": ["ende/aop1", "ende/base"]}},
+        {("ende", "base"): bleu(20.0), ("ende", "aop1"): bleu(20.0)},
+    )
+    hours = {row["model"]: row["hours"] for row in published["appendix"]}
+    assert rows["slow"]["In favour, paper"] == f"{100 * (1 - hours['base'] / hours['aop1']):+.0f} %"
+    assert rows["slow"]["In favour, ours"] == "+0 %"  # 200 s each
+
+
+def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, published):
+    ours = {"base": 20.0, "A-h1": 21.0, "C-N2": 15.0, "C-N8": 23.0}
+    _, text, _ = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
+        {("ende", model): bleu(score) for model, score in ours.items()},
+    )
+    theirs = {row["model"]: row["bleu"] for row in published["table3"]}
+    expected = spearmanr([theirs[model] for model in ours], list(ours.values())).statistic
+    assert f"the ranks of 4 rows, the paper's and ours, have a correlation (Spearman) of {expected:.2f}; 1 of 3" in text

@@ -1,0 +1,50 @@
+"""A claim of the paper, or of one's own, as config/claims.yaml has it: which rows it compares, and in what."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from transformer.package.config import TaskKind
+from transformer.support.strict import repeated, unknown
+
+SECTIONS = (
+    *("3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "4", "5.1", "5.2", "5.3", "5.4"),
+    *("6.1", "6.2 A", "6.2 B", "6.2 C", "6.2 D", "6.2 E", "6.3", "appendix", "own"),
+)
+Measured = Literal["bleu", "perplexity", "f1", "hours"]
+KINDS: dict[Measured, TaskKind] = {"bleu": "translation", "f1": "parsing"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of several rows each is better than the one before it; or two rows are alike, within a margin."""
+
+    claim: str
+    section: str
+    metric: Measured  # more BLEU and F1, less perplexity and fewer hours of training are better
+    part: Literal["dev", "test"]  # dev: averaged as in Table 3; test: as in Tables 2 and 4
+    rows: tuple[str, ...]  # task/model
+    margin: float | None = None  # of the metric; of perplexity and hours in percent
+    differ: tuple[Literal["steps", "text"], ...] = ()  # in what else the rows may differ
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = repeated("rows", self.rows)
+        if self.section not in SECTIONS:
+            found.append(f"section: {unknown(self.section, SECTIONS, 'section')}; `own` is for claims of your own")
+        if len(self.rows) < 2:
+            found.append(f"rows: {list(self.rows)} compares nothing; name at least two, as task/model")
+        found += [
+            f"rows: {row} is not task/model; write one such as ende/base"
+            for row in self.rows
+            if not re.fullmatch("[^/]+/[^/]+", row)
+        ]
+        if self.margin is not None and not self.margin > 0:
+            found.append(f"margin: {self.margin:g} can never be shown; give more than 0")
+        if self.margin is not None and len(self.rows) > 2:
+            found.append(f"margin: {len(self.rows)} rows; two are compared for being alike, so name two")
+        return found
+
+    def runs(self) -> list[tuple[str, str]]:
+        """The task and the model of each row."""
+        return [(task, model) for task, _, model in (row.partition("/") for row in self.rows)]

@@ -1,0 +1,193 @@
+"""The claims: the paper's difference, ours with its interval over seeds, and whether the claim is borne out."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+import numpy as np
+from means import difference_notes
+from records import over_seeds, read_json, read_training, read_yaml
+from scipy.stats import spearmanr
+from scores import read_runs
+from tables_common import NOT_RUN, Row, corpus_note, number, write_table
+
+from transformer.evaluation.claims import Judged, effects, judge
+
+TITLE = "Claims of the paper: its differences and ours, over seeds"
+NOTES = [
+    "Rows: the worse first, as the paper claims; of more than two the linear trend from the first to the last; with ≈ "
+    "two that it claims to be alike. A difference is in favour of the claim where it is positive: points of BLEU or "
+    "F1, percent less perplexity, percent fewer hours of training. BLEU is the paper's, tokenised.",
+    "Ours: the mean of the differences of runs of the same seed, and its 95 % interval (Student's t). Verdicts are at "
+    "5 % for the whole family, by Holm's correction: reproduced, if the difference is on the claimed side; contrary, "
+    "if on the other; else undecided. Of rows that are alike: reproduced, if two one-sided tests show the difference "
+    "to be within the margin, contrary, if it is shown to be beyond.",
+    "Could show: the least difference (of alike rows: the least margin) that these seeds, which spread as they do, "
+    "would have decided.",
+    "Hours are those of training, longer where other programs ran beside it.",
+]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that claims are about."""
+
+    heading: str
+    key: str  # in a score file, or in what a package says of the training
+    published: str  # in published.yaml
+    relative: bool  # less is better, and differences are in percent
+    digits: int
+
+    def value(self, raw: float) -> float:
+        """The number, so that more is better and differences mean the same everywhere."""
+        return -math.log(raw) if self.relative else raw
+
+    def margin(self, margin: float | None) -> float | None:
+        """A margin between such values."""
+        return math.log1p(margin / 100) if self.relative and margin is not None else margin
+
+    def shown(self, effect: float) -> float:
+        """A difference of such values, in points or in percent."""
+        return -100 * math.expm1(-effect) if self.relative else effect
+
+    def text(self, effect: float | None, sign: str = "+") -> str:
+        """A difference, as the table has it."""
+        return "" if effect is None else f"{self.shown(effect):{sign}.{self.digits}f}{' %' * self.relative}"
+
+
+MEASURES = {
+    "bleu": Measure("BLEU", "paper_bleu.score", "bleu", False, 1),
+    "f1": Measure("F1", "brackets.f1", "f1", False, 1),
+    "perplexity": Measure("perplexity", "perplexity", "ppl", True, 1),
+    "hours": Measure("hours", "seconds", "hours", True, 0),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim, and what the paper and we have to say of it."""
+
+    claim: Mapping[str, Any]
+    measure: Measure
+    paper: float | None
+    ours: float | None  # the mean
+    judged: Judged | None  # of two seeds or more
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, or why there is none."""
+        if self.judged:
+            return self.judged.verdict
+        if self.ours is not None:
+            return "undecided: one seed"
+        return "not run" if not all(self.claim["scores"]) else "not run: one model at this scale"
+
+    @property
+    def rows(self) -> str:
+        """The rows, the worse first."""
+        alike = self.claim.get("margin") is not None
+        return (" ≈ " if alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+
+
+def results(snakemake: Any) -> list[Result]:
+    """Every claim of the config, in its order, judged as one family."""
+    printed = printed_numbers(read_yaml(snakemake.input.published))
+    trained = {
+        (each["task"], each["model"], each["seed"]): each for each in map(read_training, snakemake.input.packages)
+    }
+
+    def measured(path: str, key: str) -> float:
+        scores = read_json(path)
+        record = trained[scores["task"], scores["model"], scores["seed"]] if key == "seconds" else scores
+        return reduce(getitem, key.split("."), record)
+
+    paper, ours = {}, {}
+    for claim in snakemake.params.claims:
+        measure = MEASURES[claim["metric"]]
+        numbers = [printed.get((claim["part"], *run), {}).get(measure.published) for run in claim["runs"]]
+        if None not in numbers:
+            [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
+        files = claim["scores"]
+        if all(files) and len(set(map(tuple, files))) > 1:
+            values = [[measure.value(measured(path, measure.key)) for path in row] for row in files]
+            ours[claim["name"]] = effects(values)
+    margins = {each["name"]: MEASURES[each["metric"]].margin(each.get("margin")) for each in snakemake.params.claims}
+    judged = judge({name: (each, margins[name]) for name, each in ours.items() if len(each) > 1})
+    return [
+        Result(
+            claim,
+            MEASURES[claim["metric"]],
+            paper.get(claim["name"]),
+            float(np.mean(ours[claim["name"]])) if claim["name"] in ours else None,
+            judged.get(claim["name"]),
+        )
+        for claim in snakemake.params.claims
+    ]
+
+
+def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
+    """The numbers that the paper prints of a part, task and model: dev in Table 3 and the appendix, test elsewhere."""
+    found = {("dev", "ende", row["model"]): dict(row) for row in (*published["table3"], *published["appendix"])}
+    for row in published["table2"]:
+        for task, model in row.get("model", {}).items():
+            if task in row["bleu"]:
+                found["test", task, model] = {"bleu": row["bleu"][task]}
+    found |= {("test", row["task"], row["model"]): dict(row) for row in published["table4"] if "task" in row}
+    return found
+
+
+def table_row(result: Result) -> Row:
+    measure, judged = result.measure, result.judged
+    both = [measure.text(bound) for bound in judged.interval] if judged else []
+    return {
+        ("Section", ""): result.claim["section"],
+        ("Claim", ""): result.claim["claim"],
+        ("Rows", ""): result.rows,
+        ("Measure", ""): f"{measure.heading}, {result.claim['part']}",
+        ("Verdict", ""): result.verdict,
+        ("In favour", "paper"): measure.text(result.paper),
+        ("In favour", "ours"): NOT_RUN if result.ours is None else measure.text(result.ours),
+        ("In favour", "95 % interval"): " to ".join(both),
+        ("Seeds", ""): str(judged.seeds) if judged else "1" * (result.ours is not None),
+        ("p, corrected", ""): number(judged.p, 3) if judged else "",
+        ("Could show", ""): measure.text(judged.smallest, "") if judged and judged.verdict == "undecided" else "",
+    }
+
+
+def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[str]:
+    """How the rows of Table 3 rank and where they stand to base, in the paper and in ours; nothing of two rows."""
+    told = []
+    for name in ("perplexity", "bleu"):
+        measure = MEASURES[name]
+        pairs = {
+            row["model"]: (row[measure.published], ours["ende", row["model"]][measure.key])
+            for row in published
+            if measure.published in row and ("ende", row["model"]) in ours
+        }
+        if "base" not in pairs or len(pairs) < 3:
+            continue
+        both = np.array(list(pairs.values()))
+        signs = np.sign(both - pairs["base"])
+        apart = (signs != 0).all(1)
+        equal = int((signs[apart, 0] == signs[apart, 1]).sum())
+        correlation = spearmanr(both[:, 0], both[:, 1]).statistic
+        told.append(
+            f"Table 3, {measure.heading}: the ranks of {len(pairs)} rows, the paper's and ours, have a correlation "
+            f"(Spearman) of {correlation:.2f}; {equal} of {apart.sum()} rows are on the same side of base."
+        )
+    return told
+
+
+def main(snakemake: Any) -> None:
+    table3 = read_runs(snakemake.params.table3, snakemake.input.packages, snakemake.params.equal)
+    notes = [
+        *agreement(read_yaml(snakemake.input.published)["table3"], over_seeds(table3)),
+        *NOTES,
+        *snakemake.params.notes,
+        *map(corpus_note, map(read_json, snakemake.input.corpora)),
+        *difference_notes(map(read_training, snakemake.input.packages)),
+    ]
+    write_table(snakemake.output, TITLE, [table_row(result) for result in results(snakemake)], notes, names=5)

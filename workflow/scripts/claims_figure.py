@@ -1,0 +1,77 @@
+"""The claims as a forest plot: the paper's differences, ours with their intervals, and the verdicts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+from claims import MEASURES, Result, results
+from figures_common import COLOURS, save
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from records import logged
+
+VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#777777", "not run": "#bbbbbb"}
+PAPER = {"marker": "o", "color": COLOURS[0], "linestyle": "none", "markersize": 4.5}
+
+
+def draw(judged: Sequence[Result]) -> Figure:
+    """A panel a measure, its claims in the order of the paper."""
+    groups = [[each for each in judged if each.measure is measure] for measure in MEASURES.values()]
+    groups = [group for group in groups if group]
+    figure, panels = plt.subplots(
+        len(groups),
+        1,
+        figsize=(7.2, 0.18 * len(judged) + 0.75 * len(groups)),
+        height_ratios=[len(group) + 1 for group in groups],
+        squeeze=False,
+        layout="constrained",
+    )
+    for axes, group in zip(panels[:, 0], groups, strict=True):
+        draw_measure(axes, group)
+    looks = [Line2D([], [], label="paper", **PAPER)]
+    looks += [
+        Line2D([], [], label=f"ours, {name}", color=colour, marker="D", markersize=4, linewidth=1.2)
+        for name, colour in VERDICTS.items()
+        if name != "not run"
+    ]
+    figure.legend(handles=looks, loc="outside upper center", ncols=len(looks))
+    return figure
+
+
+def draw_measure(axes: Axes, group: Sequence[Result]) -> None:
+    """The claims about one measure, a line each."""
+    measure = group[0].measure
+    axes.axvline(0, color="black", linewidth=0.8)
+    for height, each in enumerate(group):
+        colour = VERDICTS[each.verdict.partition(":")[0]]
+        if each.claim.get("margin"):
+            margin = measure.margin(each.claim["margin"])
+            bounds = measure.shown(-margin), measure.shown(margin)
+            axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#e8eef4", zorder=0)
+        if each.judged:
+            axes.plot([measure.shown(bound) for bound in each.judged.interval], [height, height], color=colour)
+        if each.paper is not None:
+            axes.plot(measure.shown(each.paper), height, **PAPER)
+        if each.ours is not None:
+            face = colour if each.judged else "none"
+            axes.plot(measure.shown(each.ours), height, marker="D", markersize=4, color=colour, markerfacecolor=face)
+        axes.text(
+            1.02, height, each.verdict, transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour
+        )
+    labels = [f"{each.claim['claim']}  ({each.claim['section']})" for each in group]
+    axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
+    axes.set_yticklabels(labels, fontsize=7)
+    axes.tick_params(axis="y", length=0)
+    unit = "% less" if measure.relative else "points of"
+    axes.set_xlabel(f"{unit} {measure.heading}, in favour of the claim")
+
+
+def main(snakemake: Any) -> None:
+    figure = draw(results(snakemake))
+    save(figure, snakemake.output)
+    plt.close(figure)
+
+
+if "snakemake" in globals():
+    logged(main, snakemake)
