@@ -158,7 +158,9 @@ class Experiment:
         return list(dict.fromkeys(found))
 
     def _of_claim(self, claim: Claim) -> list[str]:
-        """What does not fit between a claim and the rest."""
+        """What does not fit between a claim and the rest; nothing of one that is at fault itself."""
+        if claim.faults():
+            return []
         for task, model in claim.runs():
             if task not in self.tasks:
                 return ["rows: " + unknown(task, self.tasks, "task")]

@@ -167,9 +167,9 @@ def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, s
             for row in published
             if measure.published in row and ("ende", row["model"]) in ours
         }
-        if "base" not in pairs or len(pairs) < 3:
-            continue
         both = np.array(list(pairs.values()))
+        if "base" not in pairs or len(pairs) < 3 or (both == both[0]).all(0).any():
+            continue
         signs = np.sign(both - pairs["base"])
         apart = (signs != 0).all(1)
         equal = int((signs[apart, 0] == signs[apart, 1]).sum())
