@@ -366,7 +366,7 @@ def test_a_fraction_scales_exactly():
     assert experiment(scale={"width": "3/8", "depth": 0.5}).run("", "base", 1).architecture.d_model == 192
 
 
-@pytest.mark.parametrize(("width", "precision"), [("1/8", "float32"), ("1/4", "auto"), (1, "auto")])
+@pytest.mark.parametrize(("width", "precision"), [("1/16", "float32"), ("1/8", "auto"), (1, "auto")])
 def test_auto_precision_is_the_same_for_all_rows_by_the_width_of_base(width, precision):
     models = MODELS | {"narrow": {"d_model": 64}, "mine": {"precision": "bfloat16"}}
     one = experiment(models=models, scale={"width": width, "depth": 1})

@@ -52,7 +52,7 @@ def test_the_devices_and_what_is_assumed_stand_below():
 
 
 @pytest.mark.parametrize(
-    ("width", "shown"), [(1, "1 x 250 GFLOP/s, bfloat16"), ("1/8", "1 x 100 GFLOP/s, float32")], ids=["wide", "narrow"]
+    ("width", "shown"), [(1, "1 x 250 GFLOP/s, bfloat16"), ("1/16", "1 x 100 GFLOP/s, float32")], ids=["wide", "narrow"]
 )
 def test_the_peak_of_this_cpu_is_measured_in_the_precision_of_the_runs(monkeypatch, width, shown):
     peaks = {torch.bfloat16: 2.5e11, torch.float32: 1e11}

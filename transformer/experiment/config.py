@@ -61,7 +61,7 @@ class Scale:
         return not_positive(self, "width", "depth")
 
 
-AUTO_WIDTH = 128  # d_model of base from which `precision: auto` is left to the hardware (docs/speed.md)
+AUTO_WIDTH = 64  # d_model of base from which `precision: auto` is left to the hardware (docs/speed.md)
 WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
 
 
