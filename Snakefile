@@ -23,7 +23,7 @@ wildcard_constraints:
     corpus=any_of(experiment.corpora),
     seed=r"\d+",
     average=r"\d+",
-    part=r"train|dev|test|plain-\d+-of-\d+",
+    part=rf"train|dev|test|plain-\d+-of-\d+|{any_of(runs.further_tests(*experiment.tasks))}",
 
 
 include: "workflow/rules/plan.smk"

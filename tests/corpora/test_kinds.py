@@ -47,7 +47,7 @@ def test_every_corpus_of_ours_is_read(tmp_path, corpus):
         (SELF | {"copies": 0}, "corpus.copies: 0 is not positive"),
         (
             GRAMMAR | {"origin": "wikipedia"},
-            "corpus.origin: 'wikipedia' is not one of libreoffice-help, files, treebank, grammar",
+            "corpus.origin: 'wikipedia' is not one of libreoffice-help, files, moses-lowercase, treebank, grammar",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from transformer.corpora.fetch import Download
+from transformer.corpora.moses import MosesFiles
 from transformer.corpora.parts import PARTS
 from transformer.corpora.plain import PlainText
 from transformer.corpora.self_training import ParsedText, SelfTraining
@@ -59,3 +60,10 @@ def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_fr
     for corpus, wanted in ((two, {*known} - {"http://a/more"}), (one, {"http://a/t.zip", "http://a/more"})):
         corpora = {"ende": text, "wsj": wsj, "semi": corpus}
         assert {*downloads_of(Tasks(tasks=task, corpora=corpora, downloads=known))} == wanted
+
+
+def test_a_further_test_set_whose_file_is_missing_is_told_before_anything_runs(own, tmp_path):
+    missing = ({"en": str(tmp_path / "dev.en"), "de": str(tmp_path / "newer.de")},)
+    corpus = MosesFiles("moses-lowercase", train=own.train, dev=own.dev, test=own.test, tests={"newer": missing})
+    with pytest.raises(InputError, match=r"^corpora\.c: .*newer\.de: no such file; paths begin at "):
+        downloads_of(experiment(corpus, {}))

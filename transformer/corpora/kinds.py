@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from transformer.corpora.grammar import Grammar
 from transformer.corpora.libreoffice import LibreOfficeHelp
+from transformer.corpora.moses import MosesFiles
 from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 
-Corpus = LibreOfficeHelp | Files | Treebank | Grammar | SelfTraining | ParsedText
+Corpus = LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTraining | ParsedText
 
 
 @dataclass(frozen=True)

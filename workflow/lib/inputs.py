@@ -17,8 +17,15 @@ from transformer.support.strict import plain
 from workflow.lib.runs import Runs
 
 SIDES = ("source", "target")
-TEXTS = {f"{part}_{side}": f"{part}.{side}" for part in PARTS for side in SIDES}
-LONGER = {f"longer_{side}": f"longer.{side}" for side in SIDES}  # beside the parts of help pages
+
+
+def texts_of(*parts: str) -> dict[str, str]:
+    """The files of some parts, each by a name."""
+    return {f"{part}_{side}": f"{part}.{side}" for part in parts for side in SIDES}
+
+
+TEXTS = texts_of(*PARTS)
+LONGER = texts_of("longer")  # beside the parts of help pages
 TREES = TEXTS | {f"{part}_trees": f"{part}.trees" for part in ("dev", "test")}
 
 
@@ -32,7 +39,7 @@ class Inputs:
 
     def tasks_of(self, *kinds: type) -> list[str]:
         """The tasks whose corpus is of one of these kinds."""
-        return [name for name in self.experiment.tasks if isinstance(self.experiment.corpus_of(name), kinds)]
+        return [name for name in self.experiment.tasks if type(self.experiment.corpus_of(name)) in kinds]
 
     def task_corpus(self, wildcards: Wildcards) -> Any:
         """The corpus of a task with its settings, as the corpus stage reads it."""

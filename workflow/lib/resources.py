@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from snakemake.iocontainers import Wildcards
 
-from transformer.corpora.parts import PARTS
 from transformer.experiment.config import Experiment
 from transformer.experiment.cost import DEVICES, SENTENCES, Request, decoding_flops, decoding_hours, request
 from transformer.model.parameters import parameters
@@ -46,7 +45,7 @@ class Demands:
     def translating_minutes(self, wildcards: Wildcards) -> int:
         """Minutes that translating a part, or a shard, asks for: half as many again as an A100 takes, and an hour."""
         run, task = self.runs.config(wildcards), self.experiment.tasks[wildcards.task]
-        sentences = SENTENCES if wildcards.part in PARTS else SHARD
+        sentences = SHARD if wildcards.part.startswith("plain-") else SENTENCES
         hours = decoding_hours(run, sentences * decoding_flops(run, task, scored=False), DEVICES["A100"])
         return 60 + math.ceil(90 * hours)
 

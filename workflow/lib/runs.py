@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from snakemake.iocontainers import Wildcards
 
+from transformer.corpora.moses import MosesFiles
 from transformer.corpora.self_training import SelfTraining
 from transformer.experiment.config import Experiment
 from transformer.model.flops import forward_flops
@@ -109,6 +110,11 @@ class Runs:
         runs = f"{self.paths.results}/runs"
         packages = dict.fromkeys(Path(file).parent.relative_to(runs) for file in files)
         return [f"{self.paths.packages}/{package}/package/{name}" for package in packages]
+
+    def further_tests(self, *tasks: str) -> list[str]:
+        """The parts of the texts of some tasks that are further test sets."""
+        corpora = map(self.experiment.corpus_of, tasks)
+        return list(dict.fromkeys(part for each in corpora if isinstance(each, MosesFiles) for part in each.tests))
 
     def records(self, some: Iterable[str]) -> list[str]:
         """The records of the text of those of some tasks that are run."""

@@ -20,7 +20,7 @@ from workflow.lib.experiment import (
     checked,
     missing_treebanks,
 )
-from workflow.lib.inputs import LONGER, TEXTS, TREES, Inputs
+from workflow.lib.inputs import LONGER, TEXTS, TREES, Inputs, texts_of
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs

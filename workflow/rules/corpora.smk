@@ -111,6 +111,40 @@ rule read_files:
         ' --output-dir "$(dirname {output.record:q})" 2>&1 | tee -i {log:q}'
 
 
+# Which further test sets there are depends on the corpus, so each task has a rule of its own.
+for task in inputs.tasks_of(kinds.MosesFiles):
+
+    rule:
+        name:
+            f"tokenise_{task}"
+        input:
+            files=inputs.files,
+            config=f"{RESULTS}/corpora/{{task}}/config.yaml",
+            code=code(kinds.MosesFiles),
+        output:
+            multiext(
+                f"{RESULTS}/corpora/{{task}}/",
+                **TEXTS,
+                **texts_of(*runs.further_tests(task)),
+                record="corpus.json",
+            ),
+        log:
+            f"{RESULTS}/logs/{{task}}/corpus.log",
+        wildcard_constraints:
+            task=re.escape(task),
+        conda:
+            "../../environment.yml"
+        resources:
+            runtime=demands.reading_minutes,
+            mem_mb=growing(demands.reading_megabytes),
+        params:
+            downloads=DOWNLOADS,
+            folder=subpath(output.record, parent=True),
+        shell:
+            "python -m transformer corpus --config {input.config:q} --downloads {params.downloads:q}"
+            " --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
+
+
 # A licensed treebank's folder is no input: without it the rest of the experiment still runs.
 rule read_treebank:
     input:

@@ -1,0 +1,105 @@
+"""Parallel texts, lower-cased and tokenised as Moses' scripts do it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from transformer.corpora.cleaning import Cleaning
+from transformer.corpora.parts import PARTS, Given, write_record
+from transformer.corpora.texts import Files, Texts
+from transformer.model.ids import LONGEST
+from transformer.support.files import InputError, atomic, read_json, stream_lines
+from transformer.support.strict import unknown
+
+ALL = Cleaning(words=(1, LONGEST), ratio=LONGEST)  # keeps every pair that can be decoded
+
+
+def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
+    """Each line as Moses' lowercase, normalize-punctuation and tokenizer make it, in this order.
+
+    Blanks separate tokens. &, <, >, |, quotes and square brackets are escaped, as in `&amp;`.
+    """
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # slow, and the workflow imports this module
+
+    normaliser, tokeniser = MosesPunctNormalizer(language), MosesTokenizer(language)
+    for line in lines:
+        yield tokeniser.tokenize(normaliser.normalize(line.lower()), return_str=True)
+
+
+@dataclass(frozen=True)
+class MosesFiles(Files):
+    """Parallel texts, read and cleaned as `Files`, then lower-cased and tokenised (`moses_lowercase`).
+
+    `tests` are further test sets, by name. `tokens`: part -> language -> how many tokens that side must have.
+    """
+
+    origin: Literal["moses-lowercase"]  # type: ignore[assignment]
+    tests: dict[str, Texts] = field(default_factory=dict)
+    tokens: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = super().faults()
+        for part, texts in self.tests.items():
+            if part in PARTS or not re.fullmatch(r"[a-z]\w*", part):
+                found.append(f"tests: {part!r} is no name of a further test set; write one such as test_2017")
+            if not texts:
+                found.append(f"tests.{part}: is empty; give at least one text")
+        parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.test for language in text)
+        for part, counts in self.tokens.items():
+            if part not in parts:
+                found.append(f"tokens.{part}: " + unknown(part, parts, "part"))
+            found += [
+                f"tokens.{part}.{language}: " + unknown(language, languages, "language")
+                for language in counts
+                if language not in languages
+            ]
+        return found
+
+    def files(self, name: str, source: str, target: str) -> list[str]:
+        """The files and URLs of all parts, as `Kind.files`."""
+        further = [self._further(part).files(f"{name}.tests.{part}", source, target) for part in self.tests]
+        return list(dict.fromkeys(file for files in (super().files(name, source, target), *further) for file in files))
+
+    def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
+        """Read parallel texts, clean train, tokenise all, and write the corpus to `folder`.
+
+        Raises InputError as `Files.write` does, and for a side that has not as many tokens as `tokens` says.
+        """
+        super().write(folder, given, name=name, source=source, target=target)
+        record = read_json(folder / "corpus.json")
+        for part in self.tests:
+            with TemporaryDirectory(dir=folder) as alone:
+                further = f"{name}.tests.{part}"
+                self._further(part).write(Path(alone), given, name=further, source=source, target=target)
+                record["pairs"][part] = read_json(Path(alone, "corpus.json"))["pairs"]["test"]
+                for side in ("source", "target"):
+                    Path(alone, f"test.{side}").replace(folder / f"{part}.{side}")
+        for part in ("dev", "test", *self.tests, "train"):
+            for side, language in (("source", source), ("target", target)):
+                found = _tokenise(folder / f"{part}.{side}", language)
+                expected = self.tokens.get(part, {}).get(language, found)
+                if found != expected:
+                    raise InputError(
+                        f"corpora.{name}.tokens.{part}.{language}: the text has {found} tokens, not {expected}; "
+                        "take the text and the sacremoses (requirements.txt) that were counted, or correct the number"
+                    )
+        write_record(folder, record["pairs"], record["removed"], self, name=name, source=source, target=target)
+
+    def _further(self, part: str) -> Files:
+        """A further test set as a corpus of its own, whose parts are all that text."""
+        texts = self.tests[part]
+        return Files("files", train=texts, dev=texts, test=texts, cleaning=ALL)
+
+
+def _tokenise(path: Path, language: str) -> int:
+    """Put a text's tokens in its place. Returns how many there are."""
+    count = 0
+    with atomic(path) as stream:
+        for line in moses_lowercase(stream_lines(path), language):
+            count += len(line.split())
+            stream.write(line.encode() + b"\n")
+    return count
