@@ -146,6 +146,20 @@ def test_all_text_held_out_is_dev_and_test_and_of_help_pages_the_longer_pairs(ta
     assert of(tasks={"ende": {"corpus": "multi30k"}}) == ["dev.target", "test.target"]
 
 
+def test_published_marks_are_a_table_where_their_text_and_model_are_run(tables):
+    tasks = {task: {"corpus": "multi30k-tokenised", "models": ["base"]} for task in ("ende", "enfr")}
+    assert tables(tasks=only(ende=["base"])).marks == []
+    found = tables(tasks=tasks, seeds=[1, 2])
+    sets = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+    assert [(row["task"], row["test"]) for row in found.marks] == [(task, test) for task in tasks for test in sets]
+    [marks] = [table for table in found.all if table.name == "marks"]
+    assert marks.input["translations"][2:4] == [
+        f"results/quick/runs/ende/base/{seed}/average-5/test_2017_flickr.translation" for seed in (1, 2)
+    ]
+    assert marks.input["references"][0] == "results/quick/corpora/ende/test.target"
+    assert found.runs.further_tests(*tasks) == ["test_2017_flickr", "test_2017_mscoco"]
+
+
 def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
     overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
     overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])

@@ -381,3 +381,29 @@ def test_rows_of_section_3_2_1_stand_beside_those_of_table_3(results):
     assert set(ours.values()) == {"not run"}
     assert rows[1]["BLEU, published"] == "25.8"
     assert "over 32 positions of width 128, measured as in Table 1: dot products 2 ms and 5 MB; additive 2 ms" in md
+
+
+def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, published):
+    runs = [results.run("ende", "base", seed=seed, part="test") for seed in (1, 2)]
+    reference = results.write("test.target", "a b c d e\nv w x y z\n")
+    translations = [
+        results.write("1.translation", "a b c d e\nv w x y z\n"),
+        results.write("2.translation", "a b c d e\nv w x y q\n"),
+    ]
+    marks = [row | {"reference": reference, "translations": translations} for row in published["marks"][:2]]
+    rows, texts = make(results, "marks", runs, rows=marks)
+    second = 100 * (9 / 10 * 7 / 8 * 5 / 6 * 3 / 4) ** 0.25
+    first = rows[0]
+    assert (first["Pair"], first["Test set"]) == ("en-de", "test_2016_flickr")
+    assert first["BLEU, published"] == "41.02"
+    assert first["BLEU, ours"] == f"{(100 + second) / 2:.1f} ± {(100 - second) / 2**0.5:.1f}"
+    assert first["BLEU, difference"] == f"{round((100 + second) / 2, 1) - 41.02:+.1f}"
+    assert first["Precisions, published"] == "71.0/47.5/34.3/24.5"
+    assert first["Precisions, ours"] == "95.0/93.8/91.7/87.5"
+    assert (first["Brevity penalty, published"], first["Brevity penalty, ours"]) == ("0.999", "1.000")
+    tokens = ("Tokens of the reference, published", "Tokens of the reference, ours")
+    assert [first[name] for name in tokens] == ["12103", "10"]
+    assert [rows[1][name] for name in tokens] == ["", "10"]
+    for text in texts:
+        assert "Signature of BLEU: nrefs:1" in text
+        assert "moses|compounds" not in text  # the signature of another table's BLEU

@@ -39,7 +39,9 @@ class Tables:
         self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text())
         names = ("table2", "table3", "table4", "appendix", "positions", "scaling")
         table2, table3, table4, appendix, positions, scaling = (self.published[name] for name in names)
+        self.marks = self._marks()
         self.shown = {
+            "marks": [(row["task"], row["model"]) for row in self.marks],
             "table2": [run for row in table2 for run in row.get("model", {}).items()],
             "table3": [("ende", row["model"]) for row in table3],
             "table4": [(row["task"], row["model"]) for row in table4 if "task" in row],
@@ -77,8 +79,14 @@ class Tables:
         beside_table3 = self._curves("Section 3.2.1", "scaling", self.shown["table3"])
         scaling = Table("scaling", self._on_dev("scaling") | measured, self._rows("scaling"), beside_table3)
         table1 = Table("table1", {"published": self.numbers} | measured, {})
+        compared = {
+            "translations": [path for row in self.marks for path in row["translations"]],
+            "references": [row["reference"] for row in self.marks],
+        }
+        marks = Table("marks", self._on_test("marks") | compared, self._rows("marks") | {"rows": self.marks})
         return [
             *([self._claims] if self.claims.scores else []),
+            *([marks] if self.marks else []),
             *([table1] if "ende" in self.in_full else []),
             *(
                 table
@@ -127,6 +135,18 @@ class Tables:
             if name and (more := [(task, model) for model in models if (task, model) not in published]):
                 own.setdefault(name, []).extend(more)
         return own
+
+    def _marks(self) -> list[dict[str, Any]]:
+        """The published marks for a text and a model that the experiment has, each with the files to compare."""
+        found = []
+        for row in self.published["marks"]:
+            task, model, part = row["task"], row["model"], row["part"]
+            if model in self.runs.rows.get(task, ()) and self.experiment.tasks[task].corpus == row["corpus"]:
+                scores = self.runs.averaged_scores({task: [model]})
+                translations = [str(Path(path).with_name(f"{part}.translation")) for path in scores]
+                reference = f"{self.runs.paths.corpus(task)}/{part}.target"
+                found.append({**row, "translations": translations, "reference": reference})
+        return found
 
     def _rows(self, name: str) -> dict[str, Any]:
         """What a table is told besides its files."""

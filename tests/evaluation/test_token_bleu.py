@@ -1,0 +1,29 @@
+import math
+
+import pytest
+
+from transformer.evaluation.token_bleu import token_bleu
+from transformer.support.files import InputError
+
+
+def test_tokens_stay_as_they_are_and_are_counted_by_hand():
+    """5 tokens against 6: matches 5/5, 3/4, 1/3, 1/2 without smoothing; brevity exp(1 - 6/5)."""
+    found = token_bleu(["a dog &amp; b."], ["a dog &amp; b. so"])
+    assert found.tokens == 5
+    assert found.precisions == (100, 100, 100, 100)
+    assert found.brevity_penalty == pytest.approx(math.exp(1 - 5 / 4))
+    assert found.score == pytest.approx(100 * math.exp(1 - 5 / 4))
+    assert token_bleu(["a dog &amp; b ."], ["a dog &amp; b."]).precisions[0] == pytest.approx(60)
+
+
+def test_counts_are_those_of_the_whole_text_and_not_smoothed():
+    found = token_bleu(["a b c d", "x y z"], ["a b c d", "x y q"])
+    assert found.precisions == pytest.approx((100 * 6 / 7, 100 * 4 / 5, 100 * 2 / 3, 100))
+    assert token_bleu(["a b"], ["a b"]).score == 0
+    assert "tok:none" in found.signature
+    assert "smooth:none" in found.signature
+
+
+def test_translations_of_another_text_are_refused():
+    with pytest.raises(InputError, match="1 translations for 2 references"):
+        token_bleu(["a"], ["a", "b"])

@@ -1,0 +1,53 @@
+"""Published marks: what others published for a model and a text of ours, and what we get."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from records import over_seeds
+from tables_common import Row, beside, number, printed, read_inputs, write_table
+
+from transformer.evaluation.token_bleu import TokenBleu, token_bleu
+from transformer.support.files import read_parallel
+
+TITLE = "Published marks: BLEU of lower-cased tokens on the test sets of Multi30k, published and ours"
+NOTES = [
+    "BLEU: of the tokens that the corpus has, without further tokenisation and without smoothing; it differs from BLEU "
+    "and sacreBLEU of the other tables. Precisions: of 1 to 4 tokens, in percent.",
+]
+
+
+def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu) -> dict[str, Any]:
+    """What `over_seeds` takes of a translation."""
+    precisions = {f"precision{n}": precision for n, precision in enumerate(bleu.precisions, start=1)}
+    rest = {"score": bleu.score, "brevity_penalty": bleu.brevity_penalty, "tokens": bleu.tokens}
+    return {"task": row["task"], "model": row["model"], "seed": seed, **rest, **precisions}
+
+
+def table_row(row: Mapping[str, Any], ours: Mapping[str, float]) -> Row:
+    precisions = (ours[f"precision{n}"] for n in range(1, 5))
+    return {
+        ("Pair", ""): f"{row['task'][:2]}-{row['task'][2:]}",
+        ("Test set", ""): row["test"],
+        ("Published by", ""): row["source"],
+        **beside("BLEU", row.get("bleu"), ours, "score", 1),
+        ("Precisions", "published"): "/".join(number(each, 1) for each in row.get("precisions", ())),
+        ("Precisions", "ours"): "/".join(number(each, 1) for each in precisions),
+        ("Brevity penalty", "published"): printed(row.get("brevity_penalty"), 3),
+        ("Brevity penalty", "ours"): number(ours["brevity_penalty"], 3),
+        ("Tokens of the reference", "published"): number(row.get("tokens"), 0),
+        ("Tokens of the reference", "ours"): number(ours["tokens"], 0),
+    }
+
+
+def main(snakemake: Any) -> None:
+    published, _, notes = read_inputs(snakemake)
+    rows, signatures = [], {}
+    for row in snakemake.params.rows:
+        scores = [token_bleu(*read_parallel(path, row["reference"])) for path in row["translations"]]
+        signatures |= dict.fromkeys(score.signature for score in scores)
+        ours = over_seeds(pd.DataFrame(flat(row, seed, score) for seed, score in enumerate(scores)))
+        rows.append(table_row(row, ours[row["task"], row["model"]]))
+    notes = [note for note in notes if not note.startswith("Signature of ")]  # of what other tables show
+    signed = [f"Signature of BLEU: {signature}" for signature in signatures]
+    write_table(snakemake.output, TITLE, rows, [*NOTES, *published["marks_notes"], *notes, *signed], names=3)
