@@ -26,7 +26,7 @@ def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
 
     normaliser, tokeniser = MosesPunctNormalizer(language), MosesTokenizer(language)
     for line in lines:
-        yield tokeniser.tokenize(normaliser.normalize(line.lower()), return_str=True)
+        yield " ".join(tokeniser.tokenize(normaliser.normalize(line.lower())))
 
 
 @dataclass(frozen=True)
