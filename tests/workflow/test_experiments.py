@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calls import SMOKE, snakemake
+from calls import SMOKE, jobs, snakemake
 
 ROOT = Path(__file__).parents[2]
-OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-cpu"], ["wsj-cpu"], ["paper"]]
+OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper"]]
 
 
 @pytest.mark.workflow
@@ -30,11 +30,26 @@ def test_every_experiment_has_a_complete_dag(project, overlays):
 
 
 @pytest.mark.workflow
+def test_a_further_test_set_comes_with_its_corpus_and_is_translated(project):
+    text = [{language: f"own/dev.{language}" for language in ("en", "de")}]
+    own = {"origin": "moses-lowercase", "tests": {"newer": text}, "tokens": {"dev": {"de": 1}}}
+    (project / "moses.yaml").write_text(yaml.safe_dump({"experiment": "moses", "corpora": {"own": own}}))
+    run = "results/moses/runs/ende/base/1/average-2/newer.translation"
+    planned = snakemake(project, "--dry-run", run, *SMOKE, "moses.yaml")
+    assert planned.returncode == 0, planned.stderr
+    assert jobs(planned)["tokenise_ende"] == jobs(planned)["train"] == "1"
+    refused = snakemake(project, "results/moses/corpora/ende/newer.target", *SMOKE, "moses.yaml")
+    said = re.findall("^error: .*;", refused.stdout + refused.stderr, re.M)
+    tokens = len((project / "own/dev.de").read_text().split())
+    assert said == [f"error: corpora.own.tokens.dev.de: the text has {tokens} tokens, not 1;"]
+
+
+@pytest.mark.workflow
 def test_trees_without_parses_are_a_file_that_no_rule_makes(project):
-    overlay = str(ROOT / "config/multi30k-cpu.yaml")
-    run = snakemake(project, "--dry-run", "results/multi30k-cpu/figures/trees.svg", "--configfile", overlay)
+    overlay = str(ROOT / "config/multi30k-tiny.yaml")
+    run = snakemake(project, "--dry-run", "results/multi30k-tiny/figures/trees.svg", "--configfile", overlay)
     assert run.returncode
-    assert "No rule to produce results/multi30k-cpu/figures/trees.svg" in run.stdout + run.stderr
+    assert "No rule to produce results/multi30k-tiny/figures/trees.svg" in run.stdout + run.stderr
 
 
 @pytest.mark.workflow
