@@ -254,10 +254,12 @@ def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(tables
         "translations": [f"{folder}/{shard}.translation" for shard in shards],
         "log_probabilities": [f"{folder}/{shard}.logp" for shard in shards],
     }
-    parts = [SimpleNamespace(**run, part=part) for part in ("dev", *shards)]
-    assert [inputs.chunk(part) for part in parts] == ["1/1", "1/3", "2/3", "3/3"]
-    assert {inputs.source(part) for part in parts[1:]} == {"results/quick/corpora/wsj/plain.source"}
-    assert inputs.source(parts[0]) == "results/quick/corpora/wsj/dev.source"
+    parts = [SimpleNamespace(**run, part=part) for part in ("dev", "test_2017", *shards)]
+    assert [inputs.chunk(part) for part in parts] == ["1/1", "1/1", "1/3", "2/3", "3/3"]
+    assert {inputs.source(part) for part in parts[2:]} == {"results/quick/corpora/wsj/plain.source"}
+    assert [inputs.source(part) for part in parts[:2]] == [
+        f"results/quick/corpora/wsj/{part}.source" for part in ("dev", "test_2017")
+    ]
 
 
 def test_jobs_ask_for_more_the_larger_the_text_and_the_later_the_attempt(tables):

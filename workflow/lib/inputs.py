@@ -106,7 +106,8 @@ class Inputs:
 
     def chunk(self, wildcards: Wildcards) -> str:
         """What of that text is translated, as scripts/shard.py takes it: K/N, of a part without shards all."""
-        return "/".join(re.findall(r"\d+", wildcards.part)) or "1/1"
+        shard = re.fullmatch(r"plain-(\d+)-of-(\d+)", wildcards.part)
+        return "/".join(shard.groups()) if shard else "1/1"
 
     def shards(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """The parses and their log P of each shard of a task's plain sentences."""
