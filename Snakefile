@@ -23,6 +23,7 @@ wildcard_constraints:
     corpus=any_of(experiment.corpora),
     seed=r"\d+",
     average=r"\d+",
+    search=f"(?:{any_of(runs.searches)})?",
     part=rf"train|dev|test|plain-\d+-of-\d+|{any_of(runs.further_tests(*experiment.tasks))}",
 
 

@@ -48,6 +48,16 @@ def test_a_number_of_threads_that_pytorch_does_not_survive_is_refused(house, ref
         refused(line, f"argument --threads: {threads} are too many; give at most 1024")
 
 
+def test_alpha_is_searched_with_and_recorded(house, tmp_path, refused, standard_input):
+    line = arguments("translate", package=house.package)
+    standard_input(b"the cat .\n")
+    assert main([*line, "--alpha", "0", "--record", str(tmp_path / "record.json")]) == 0
+    assert json.loads((tmp_path / "record.json").read_text())["alpha"] == 0
+    for value in ("-1", "nan", "inf", "x"):
+        refused([*line, "--alpha", value], f"argument --alpha: invalid alpha value: '{value}'")
+    refused([*line, "--alpha", "1", "--sample", "3"], "--alpha is for a beam, and --sample draws without one")
+
+
 def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
     standard_input(b"the cat .\n\na dog\n")
     assert main(arguments("translate", package=house.package, beam=1)) == 0

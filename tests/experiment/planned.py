@@ -44,6 +44,7 @@ def experiment(**changes):
         "table3_average": 1,
         "table1": {"n": [16, 32, 64], "d": [64, 128, 256], "k": 3, "r": 32, "d_k": 64},
         "figures": {"task": "ende", "model": "base"},
+        "searches": None,
         "tasks": {
             "ende": task("wmt", "base", "big"),
             "enfr": task("wmt", "base", target="fr"),

@@ -48,6 +48,7 @@ VALUES = {
     "table3_average": 1,
     "table1": {"n": [16, 32, 64], "d": [64, 128, 256], "k": 3, "r": 32, "d_k": 64},
     "figures": {"task": "wsj", "model": "parser"},
+    "searches": {"beams": [1, 4], "alphas": [0, 1]},
     "tasks": {"wsj": TASK, "semi": TASK | {"corpus": "self"}},
     "models": MODELS,
     "corpora": {"grammar": GRAMMAR, "self": SELF},
@@ -59,6 +60,49 @@ VALUES = {
 
 def experiment(**changes):
     return load(Experiment, VALUES | changes, "config")
+
+
+def translating(beam, **changes):
+    """A task that translates by this beam, shown in the figures."""
+    decoding = {"beam": beam, "alpha": 0.6, "extra": 50}
+    task = TASK | {"kind": "translation", "decoding": decoding, "models": ["base"]}
+    return experiment(tasks={"mine": task}, figures={"task": "mine", "model": "base"}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("beam", "searches"),
+    [
+        (4, [(4, 0.6), (1, 0.6), (2, 0), (2, 0.6), (4, 0)]),
+        (1, [(1, 0.6), (2, 0), (2, 0.6), (4, 0), (4, 0.6)]),
+        (5, [(5, 0.6), (1, 0.6), (2, 0), (2, 0.6), (4, 0), (4, 0.6)]),
+    ],
+)
+def test_searches_are_each_beam_with_each_alpha_once_after_the_task_s_own(beam, searches):
+    found = translating(beam, searches={"beams": [1, 2, 4], "alphas": [0, 0.6]}).searched()
+    assert [(each.beam, each.alpha) for each in found] == searches
+    assert {each.extra for each in found} == {50}
+
+
+def test_parsing_is_not_searched_nor_where_searches_are_null():
+    assert experiment().searched() == []
+    assert translating(4, searches=None).searched() == []
+
+
+@pytest.mark.parametrize(
+    ("searches", "fault"),
+    [
+        ({"beams": [0, 4], "alphas": [0]}, "searches.beams: 0 is not positive"),
+        ({"beams": [4, 4], "alphas": [0]}, "searches.beams: 4 comes twice; name it once"),
+        ({"beams": [4], "alphas": [0.6, -1]}, "searches.alphas: -1.0 is not 0 or more"),
+        ({"beams": [4], "alphas": [float("nan")]}, "searches.alphas: nan is not 0 or more"),
+        ({"beams": [4], "alphas": []}, "searches.alphas: is empty; give at least one"),
+        ({"beams": 4, "alphas": [0]}, "searches.beams: 4 is not a list; write [4]"),
+    ],
+)
+def test_searches_at_fault_are_told(searches, fault):
+    with pytest.raises(ConfigError) as error:
+        experiment(searches=searches)
+    assert error.value.faults == [fault]
 
 
 def faults(**changes):

@@ -101,6 +101,12 @@ def test_dev_and_test_are_decoded_by_all_runs_and_plain_sentences_by_one():
     assert not {("none", "dev, test"), ("semi", "plain sentences"), ("ende", "plain sentences")} & rows.keys()
 
 
+def test_what_the_table_of_decoding_searches_is_counted():
+    rows = cells(plan(experiment(seeds=[1, 2], searches={"beams": [1, 4], "alphas": [0, 0.6]})))
+    assert rows["ende", "dev, searched"][0] == "18,000"  # beam 1, beam 4 with two alphas; two seeds, 3,000 sentences
+    assert ("ende", "dev, searched") not in cells(plan(experiment()))
+
+
 def test_downloads_are_those_of_the_task_s_languages():
     assert downloads(experiment(), "ende") == {"http://a/news.tgz": 3000, "http://a/dev.tsv.gz": 20}
     assert downloads(experiment(), "enfr") == {

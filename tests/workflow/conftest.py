@@ -61,6 +61,17 @@ class SyntheticResults:
             history=self.write(f"{package}/history.csv", history(f"{task} {model} {seed}")),
         )
 
+    def searches(self, *settings):
+        """Two runs of seeds 1 and 2, and scores of other settings: average, beam, alpha and the BLEU of each seed."""
+        runs = [self.run("ende", "base", seed, average=5, **bleu(10.0 * seed)) for seed in (1, 2)]
+        others = [
+            self.write(f"{average}.{beam}.{alpha}.{seed}.json", head | {"average": average} | bleu(score))
+            for average, beam, alpha, *scores in settings
+            for seed, score in enumerate(scores, 1)
+            for head in [{"seed": seed, "decoding": {"beam": beam, "alpha": alpha}}]
+        ]
+        return runs, {"others": others}
+
     def lengths(self, run, *rows):
         """What `perplexity --by-length` prints for a run: shortest, longest, pairs, subwords, perplexity."""
         lines = ["shortest,longest,pairs,subwords,perplexity", *(",".join(map(str, row)) for row in rows)]
@@ -116,6 +127,11 @@ class SyntheticResults:
 
     def files(self, name, kinds):
         return {kind: str(self.folder / f"{name}.{kind}") for kind in kinds}
+
+
+def bleu(score):
+    """Both BLEUs of a score file."""
+    return {"paper_bleu": {"score": score, "signature": "s"}, "sacrebleu": {"score": score - 1, "signature": "t"}}
 
 
 def history(seed):

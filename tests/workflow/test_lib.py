@@ -89,16 +89,20 @@ def test_a_table_that_no_task_concerns_is_not_made(tables):
         found = tables(tasks=only(**models), figures={"task": task, "model": first})
         return [table.name for table in found.all], found.drawn, found.in_full
 
-    assert made(ende=["base"]) == (["table3", "table2", "corpora", "runs"], ["training_curves"], [])
+    assert made(ende=["base"]) == (
+        ["table3", "table2", "decoding", "corpora", "runs"],
+        ["training_curves", "decoding"],
+        [],
+    )
     assert made(enfr=["base", "big-enfr"]) == (
-        ["claims", "table2", "corpora", "runs"],
-        ["claims", "training_curves"],
+        ["claims", "table2", "decoding", "corpora", "runs"],
+        ["claims", "training_curves", "decoding"],
         ["enfr"],
     )
     assert made(wsj=["parser"]) == (["table4", "corpora", "runs"], ["training_curves"], ["wsj"])
     assert made(ende=["base", "aop1"]) == (
-        ["claims", "table1", "table3", "appendix", "table2", "scaling", "corpora", "runs"],
-        ["claims", "training_curves", "table1", "dot_products", "table3"],
+        ["claims", "table1", "table3", "appendix", "table2", "scaling", "decoding", "corpora", "runs"],
+        ["claims", "training_curves", "table1", "dot_products", "table3", "decoding"],
         ["ende"],
     )
 
@@ -127,7 +131,7 @@ def test_positions_are_a_table_where_a_row_is_run_that_table_3_lacks(tables):
     found = tables(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
     by_name = {table.name: table for table in found.all}
     assert found.curves["Positions"] == [BASE, ("ende", "E-learned"), ("ende", "E-t5")]
-    assert found.drawn == ["claims", "training_curves", "table1", "dot_products", "table3", "positions"]
+    assert found.drawn == ["claims", "training_curves", "table1", "dot_products", "table3", "positions", "decoding"]
     assert found.own == {}
     folders = [f"results/quick/runs/ende/{model}/1/average-1" for model in ("base", "E-learned", "E-t5")]
     assert by_name["positions"].input["scores"] == [f"{folder}/dev.scores.json" for folder in folders]

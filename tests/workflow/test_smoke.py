@@ -37,11 +37,32 @@ def test_every_package_says_how_well_it_does(finished):
 @pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     results = finished / "results/smoke"
-    for table in ("corpora", "runs", "table1", "table2", "table3", "positions", "table4", "appendix", "scaling"):
+    for table in (
+        "corpora",
+        "runs",
+        "table1",
+        "table2",
+        "table3",
+        "positions",
+        "table4",
+        "appendix",
+        "scaling",
+        "decoding",
+    ):
         for kind in ("csv", "md", "html", "tex"):
             assert (results / f"tables/{table}.{kind}").stat().st_size > 0
     assert not list(results.glob("runs/*/*/*/state"))
-    drawn = ("figure3", "figure4", "figure5", "training_curves", "table1", "table3", "positions", "dot_products")
+    drawn = (
+        "figure3",
+        "figure4",
+        "figure5",
+        "training_curves",
+        "table1",
+        "table3",
+        "positions",
+        "dot_products",
+        "decoding",
+    )
     for figure in drawn:
         for kind in ("pdf", "svg", "png"):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
@@ -175,6 +196,7 @@ def test_the_report_holds_every_table_and_figure(finished):
         "corpora",
         "runs",
         "scaling",
+        "decoding",
         "table1",
         "dot_products",
         "table2",

@@ -1,6 +1,7 @@
 """A command: what `@command` above a handler says of its arguments."""
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -83,6 +84,13 @@ def count(text: str) -> int:
 def seed(text: str) -> int:
     """A whole number, 0 or above; its name stands in the message about another."""
     return count(text)
+
+
+def alpha(text: str) -> float:
+    """A length penalty, 0 or above; its name stands in the message about another."""
+    if not 0 <= (value := float(text)) < math.inf:
+        raise ValueError(text)
+    return value
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from transformer.cli.command import batch_tokens, command, one_of, option, path, positive, seed
+from transformer.cli.command import alpha, batch_tokens, command, one_of, option, path, positive, seed
 from transformer.support.files import InputError, atomic, decode_lines, read_lines
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         option("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)"),
         option("--sample", type=seed, metavar="SEED", help="draw from the model, by seed and line number"),
     ),
+    option("--alpha", type=alpha, help="length penalty of the beam (default: the package's)"),
     option(
         "--nbest", action="store_true", help="all found, best first, of a parser trees first: LINE ||| TEXT ||| SCORE"
     ),
@@ -108,8 +109,10 @@ def translate(arguments: argparse.Namespace) -> None:
     for one, other in combinations(outputs, 2):
         if outputs[one] and outputs[one] == outputs[other]:
             raise InputError(f"--{one} and --{other} are both {outputs[one]}; name two files")
+    if arguments.sample is not None and arguments.alpha is not None:
+        raise InputError("--alpha is for a beam, and --sample draws without one; give one of the two")
     loaded = load_package(arguments.package, choose_device())
-    search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest)
+    search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest, arguments.alpha)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     sure, made = _output(arguments.log_probabilities), _output(arguments.record)
     tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)

@@ -51,12 +51,18 @@ class Search:
 
     @classmethod
     def of(
-        cls, config: PackageConfig, beam: int | None = None, seed: int | None = None, nbest: bool = False
+        cls,
+        config: PackageConfig,
+        beam: int | None = None,
+        seed: int | None = None,
+        nbest: bool = False,
+        alpha: float | None = None,
     ) -> "Search":
         """As a package decodes, but for what is given; of a parser's whole beam the best tree is chosen."""
         how = config.decoding
         width = 1 if seed is not None else beam or how.beam
-        return cls(width, how.alpha, how.extra, seed, nbest or config.kind == "parsing")
+        alpha = how.alpha if alpha is None else alpha
+        return cls(width, alpha, how.extra, seed, nbest or config.kind == "parsing")
 
     def __call__(self, model: Network, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
         """Hypotheses of each sentence, best first."""

@@ -1,6 +1,7 @@
 """What config/*.yaml say about one experiment, all of it together."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -74,6 +75,21 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Searches:
+    """The beam sizes and length penalties alpha that dev is searched with, each with each (section 6.1)."""
+
+    beams: tuple[int, ...]
+    alphas: tuple[float, ...]
+
+    def faults(self) -> list[str]:
+        """What is impossible about these values."""
+        found = [f"{key}: is empty; give at least one" for key in ("beams", "alphas") if not getattr(self, key)]
+        found += [f"beams: {beam} is not positive" for beam in self.beams if beam < 1]
+        found += [f"alphas: {alpha} is not 0 or more" for alpha in self.alphas if not 0 <= alpha < math.inf]
+        return [*found, *repeated("beams", self.beams), *repeated("alphas", self.alphas)]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """All that config/*.yaml say about one experiment."""
 
@@ -87,6 +103,7 @@ class Experiment:
     subwords: Sample
     table3_average: int
     figures: Figures
+    searches: Searches | None
     table1: LayerSizes
     tasks: dict[str, Task]
     models: dict[str, Overrides]
@@ -192,6 +209,22 @@ class Experiment:
         """The files and URLs from which a task's corpus is read. Raises InputError as `Kind.files` does."""
         settings = self.tasks[task]
         return self.corpus_of(task).files(settings.corpus, settings.source, settings.target)
+
+    def searched(self) -> list[Decoding]:
+        """How the run of `figures` decodes dev for the table `decoding`: as its task says, then as `searches` says.
+
+        Alpha changes nothing for a beam of one, so that comes once. Nothing where there is no such table.
+        """
+        task = self.tasks[self.figures.task]
+        if self.searches is None or task.kind == "parsing":
+            return []
+        own = task.decoding
+        grid = [
+            dataclasses.replace(own, beam=beam, alpha=alpha)
+            for beam in self.searches.beams
+            for alpha in (self.searches.alphas if beam > 1 else (own.alpha,))
+        ]
+        return [own, *(each for each in grid if each != own)]
 
     def equal_models(self, task: str) -> dict[str, list[str]]:
         """The models that a task trains, each with all of the task's rows that are this model at this scale.

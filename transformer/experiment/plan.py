@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from transformer.experiment.config import Experiment
+from transformer.experiment.config import Experiment, Task
 from transformer.experiment.cost import (
     CPUS,
     DEVICES,
@@ -24,6 +24,7 @@ from transformer.experiment.cost import (
 from transformer.experiment.downloads import tasks_read
 from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.markdown import markdown
+from transformer.training.config import RunConfig
 
 TEXT_BYTES = 280  # of a pair
 ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # of a pair: two bytes a subword, its end counted, and eight a sentence
@@ -80,18 +81,27 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
 
 
 def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded]:
-    """What the runs of each task decode and score, dev and test; then the plain sentences, by one run each."""
+    """What the runs of each task decode and score, dev and test; plain sentences, by one run each; what is searched."""
     seeds, found = len(experiment.seeds), []
+
+    def add(task: str, text: str, sentences: int, runs: Iterable[tuple[RunConfig, Task]], scored: bool = True) -> None:
+        work = [(run, sentences * decoding_flops(run, settings, scored)) for run, settings in runs]
+        hours = tuple(sum(decoding_hours(run, flops, device) for run, flops in work) for device in devices)
+        found.append(Decoded(task, text, sentences * len(work), sum(flops for _, flops in work), hours))
+
+    def run(task: str, model: str) -> tuple[RunConfig, Task]:
+        return experiment.run(task, model, experiment.seeds[0]), experiment.tasks[task]
+
     trained = {name: list(experiment.equal_models(name)) for name, task in experiment.tasks.items() if task.models}
     parsers = dict.fromkeys(run for name in trained for run in experiment.corpus_of(name).runs().values())
-    texts = [(task, "dev, test", models, 2 * SENTENCES * seeds) for task, models in trained.items()]
-    texts += [(task, "plain sentences", [model], experiment.count(task)[1]) for task, model in parsers]
-    for task, text, models, sentences in texts:
-        runs = [experiment.run(task, model, experiment.seeds[0]) for model in models]
-        scored = text == "dev, test"
-        work = [(run, sentences * decoding_flops(run, experiment.tasks[task], scored)) for run in runs]
-        hours = tuple(sum(decoding_hours(run, flops, device) for run, flops in work) for device in devices)
-        found.append(Decoded(task, text, sentences * len(runs), sum(flops for _, flops in work), hours))
+    for task, models in trained.items():
+        add(task, "dev, test", 2 * SENTENCES * seeds, [run(task, model) for model in models])
+    for task, model in parsers:
+        add(task, "plain sentences", experiment.count(task)[1], [run(task, model)], scored=False)
+    if searches := experiment.searched():
+        shown, settings = run(experiment.figures.task, experiment.figures.model)
+        tried = [(shown, replace(settings, decoding=each)) for each in searches]
+        add(experiment.figures.task, "dev, searched", SENTENCES * seeds, tried)
     return found
 
 
@@ -137,7 +147,8 @@ def _decoding(devices: Mapping[str, Device], texts: Collection[Decoded]) -> str:
     notes = [
         f"Dev and test: {SENTENCES:,} sentences each (assumed), by every run, although most are scored on one of them. "
         f"FLOPs: of the matrix products, in sentences of {LENGTH} subwords and trees of {TREE} times as many: of the "
-        "encoder once, of the decoder for each hypothesis of the beam; for perplexity a forward pass more.",
+        "encoder once, of the decoder for each hypothesis of the beam; for perplexity a forward pass more. "
+        "Searched: for the table `decoding`.",
         "Hours: decoding reaches the share of training's efficiency that stands below with each device. On GPUs it is "
         "assumed, not measured; on a CPU it was measured with this code, which decodes in float32.",
     ]

@@ -109,6 +109,11 @@ class Inputs:
         shard = re.fullmatch(r"plain-(\d+)-of-(\d+)", wildcards.part)
         return "/".join(shard.groups()) if shard else "1/1"
 
+    def search(self, wildcards: Wildcards) -> str:
+        """The options by which `translate` decodes otherwise than the package says."""
+        how = self.runs.searches.get(wildcards.search)
+        return f"--beam {how.beam} --alpha {how.alpha}" if how else ""
+
     def shards(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """The parses and their log P of each shard of a task's plain sentences."""
         folder = f"{self.paths.run}/average-{{average}}".format(**wildcards)

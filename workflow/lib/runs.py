@@ -33,6 +33,10 @@ class Runs:
         }
         one_by_one = [(task, model) for task, models in self.rows.items() for model in models]
         self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
+        # How dev is decoded besides as the task says, by the folder of average-N in which that stands.
+        self.searches = {
+            f"beam-{each.beam}.alpha-{str(each.alpha).removesuffix('.0')}/": each for each in experiment.searched()[1:]
+        }
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
 
     def config(self, wildcards: Wildcards) -> RunConfig:
@@ -106,9 +110,9 @@ class Runs:
         return self.files(others, f"average-{self.experiment.table3_average}/dev.comparison.json")
 
     def packages_behind(self, files: Iterable[str], name: str = "config.json") -> list[str]:
-        """A file of each package that made some of `files`, which stand in average-N."""
+        """A file of each package that made some of `files`, which stand in average-N or a folder of it."""
         runs = f"{self.paths.results}/runs"
-        packages = dict.fromkeys(Path(file).parent.relative_to(runs) for file in files)
+        packages = dict.fromkeys("/".join(Path(file).relative_to(runs).parts[:4]) for file in files)
         return [f"{self.paths.packages}/{package}/package/{name}" for package in packages]
 
     def further_tests(self, *tasks: str) -> list[str]:

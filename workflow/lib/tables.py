@@ -94,6 +94,7 @@ class Tables:
                 if table.input["scores"] and (table.name not in ("appendix", "positions") or table.curves)
             ),
             *([scaling] if "ende" in self.in_full else []),
+            *([self._decoding] if self.decoding else []),
             Table("corpora", {"corpora": self.runs.records(self.runs.trained)}, {"tasks": list(self.runs.trained)}),
             Table("runs", {"packages": self.runs.packages_behind(self.all_scores)}, {"equal": self.runs.equal}),
         ]
@@ -171,17 +172,17 @@ class Tables:
 
     def _on_dev(self, name: str) -> dict[str, Any]:
         scores, comparisons = self.runs.dev_scores(self.some(name)), self.runs.comparisons(self.some(name))
-        return self._measured(name, scores) | {"comparisons": comparisons}
+        return self._measured(self.some(name), scores) | {"comparisons": comparisons}
 
     def _on_test(self, name: str) -> dict[str, Any]:
-        return self._measured(name, self.runs.averaged_scores(self.some(name)))
+        return self._measured(self.some(name), self.runs.averaged_scores(self.some(name)))
 
-    def _measured(self, name: str, scores: Sequence[str]) -> dict[str, Any]:
+    def _measured(self, some: Some, scores: Sequence[str]) -> dict[str, Any]:
         return {
             "published": self.numbers,
             "scores": scores,
             "packages": self.runs.packages_behind(scores),
-            "corpora": self.runs.records(self.some(name)),
+            "corpora": self.runs.records(some),
         }
 
     def _table3_curves(self) -> dict[str, list[Run]]:
@@ -197,6 +198,28 @@ class Tables:
     def _positions_curves(self) -> dict[str, list[Run]]:
         """The rows of the table of positions; no group where Table 3 has all of them."""
         return self._curves("Positions", "positions", [BASE, *self.shown["table3"]])
+
+    @cached_property
+    def decoding(self) -> dict[str, list[str]]:
+        """Dev scores of the run of `figures`: as its task decodes, and otherwise; the last checkpoint's come last.
+
+        Nothing where the table is not asked for.
+        """
+        if not self.experiment.searched():
+            return {}
+        task, model = self.experiment.figures.task, self.experiment.figures.model
+        own, average = self.runs.averaged_scores({task: [model]}, "dev"), self.runs.average(task, model)
+        others = [f"average-{average}/{search}dev.scores.json" for search in self.runs.searches]
+        others += ["average-1/dev.scores.json"] * (average > 1)
+        return {"scores": own, "others": [path for name in others for path in self.runs.files_of(task, [model], name)]}
+
+    @property
+    def _decoding(self) -> Table:
+        """The table of these scores; of rows that are one model it names that of `figures`."""
+        task, model = self.experiment.figures.task, self.experiment.figures.model
+        inputs = self._measured({task: [model]}, self.decoding["scores"]) | self.decoding
+        equal = {task: {self.runs.run_of[task, model]: [model]}}
+        return Table("decoding", inputs, {"notes": self.notes, "equal": equal})
 
     @cached_property
     def longest(self) -> int:
@@ -237,6 +260,7 @@ class Tables:
             "dot_products": "ende" in self.in_full,
             "table3": "ende" in self.in_full,
             "positions": self._positions_curves,
+            "decoding": self.decoding,
         }
         return [name for name, there in shown.items() if there]
 
@@ -253,7 +277,8 @@ class Tables:
     def scored(self) -> list[str]:
         """All scores that tables show."""
         more = (self.runs.averaged_scores(self.some(name)) for name in ("table2", "table4"))
-        return list(dict.fromkeys([*self.all_scores, *(path for paths in more for path in paths)]))
+        found = [*self.all_scores, *(path for paths in more for path in paths)]
+        return list(dict.fromkeys([*found, *(path for paths in self.decoding.values() for path in paths)]))
 
     def trees(self) -> dict[str, str]:
         """Which trees each parsing task is trained on; stands beside each number of Table 4."""

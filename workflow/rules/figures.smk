@@ -8,6 +8,7 @@ localrules:
     draw_training_curves,
     draw_table3,
     draw_positions,
+    draw_decoding,
     draw_table1,
     draw_dot_products,
 
@@ -104,6 +105,20 @@ rule draw_positions:
         longest=tables.longest,
     script:
         "../scripts/positions_figure.py"
+
+
+rule draw_decoding:
+    input:
+        **tables.decoding,
+        code=scripts("decoding_figure"),
+    output:
+        figure_report("decoding", "decoding_figure"),
+    log:
+        f"{RESULTS}/logs/decoding_figure.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/decoding_figure.py"
 
 
 rule draw_table1:

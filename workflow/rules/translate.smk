@@ -6,7 +6,8 @@ localrules:
     gather_held_out,
 
 
-# A part, or a shard of the plain sentences, which are too many for one job.
+# A part, or a shard of the plain sentences, which are too many for one job. `search` names a folder for what is decoded
+# otherwise than the package says, or nothing.
 rule translate:
     input:
         package=PACKAGE[0],
@@ -15,13 +16,13 @@ rule translate:
         shard=scripts("shard"),
         code=code("translate"),
     output:
-        translations=f"{RUN}/average-{{average}}/{{part}}.translation",
-        log_probabilities=f"{RUN}/average-{{average}}/{{part}}.logp",
-        record=f"{RUN}/average-{{average}}/{{part}}.translation.json",
+        translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
+        log_probabilities=f"{RUN}/average-{{average}}/{{search}}{{part}}.logp",
+        record=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation.json",
     log:
-        f"{LOG}/average-{{average}}/{{part}}.translate.log",
+        f"{LOG}/average-{{average}}/{{search}}{{part}}.translate.log",
     benchmark:
-        f"{BENCHMARK}/average-{{average}}.{{part}}.translate.tsv"
+        f"{BENCHMARK}/average-{{average}}.{{search}}{{part}}.translate.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -31,9 +32,10 @@ rule translate:
     params:
         package=subpath(input.package, parent=True),
         chunk=inputs.chunk,
+        search=inputs.search,
     shell:
         "python {input.shard:q} {params.chunk:q} {input.source:q}"
-        " | python -m transformer translate --package {params.package:q} --threads {threads}"
+        " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
         " > {output.translations:q} 2> {log:q}"
 
@@ -60,13 +62,13 @@ rule score:
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         reference=inputs.reference,
-        translations=f"{RUN}/average-{{average}}/{{part}}.translation",
-        record=f"{RUN}/average-{{average}}/{{part}}.translation.json",
+        translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
+        record=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation.json",
         code=code("score"),
     output:
-        f"{RUN}/average-{{average}}/{{part}}.scores.json",
+        f"{RUN}/average-{{average}}/{{search}}{{part}}.scores.json",
     log:
-        f"{LOG}/average-{{average}}/{{part}}.score.log",
+        f"{LOG}/average-{{average}}/{{search}}{{part}}.score.log",
     conda:
         "../../environment.yml"
     threads: 1

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,13 @@ def read_training(package: str) -> Any:
     return read_json(package)["training"]
 
 
-def over_seeds(runs: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
-    """The numbers of each (task, model): means over its seeds, and as `key.sd` the standard deviations; 0 of one seed.
+def over_seeds(runs: pd.DataFrame, names: Sequence[str] = ("task", "model")) -> dict[Any, dict[str, float]]:
+    """The numbers of each (task, model), or what else `names` a run but for its seed.
 
-    Of the p-values it is the largest.
+    They are means over its seeds, and as `key.sd` the standard deviations; 0 of one seed. Of
+    the p-values it is the largest.
     """
-    models = runs.groupby(["task", "model"])
+    models = runs.groupby(list(names))
     means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0).add_suffix(".sd")
     tests = [name for name in means if name.endswith(".p")]
     return means.assign(**models[tests].max()).join(deviations).to_dict("index")

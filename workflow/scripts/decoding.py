@@ -1,0 +1,63 @@
+"""How decoding was chosen (section 6.1): beam size, length penalty alpha and averaged checkpoints, measured on dev."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+from records import over_seeds, read_json
+from tables_common import Row, read_inputs, spread, write_table
+
+from transformer.evaluation.metrics import metrics_of
+
+TITLE = "Decoding: averaged checkpoints, beam size and length penalty alpha, development set"
+BLEUS = [column for metric in metrics_of("translation", shared=False) for column in metric.columns]
+SETTING = ["average", "beam", "alpha"]
+NOTES = [
+    "Section 6.1: beam size and length penalty alpha were chosen on the development set. The first row decodes as the "
+    "task says. One checkpoint averaged: the last one alone.",
+    "Difference: from the first row with the same seed. BLEU as in Table 3.",
+    "Alpha any: a beam of one is greedy search, which alpha does not change.",
+]
+
+
+def read_searches(own: Iterable[str], others: Iterable[str]) -> pd.DataFrame:
+    """A row a file of scores, those of `own` first: setting, seed, each BLEU.
+
+    `KEY.difference` is a BLEU's gain over own of the same seed.
+    """
+    found = [pd.json_normalize(list(map(read_json, paths))) for paths in (own, others)]
+    first, scores = found[0].set_index("seed"), pd.concat(found, ignore_index=True)
+    scores = scores.rename(columns=lambda name: name.removeprefix("decoding."))
+    keys = [column.key for column in BLEUS]
+    gains = scores[keys] - first.loc[scores["seed"], keys].to_numpy()
+    return scores[[*SETTING, "seed", *keys]].join(gains.add_suffix(".difference"))
+
+
+def table_rows(searches: pd.DataFrame) -> list[Row]:
+    """A row a setting, in the order of the files."""
+    numbers = over_seeds(searches, SETTING)
+    rows: list[Row] = []
+    for setting in searches[SETTING].drop_duplicates().itertuples(index=False):
+        ours = numbers[tuple(setting)]
+        cells = {
+            ("Checkpoints averaged", ""): str(setting.average),
+            ("Beam", ""): str(setting.beam),
+            ("Alpha", ""): f"{setting.alpha:g}" if setting.beam > 1 else "any",
+        }
+        for column in BLEUS:
+            cells[column.heading, "ours"] = spread(ours, column.key, column.digits)
+            cells[column.heading, "difference"] = gain(ours, f"{column.key}.difference", column.digits) if rows else ""
+        rows.append(cells)
+    return rows
+
+
+def gain(ours: Any, key: str, digits: int) -> str:
+    """A difference with its sign, and its standard deviation where seeds differ."""
+    return ("" if spread(ours, key, digits).startswith("-") else "+") + spread(ours, key, digits)
+
+
+def main(snakemake: Any) -> None:
+    _, runs, notes = read_inputs(snakemake)
+    shown = f"Run: {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
+    searches = read_searches(snakemake.input.scores, snakemake.input.others)
+    write_table(snakemake.output, TITLE, table_rows(searches), [*NOTES, shown, *notes], names=1)
