@@ -46,6 +46,17 @@ def test_lines_that_no_model_decodes_are_refused_when_a_part_is_encoded_not_when
     ]
 
 
+def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path):
+    write_lines(tmp_path / "en", ["the cat", "the " * 9, "the", "the " * 8])
+    write_lines(tmp_path / "de", ["the cat", "a dog", "the " * 9, "the " * 8])
+    texts = {"subwords": house.subwords, "source": tmp_path / "en", "target": tmp_path / "de"}
+    assert main(arguments("longer", **texts, than=9, output=tmp_path / "longer")) == 0
+    assert (tmp_path / "longer.source").read_text() == f"{'the ' * 9}\nthe\n"
+    assert (tmp_path / "longer.target").read_text() == f"a dog\n{'the ' * 9}\n"
+    assert main(arguments("longer", **texts, than=99, output=tmp_path / "none")) == 0
+    assert (tmp_path / "none.source").read_bytes() == (tmp_path / "none.target").read_bytes() == b""
+
+
 def test_a_vocabulary_is_the_same_to_the_byte_by_any_number_of_threads(house, tmp_path):
     sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
     for threads in (1, 3):

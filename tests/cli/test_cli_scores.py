@@ -126,6 +126,16 @@ def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
     assert all(float(row["perplexity"]) > 1 for row in rows)
 
 
+def test_by_length_some_pairs_are_translated_and_scored(house, capsys, refused):
+    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+    line = arguments("perplexity", package=house.package, **sides)
+    assert main([*line, "--by-length", "9", "--translate", "3"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [int(row["translations"]) for row in rows] == [min(3, int(row["pairs"])) for row in rows]
+    assert all(int(row["ngrams_1"]) == int(row["words"]) and float(row["sacrebleu"]) >= 0 for row in rows)
+    refused([*line, "--translate", "3"], "--translate needs --by-length; give both")
+
+
 def test_describe_tells_what_a_package_was_made_of(house, capsys):
     assert main(arguments("describe", package=house.package)) == 0
     text = capsys.readouterr().out

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from transformer.evaluation.bleu_counts import Counts
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 
@@ -73,11 +75,20 @@ class SyntheticResults:
         return runs, {"others": others}
 
     def lengths(self, run, *rows):
-        """What `perplexity --by-length` prints for a run: shortest, longest, pairs, subwords, perplexity."""
-        lines = ["shortest,longest,pairs,subwords,perplexity", *(",".join(map(str, row)) for row in rows)]
-        return self.write(
-            str(Path(run.scores).relative_to(self.folder).with_name("lengths.csv")), "\n".join(lines) + "\n"
-        )
+        """What `perplexity --by-length --translate` prints for a run: shortest, longest, pairs, subwords, perplexity.
+
+        And the translations of all pairs, of 10 words each, whose sacreBLEU is 100 / perplexity.
+        """
+        columns = ["shortest", "longest", "pairs", "subwords", "perplexity", "sacrebleu", *Counts._fields]
+        lines = [",".join(columns)]
+        for *row, perplexity in rows:
+            pairs = row[2]
+            ngrams = [pairs * (10 - n) for n in range(4)]
+            matches = [count / perplexity for count in ngrams] if perplexity else []
+            more = [100 / perplexity, pairs, 10 * pairs, 10 * pairs, *matches, *ngrams] if perplexity else [""] * 12
+            lines.append(",".join(map(str, [*row, perplexity, *more])))
+        path = Path(run.scores).relative_to(self.folder).with_name("lengths.csv")
+        return self.write(str(path), "\n".join(lines) + "\n")
 
     def snakemake(self, runs=(), output=(), inputs=None, **params):
         """What Snakemake hands to a script."""

@@ -123,10 +123,49 @@ def test_a_line_of_perplexity_ends_where_the_positions_of_a_model_do(script, res
     read = script("lengths").read_lengths(
         [run.scores for run in runs], lengths, {"ende": {"base": ["base"], "E-learned": ["E-learned"]}}
     )
-    for axes in script("positions_figure").draw(published["positions"], read, 20).axes:
+    perplexity, ratio, bleu, difference = script("positions_figure").draw(published["positions"], read, 20).axes
+    for axes in (perplexity, ratio, bleu, difference):
         ends = [line.get_xdata()[np.isfinite(line.get_ydata())][-1] for line in axes.lines]
         assert ends == [25.5, 15.5]  # two pairs are too few
-    assert axes.lines[1].get_ydata()[0] == 8 / 9
+    assert ratio.lines[1].get_ydata()[0] == 8 / 9
+    assert difference.lines[1].get_ydata()[0] == pytest.approx(100 / 8 - 100 / 9)
+
+
+def test_lines_by_length_are_means_over_seeds_beside_base_of_the_same_seed(script, results, published):
+    runs = [results.run("ende", model, seed) for model in ("base", "E-t5") for seed in (1, 2)]
+    lengths = [
+        results.lengths(run, (1, 10, 50, 20, float(4 + 4 * i)), (11, 20, 50, 60, 2.0)) for i, run in enumerate(runs)
+    ]
+    equal = {"ende": {"base": ["base"], "E-t5": ["E-t5"]}}
+    read = script("lengths").read_lengths([run.scores for run in runs], lengths, equal)
+    perplexity, ratio, *_ = script("positions_figure").draw(published["positions"], read, 20).axes
+    assert perplexity.lines[1].get_ydata().tolist() == [14, 2]  # of 12 and 16
+    assert ratio.lines[1].get_ydata().tolist() == [2.5, 1]  # of 12 / 4 and 16 / 8
+    [first, *_] = ratio.collections[1].get_paths()
+    assert (first.get_extents().ymin, first.get_extents().ymax) == (1, 3)
+
+
+def test_searches_are_drawn_against_the_task_s_own_decoding(script, results):
+    settings = [(5, 1, 0.6, 9.0, 18.0), (5, 4, 1.0, 10.5, 20.5), (5, 8, 1.0, 10.0, 20.4), (1, 4, 0.6, 9.8, 19.6)]
+    runs, inputs = results.searches(*settings)
+    [path] = draw(script, results, "decoding_figure", runs, inputs=inputs)
+    assert all(f"<!-- {text} -->" in path.read_text() for text in ("beam 8", "alpha 0.6", "alpha 1", "checkpoint"))
+    searches = script("decoding").read_searches([run.scores for run in runs], inputs["others"])
+    for axes in script("decoding_figure").draw(searches).axes:
+        lines = [container.lines[0] for container in axes.containers]
+        assert [line.get_ydata().astype(float).round(2).tolist() for line in lines] == [
+            [-1.5, 0],
+            [-1.5, 0.5, 0.2],
+            [-0.3],
+        ]
+        assert lines[1].get_xdata()[0] == 0  # a beam of one has no alpha
+        assert lines[2].get_xdata().tolist() == [3]
+
+
+def test_one_seed_without_other_settings_is_drawn(script, results):
+    runs, _ = results.searches()
+    [path] = draw(script, results, "decoding_figure", runs[:1], inputs={"others": []})
+    assert "<svg" in path.read_text()
 
 
 def test_scores_stand_against_their_own_base(script):

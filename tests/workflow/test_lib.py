@@ -140,14 +140,63 @@ def test_positions_are_a_table_where_a_row_is_run_that_table_3_lacks(tables):
     assert "positions" not in [table.name for table in tables(tasks=only(ende=["base", "E-learned"])).all]
 
 
-def test_all_text_held_out_is_dev_and_test_and_of_help_pages_the_longer_pairs(tables):
-    def of(**overlay):
+def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(tables):
+    searches = {"beams": [1, 4], "alphas": [0, 0.6]}
+    found = tables(seeds=[1, 2], tasks=only(ende=["C-N4", "C-N2"]), figures={"model": "C-N4"}, searches=searches)
+    folder = "results/quick/runs/ende/C-N4"
+    assert found.decoding == {
+        "scores": [f"{folder}/{seed}/average-5/dev.scores.json" for seed in (1, 2)],
+        "others": [
+            f"{folder}/{seed}/{name}/dev.scores.json"
+            for name in ("average-5/beam-1.alpha-0.6", "average-5/beam-4.alpha-0", "average-1")
+            for seed in (1, 2)
+        ],
+    }
+    [table] = [table for table in found.all if table.name == "decoding"]
+    assert table.params["equal"] == {"ende": {"C-N4": ["C-N4"]}}
+    packages = found.runs.packages_behind(found.decoding["others"])
+    assert packages == [f"{folder}/{seed}/average-{n}/package/config.json" for n in (5, 1) for seed in (1, 2)]
+    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+    options = [inputs.search(SimpleNamespace(search=folder)) for folder in ("", *found.runs.searches)]
+    assert options == ["", "--beam 1 --alpha 0.6", "--beam 4 --alpha 0.0"]
+
+
+def test_without_averaging_the_last_checkpoint_is_the_task_s_own(tables):
+    found = tables(tasks=only(ende=["base"]), models={"base": {"average": 1}}, searches={"beams": [4], "alphas": [0.6]})
+    assert found.decoding == {"scores": ["results/quick/runs/ende/base/1/average-1/dev.scores.json"], "others": []}
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [{"searches": None}, {"tasks": only(wsj=["parser"]), "figures": {"task": "wsj", "model": "parser"}}],
+    ids=["null", "parsing"],
+)
+def test_decoding_is_no_table_where_it_is_not_asked_for_or_parses(tables, overlay):
+    found = tables(**overlay)
+    assert "decoding" not in [*found.drawn, *(table.name for table in found.all)]
+    assert found.runs.searches == {}
+
+
+def test_all_text_held_out_is_dev_and_test_and_longer_pairs(tables):
+    def of(task="ende", **overlay):
         found = tables(**overlay)
         inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-        return [Path(path).name for path in inputs.held_out(SimpleNamespace(task="ende"))["target"]]
+        return [Path(path).name for path in inputs.held_out(SimpleNamespace(task=task))["target"]]
 
     assert of() == ["dev.target", "test.target", "longer.target"]
-    assert of(tasks={"ende": {"corpus": "multi30k"}}) == ["dev.target", "test.target"]
+    assert of(tasks={"ende": {"corpus": "multi30k"}}) == ["dev.target", "test.target", "longer.target"]
+    assert of("wsj") == ["dev.target", "test.target"]
+    assert "longer sentences of their pages" in tables().held_out
+    assert "pairs of train that no model learns from" in tables(tasks={"ende": {"corpus": "multi30k"}}).held_out
+
+
+def test_longer_is_more_than_any_model_of_the_task_learns_from(tables, tmp_path):
+    models = {"base": {"longest_pair": 30}, "E-t5": {"longest_pair": 40}, "big": {"longest_pair": 50}}
+    found = tables(tasks=only(ende=["base", "E-t5"]), models=models, packages=str(tmp_path))
+    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+    assert inputs.longest_pair(SimpleNamespace(task="ende")) == 40
+    vocabulary = inputs.vocabulary(SimpleNamespace(task="ende"))
+    assert vocabulary == f"{tmp_path}/ende/base/1/average-1/package/subwords.model"
 
 
 def test_published_marks_are_a_table_where_their_text_and_model_are_run(tables):

@@ -2,6 +2,7 @@ import csv
 import importlib
 import json
 from pathlib import Path
+from statistics import fmean, stdev
 from types import SimpleNamespace
 
 import pytest
@@ -334,7 +335,7 @@ def test_runs_made_with_other_versions_are_told_apart(results):
     assert "- Made with torch 2.14.0: ende big 1." in md
 
 
-def test_positions_have_their_perplexity_by_length(results):
+def test_positions_have_their_perplexity_and_bleu_by_length(results):
     runs = [results.run("ende", "base", seed) for seed in (1, 2)] + [results.run("ende", "E-learned")]
     tail = ((31, 40, 3, 30), (41, 50, 1, 25), (61, 140, 1, 99))
     lengths = [
@@ -342,16 +343,42 @@ def test_positions_have_their_perplexity_by_length(results):
         results.lengths(runs[1], (1, 10, 5, 20, 4.0), (11, 20, 5, 60, 8.0), *((*row, 30.0) for row in tail)),
         results.lengths(runs[2], (1, 10, 5, 20, 3.0), (11, 20, 5, 60, 9.0), *((*row, "") for row in tail)),
     ]
-    rows, texts = make(results, "positions", runs, inputs={"lengths": lengths}, longest=20)
+    rows, texts = make(results, "positions", runs, inputs={"lengths": lengths}, longest=20, held_out="some text")
     base, learned, nothing, *_ = rows
     assert [row["Positions"] for row in rows] == ["sinusoids", "learned", "none", "T5's biases", "ALiBi", "rotary"]
     assert (base["BLEU, published"], base["BLEU, ours"], nothing["BLEU, published"]) == ("25.8", "16.0", "")
     heading = "Perplexity by subwords of the longer side, "
     columns = ["1 to 20", "31 to 40", "41 to 60", "above 60"]
-    assert [base[heading + column] for column in columns] == [f"{3**0.25 * 8**0.75:.2f}", "20.00", "20.00", "20.00"]
+    seeds = [2**0.25 * 8**0.75, 4**0.25 * 8**0.75]
+    first = f"{fmean(seeds):.2f} ± {stdev(seeds):.2f}"
+    assert [base[heading + column] for column in columns] == [first, *["20.00 ± 14.14"] * 3]
     assert [learned[heading + column] for column in columns] == [f"{3**0.25 * 9**0.75:.2f}", "none", "none", "none"]
     assert {nothing[heading + column] for column in columns} == {"not run"}
-    assert all("Pairs: 10 (1 to 20), 3 (31 to 40), 1 (41 to 60), 1 (above 60)." in t for t in texts)
+    heading = "sacreBLEU by subwords of the longer side, "
+    seeds = [(100 / 2 + 100 / 8) / 2, (100 / 4 + 100 / 8) / 2]  # as many words in both classes
+    assert base[heading + "1 to 20"] == f"{fmean(seeds):.1f} ± {stdev(seeds):.1f}"
+    assert [learned[heading + column] for column in columns[1:]] == ["none"] * 3
+    assert {nothing[heading + column] for column in columns} == {"not run"}
+    counts = "10 (1 to 20), 3 (31 to 40), 1 (41 to 60), 1 (above 60)"
+    assert all("measured on some text. Training reads pairs of at most 20 " in t for t in texts)
+    assert all(f"Pairs: {counts}. Translated: {counts}." in t for t in texts)
+
+
+def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results):
+    runs, inputs = results.searches((5, 1, 0.6, 9.0, 18.0), (5, 4, 1.0, 10.5, 20.5), (1, 4, 0.6, 9.8, 19.6))
+    rows, texts = make(results, "decoding", runs, inputs=inputs)
+    setting = ("Checkpoints averaged", "Beam", "Alpha")
+    shown = [tuple(row[column] for column in (*setting, "BLEU, ours", "BLEU, difference")) for row in rows]
+    assert shown == [
+        ("5", "4", "0.6", "15.0 ± 7.1", ""),
+        ("5", "1", "any", "13.5 ± 6.4", "-1.5 ± 0.7"),
+        ("5", "4", "1", "15.5 ± 7.1", "+0.5"),
+        ("1", "4", "0.6", "14.7 ± 6.9", "-0.3 ± 0.1"),
+    ]
+    assert (rows[2]["sacreBLEU, ours"], rows[2]["sacreBLEU, difference"]) == ("14.5 ± 7.1", "+0.5")
+    for text in texts:
+        assert "Run: ende base." in text
+        assert "900 sentences of dev, beam 4, length penalty 0.6; checkpoints averaged: 5 of each model." in text
 
 
 def test_table1_has_what_was_measured_beside_the_formulas(results):

@@ -118,6 +118,22 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
+    path("output", "path without .source and .target"),
+    option("--than", type=positive, required=True, metavar="SUBWORDS", help="what one of the sides has more of"),
+)
+def longer(arguments: argparse.Namespace) -> None:
+    """Write the pairs of a text that are too long to be learnt from."""
+    from transformer.text.longer import longer as longer_of
+
+    pairs = list(longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than))
+    for number, side in enumerate(("source", "target")):
+        write_lines(arguments.output.with_name(f"{arguments.output.name}.{side}"), (pair[number] for pair in pairs))
+
+
+@command(
+    path("subwords", "the vocabulary"),
+    path("source", "text"),
+    path("target", "text"),
     path("output", "path without .ids.npy; lines that no model decodes are refused, unless it ends in /train"),
 )
 def encode(arguments: argparse.Namespace) -> None:

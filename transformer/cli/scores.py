@@ -3,6 +3,7 @@
 import argparse
 import csv
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from transformer.support.files import InputError, read_parallel, write_json
 from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
+    from transformer.evaluation.perplexity import OfLength
+    from transformer.package.package import Package
     from transformer.text.tokens import Pairs
 
 BATCH_TOKENS = 4096
@@ -63,6 +66,25 @@ def compare(arguments: argparse.Namespace) -> None:
     write_json(arguments.output, asdict(comparison_of(baseline, system, references, arguments.resamples)))
 
 
+def _translated(
+    arguments: argparse.Namespace, package: "Package", pairs: "Pairs", rows: Sequence["OfLength"]
+) -> Iterator[Sequence[object]]:
+    """The columns of --translate: their names, then those of each row, empty where the model takes no such pairs."""
+    from transformer.decoding.search import Search, decoding
+    from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
+    from transformer.evaluation.by_length import counts_by_length
+    from transformer.support.device import keep_freed_memory
+
+    keep_freed_memory()
+    search, texts = Search.of(package.config), read_parallel(arguments.source, arguments.target)
+    tokens = max(1, arguments.batch_tokens // search.width)
+    with decoding(package, arguments.package, search, "float32", 1) as decode:
+        found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, arguments.translate, tokens)
+    yield ("sacrebleu", *Counts._fields)
+    for one in found:
+        yield (sacrebleu_of(one), *one) if one else [""] * (1 + len(Counts._fields))
+
+
 @command(
     path("package", "folder of a trained model"),
     path("source", "text"),
@@ -74,6 +96,12 @@ def compare(arguments: argparse.Namespace) -> None:
         metavar="SUBWORDS",
         help="print a csv with a row for pairs of up to each of these numbers on a side, and one for longer ones",
     ),
+    option(
+        "--translate",
+        type=positive,
+        metavar="PAIRS",
+        help="with --by-length: translate so many pairs of each row, and print their sacreBLEU and what it is made of",
+    ),
     batch_tokens(BATCH_TOKENS),
     torch=True,
 )
@@ -84,12 +112,18 @@ def perplexity(arguments: argparse.Namespace) -> None:
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
 
+    if arguments.translate and not arguments.by_length:
+        raise InputError("--translate needs --by-length; give both")
     loaded = load_package(arguments.package, choose_device())
     pairs = _pairs(arguments, loaded.config.vocabulary)
     try:
         if arguments.by_length:
             rows = perplexity_by_length(loaded, pairs, arguments.by_length, arguments.batch_tokens)
-            csv.writer(sys.stdout, lineterminator="\n").writerows([OfLength._fields, *rows])
+            table: list[Sequence[object]] = [OfLength._fields, *rows]
+            if arguments.translate:
+                more = _translated(arguments, loaded, pairs, rows)
+                table = [(*row, *cells) for row, cells in zip(table, more, strict=True)]
+            csv.writer(sys.stdout, lineterminator="\n").writerows(table)
             return
         print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
     except InputError as error:

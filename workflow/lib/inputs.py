@@ -11,6 +11,7 @@ from transformer.corpora.kinds import TaskCorpus
 from transformer.corpora.libreoffice import LibreOfficeHelp
 from transformer.corpora.parts import PARTS
 from transformer.corpora.self_training import ParsedText, SelfTraining
+from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
 from transformer.support.strict import plain
@@ -67,9 +68,20 @@ class Inputs:
 
     def held_out(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """All text of a task from which nothing is learnt, of any length."""
-        longer = ["longer"] * (wildcards.task in self.tasks_of(LibreOfficeHelp))
+        longer = ["longer"] * (wildcards.task in self.tasks_of(LibreOfficeHelp, Files))
         folder = self.paths.corpus(wildcards.task)
         return {side: [f"{folder}/{part}.{side}" for part in ("dev", "test", *longer)] for side in SIDES}
+
+    def longest_pair(self, wildcards: Wildcards) -> int:
+        """The longest pair that any of a task's models learns from, in subwords of its longer side."""
+        runs = (self.experiment.run(wildcards.task, model, 0) for model in self.runs.trained[wildcards.task])
+        return max(run.training.longest_pair for run in runs)
+
+    def vocabulary(self, wildcards: Wildcards) -> str:
+        """The subwords of a task, from one of its packages, all of which have the same."""
+        [first, *_] = self.runs.dev_scores({wildcards.task: self.runs.trained[wildcards.task]})
+        [vocabulary] = self.runs.packages_behind([first], "subwords.model")
+        return vocabulary
 
     def plain_text(self, wildcards: Wildcards) -> dict[str, Any]:
         """From which task's text a treebank's plain sentences are drawn, and how."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from transformer.corpora.libreoffice import LibreOfficeHelp
 from transformer.experiment.config import Experiment
 from transformer.support.strict import plain
 from workflow.lib.claims import Claims
@@ -18,6 +19,7 @@ Run = tuple[str, str]  # task, model
 BASE: Run = ("ende", "base")
 ON_DEV = ("ende",)  # tasks whose runs Table 3 shows, on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: up to where classes of lengths go
+TRANSLATED = 100  # pairs of such a class, at most, of which BLEU is measured
 OWN = "own"  # what a row is called that the paper does not have
 
 
@@ -63,7 +65,7 @@ class Tables:
             Table(
                 "positions",
                 self._on_dev("positions") | {"lengths": self.by_length},
-                self._rows("positions") | {"longest": self.longest},
+                self._rows("positions") | {"longest": self.longest, "held_out": self.held_out},
                 self._positions_curves,
             ),
             Table("appendix", self._on_dev("appendix"), self._rows("appendix"), beside_base),
@@ -228,12 +230,24 @@ class Tables:
 
     @property
     def lengths(self) -> list[int]:
-        """Up to how many subwords each class of lengths goes for which perplexity is measured."""
+        """Up to how many subwords each class of lengths goes for which perplexity and BLEU are measured."""
         return sorted({max(1, math.ceil(self.longest * count / 4)) for count in QUARTERS})
 
     @property
+    def held_out(self) -> str:
+        """On which text these are measured, and on how much of it BLEU is."""
+        [task] = ON_DEV
+        longer = "pairs of train that no model learns from because they are longer (the vocabulary does)"
+        if isinstance(self.experiment.corpus_of(task), LibreOfficeHelp):
+            longer = "longer sentences of their pages"
+        return (
+            f"dev, test and {longer}; sacreBLEU on at most {TRANSLATED} of each class of lengths in the figure, evenly "
+            "spaced in the text"
+        )
+
+    @property
     def by_length(self) -> list[str]:
-        """The perplexities by length of the runs in the table of positions, in the order of their scores."""
+        """The perplexities and BLEUs by length of the runs in the table of positions, in the order of their scores."""
         scores = self.runs.dev_scores(self.some("positions"))
         return [str(Path(path).with_name("lengths.csv")) for path in scores]
 

@@ -24,7 +24,7 @@ from workflow.lib.inputs import LONGER, TEXTS, TREES, Inputs, texts_of
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
-from workflow.lib.tables import Tables
+from workflow.lib.tables import TRANSLATED, Tables
 
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)

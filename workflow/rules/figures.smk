@@ -1,5 +1,5 @@
-# Figures 3 to 5 of the paper, the training curves of all runs, Tables 1 and 3 as pictures, perplexity by length, why
-# scores are scaled, and trees beside gold trees.
+# Figures 3 to 5 of the paper, the training curves of all runs, Tables 1 and 3 as pictures, perplexity by length, how
+# decoding was chosen, why scores are scaled, and trees beside gold trees.
 
 
 localrules:

@@ -83,6 +83,33 @@ rule score:
         " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
 
 
+# What of a corpus of files no model learns from, because it is too long for all of them; help pages have such a part.
+rule find_longer:
+    input:
+        source=f"{RESULTS}/corpora/{{task}}/train.source",
+        target=f"{RESULTS}/corpora/{{task}}/train.target",
+        subwords=inputs.vocabulary,
+        code=code("longer"),
+    output:
+        source=f"{RESULTS}/corpora/{{task}}/longer.source",
+        target=f"{RESULTS}/corpora/{{task}}/longer.target",
+    log:
+        f"{RESULTS}/logs/{{task}}/longer.log",
+    wildcard_constraints:
+        task=of_kind(kinds.Files),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
+    params:
+        longest=inputs.longest_pair,
+    shell:
+        "python -m transformer longer --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
+        ' --than {params.longest:q} --output "$(dirname {output.source:q})"/longer --threads {threads} 2>&1 | tee -i {log:q}'
+
+
 rule gather_held_out:
     input:
         unpack(inputs.held_out),
@@ -97,7 +124,7 @@ rule gather_held_out:
         "{{ cat {input.source:q} > {output.source:q} && cat {input.target:q} > {output.target:q}; }} 2> {log:q}"
 
 
-# How well a model foresees sentences longer than those it learnt from.
+# How well a model foresees and translates sentences longer than those it learnt from.
 rule measure_lengths:
     input:
         package=PACKAGE[0],
@@ -118,9 +145,10 @@ rule measure_lengths:
     params:
         package=subpath(input.package, parent=True),
         lengths=tables.lengths,
+        translated=TRANSLATED,
     shell:
         "python -m transformer perplexity --package {params.package:q} --source {input.source:q} --target {input.target:q}"
-        " --by-length {params.lengths} --threads {threads} > {output:q} 2> {log:q}"
+        " --by-length {params.lengths} --translate {params.translated:q} --threads {threads} > {output:q} 2> {log:q}"
 
 
 rule compare:

@@ -1,42 +1,65 @@
-"""Perplexity against the length of pairs, a line for each encoding of positions; the lengths of training are shaded."""
+"""Perplexity and sacreBLEU against the length of pairs, a line for each encoding of positions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import pandas as pd
 from figures_common import COLOURS, save
 from lengths import Lengths, read_lengths
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 from records import logged, read_yaml
 
-FEW = 10  # pairs of a class of lengths, from which on it is drawn
+FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # from how many on a class of lengths is drawn
+
+
+def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:
+    """A measure of each class of lengths that is drawn, a row by the middle of its lengths, a column a seed."""
+    column, few = FEW[measure]
+    drawn = [one[one[column] >= few] for one in seeds]
+    return pd.concat([one.set_index((one["shortest"] + one["longest"]) / 2)[measure] for one in drawn], axis=1)
+
+
+def draw_line(axes: Axes, values: pd.DataFrame, colour: str, label: str) -> None:
+    """The mean over seeds, and from the least to the greatest as a band."""
+    axes.plot(values.mean(axis=1), color=colour, label=label, linewidth=1.2, marker="o", markersize=2.5)
+    axes.fill_between(values.index, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.12, linewidth=0)
 
 
 def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> Figure:
-    """Perplexity, and where base is run its ratio to base's; `longest` are the subwords of training's longest pair.
+    """Perplexity above and BLEU below; on the right, where base is run, beside base's of the same seed.
 
-    A line ends where the positions of a model do.
+    The lengths of training are shaded: up to `longest` subwords. A line ends where the positions of a model do.
     """
-    figure, panels = plt.subplots(1, 2, sharex=True, figsize=(7.2, 2.9), layout="constrained")
-    for axes in panels:
-        axes.set(xscale="log", xlabel="subwords of the longer side of a pair")
-        axes.axvspan(1, longest, color="#f0f0f0", zorder=0, label="lengths of training" if axes is panels[0] else None)
+    figure, panels = plt.subplots(2, 2, sharex=True, figsize=(7.2, 5.2), layout="constrained")
+    for axes in panels.flat:
+        axes.axvspan(
+            1, longest, color="#f0f0f0", zorder=0, label="lengths of training" if axes is panels[0, 0] else None
+        )
     for row, colour in zip((row for row in rows if row["model"] in lengths), ("black", *COLOURS), strict=False):
-        measured = lengths[row["model"]]
-        drawn = measured["pairs"] >= FEW
-        middle = ((measured["shortest"] + measured["longest"]) / 2)[drawn]
-        look = {"color": colour, "linewidth": 1.2, "marker": "o", "markersize": 2.5}
-        panels[0].plot(middle, measured["perplexity"][drawn], label=row["name"], **look)
-        if "base" in lengths:
-            panels[1].plot(middle, (measured["perplexity"] / lengths["base"]["perplexity"])[drawn], **look)
-    panels[0].set(yscale="log", ylabel="perplexity of a subword", xlim=(0.25 * longest, None))
-    panels[1].set_ylabel("perplexity / perplexity of base")
-    for axis in (panels[0].xaxis, panels[1].xaxis, panels[0].yaxis):
+        for measure, (left, right) in zip(FEW, panels, strict=True):
+            values = by_class(lengths[row["model"]], measure)
+            draw_line(left, values, colour, row["name"])
+            if "base" in lengths:
+                base = by_class(lengths["base"], measure)
+                draw_line(right, values / base if measure == "perplexity" else values - base, colour, row["name"])
+    for axes, label in zip(
+        panels.flat,
+        ("perplexity of a subword", "perplexity / perplexity of base", "sacreBLEU", "sacreBLEU − sacreBLEU of base"),
+        strict=True,
+    ):
+        axes.set_ylabel(label)
+    panels[0, 0].set(xscale="log", yscale="log", xlim=(0.25 * longest, None))
+    for axis in (panels[0, 0].xaxis, panels[0, 0].yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter(ScalarFormatter())
         axis.set_minor_locator(NullLocator())
-    figure.legend(loc="outside right upper")
+    for axes in panels[1]:
+        axes.set_xlabel("subwords of the longer side of a pair")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper")
     return figure
 
 

@@ -1,0 +1,44 @@
+"""BLEU by the length of pairs, of some pairs of each class of lengths."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from transformer.decoding.search import Decode
+from transformer.decoding.translate import translate
+from transformer.evaluation.bleu_counts import Counts, counts
+from transformer.evaluation.perplexity import OfLength
+from transformer.package.package import Package
+from transformer.support.device import within_memory
+
+Texts = tuple[Sequence[str], Sequence[str]]
+
+
+def counts_by_length(
+    package: Package,
+    decode: Decode,
+    texts: Texts,
+    lengths: np.ndarray,
+    classes: Iterable[OfLength],
+    most: int,
+    batch_tokens: int,
+) -> list[Counts | None]:
+    """BLEU's counts over at most `most` pairs of each class, which are evenly spaced in the texts, source and target.
+
+    `lengths` are the subwords of each pair's longer side. None for a class with pairs longer than the model takes.
+    Raises InputError when memory runs out.
+    """
+    drawn = []
+    for one in classes:
+        which = np.flatnonzero((lengths >= one.shortest) & (lengths <= one.longest))
+        count = min(most, len(which)) if one.perplexity is not None else 0
+        drawn.append(which[np.arange(count) * len(which) // max(1, count)])
+    sources, targets = texts
+    found = translate(package, [sources[i] for each in drawn for i in each], decode, batch_tokens)
+    with within_memory(f"translation by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
+        translations = [[one.texts[0] for one in islice(found, len(each))] for each in drawn]
+    return [
+        counts(some, [targets[i] for i in each]) if some else None
+        for some, each in zip(translations, drawn, strict=True)
+    ]
