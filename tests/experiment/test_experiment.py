@@ -326,6 +326,8 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ({"rows": ["wsj/parser", "semi/parsr"]}, "rows: unknown model parsr; did you mean parser?"),
         ({"rows": ["wsj/parser", "sem/parser"]}, "rows: unknown task sem; did you mean semi?"),
         ({"rows": ["wsj/parser", "parser"]}, "rows: parser is not task/model; write one such as ende/base"),
+        ({"rows": ["wsj/parser", "wsj/parser/averaged"]}, "rows: wsj/parser/averaged is measured on dev alone; write"),
+        ({"rows": ["wsj/parser", "wsj/parser/beam-1"]}, "rows: wsj/parser/beam-1 is not task/model; write one such as"),
         ({"rows": ["wsj/parser"]}, "rows: ['wsj/parser'] compares nothing; name at least two, as task/model"),
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
         ({"section": "6.4"}, "section: unknown section 6.4; did you mean 6.3?; `own` is for claims of your own"),

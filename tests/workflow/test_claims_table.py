@@ -16,7 +16,8 @@ CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "pa
 def made(results):
     """Write the table from `scores`: (task, model) -> what each seed scores; give its rows by name, and its notes."""
 
-    def make(claims, scores, **params):
+    def make(claims, scores, longer=(), **params):
+        """`longer`: model -> the perplexity of pairs of 21 to 40 subwords, where training has up to 20."""
         runs = {
             (task, model): [results.run(task, model, seed, **one) for seed, one in enumerate(each, 1)]
             for (task, model), each in scores.items()
@@ -24,13 +25,19 @@ def made(results):
         told = []
         for name, changes in claims.items():
             claim = {**CLAIM, "name": name, **changes}
-            claim["runs"] = [tuple(row.split("/")) for row in claim["rows"]]
+            claim["runs"] = [tuple(row.split("/")[:2]) for row in claim["rows"]]
+            claim["ways"] = ["".join(row.split("/")[2:]) for row in claim["rows"]]
             claim["scores"] = [[run.scores for run in runs.get(key, ())] for key in claim["runs"]]
             told.append(claim)
+        for key, each in longer.items() if longer else ():
+            for run in runs[key]:
+                results.lengths(
+                    run, (1, 20, 9, 90, 5.0), (21, 30, 2, 50, each), (31, 40, 1, 40, each), (41, 80, 1, 60, 99)
+                )
         output = SimpleNamespace(**results.files("claims", ("csv", "md", "html", "tex")))
         every = [run for each in runs.values() for run in each]
         table3 = [run.scores for run in every if run.task == "ende"]
-        snakemake = results.snakemake(every, output, claims=told, table3=table3, **params)
+        snakemake = results.snakemake(every, output, claims=told, table3=table3, longest=20, **params)
         script = importlib.import_module("claims")
         records.logged(script.main, snakemake)
         rows = list(csv.DictReader(Path(output.csv).read_text().splitlines()))
@@ -117,3 +124,22 @@ def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, pu
     theirs = {row["model"]: row["bleu"] for row in published["table3"]}
     expected = spearmanr([theirs[model] for model in ours], list(ours.values())).statistic
     assert f"the ranks of 4 rows, the paper's and ours, have a correlation (Spearman) of {expected:.2f}; 1 of 3" in text
+
+
+def test_perplexity_beyond_training_is_that_of_pairs_up_to_twice_as_long(made):
+    rows, _, _ = made(
+        {"far": {"metric": "longer", "rows": ["ende/E-learned", "ende/base"]}},
+        {("ende", "E-learned"): bleu(20.0), ("ende", "base"): bleu(20.0)},
+        longer={("ende", "E-learned"): 40.0, ("ende", "base"): 30.0},
+    )
+    assert rows["far"]["In favour, ours"] == "+25.0 %"
+    assert rows["far"]["In favour, paper"] == ""
+
+
+def test_pairs_that_are_not_there_decide_nothing(made):
+    rows, _, _ = made(
+        {"far": {"metric": "longer", "rows": ["ende/E-learned", "ende/base"]}},
+        {("ende", "E-learned"): bleu(20.0), ("ende", "base"): bleu(20.0)},
+        longer={("ende", "E-learned"): "", ("ende", "base"): 30.0},
+    )
+    assert rows["far"]["Verdict"] == "not run: no pairs so long"

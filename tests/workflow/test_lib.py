@@ -119,6 +119,21 @@ def test_claims_are_judged_by_the_scores_that_tables_show(tables):
     assert not found.claims.judged(claims["scaling"])
 
 
+def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(tables):
+    claims = {claim["name"]: claim for claim in tables().claims.all}
+    base = "results/quick/runs/ende/base/1"
+    assert claims["averaging"]["scores"] == [
+        [f"{base}/average-1/dev.scores.json"],
+        [f"{base}/average-5/dev.scores.json"],
+    ]
+    assert claims["beam"]["scores"][0] == [f"{base}/average-5/beam-1.alpha-0.6/dev.scores.json"]
+    assert tables().claims.lengths == [
+        f"results/quick/runs/ende/{model}/1/average-1/lengths.csv" for model in ("E-learned", "base")
+    ]
+    without = tables(searches=None)
+    assert {claim["name"]: claim for claim in without.claims.all}["beam"]["scores"][0] == []
+
+
 def test_rows_that_are_one_model_are_no_claim(tables):
     mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/C-N2", "ende/C-N4"]

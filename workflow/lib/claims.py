@@ -1,7 +1,8 @@
 """The paper's claims, with the score files that they are judged by."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from transformer.experiment.claims import Claim
@@ -15,15 +16,22 @@ class Claims:
     def __init__(self, claims: Mapping[str, Claim], runs: Runs):
         self.runs = runs
         self.all = [
-            {**plain(claim), "name": name, "runs": claim.runs(), "scores": self._scores(claim)}
+            {**plain(claim), "name": name, "runs": claim.runs(), "ways": claim.ways(), "scores": self._scores(claim)}
             for name, claim in claims.items()
         ]
 
     def _scores(self, claim: Claim) -> list[list[str]]:
         """Of each row the scores of its seeds, in order; none where it is not run."""
-        dev = self.runs.dev_scores
-        scores = dev if claim.part == "dev" else self.runs.averaged_scores
-        return [scores({task: [model]}) for task, model in claim.runs()]
+        found = []
+        for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
+            if way == "averaged":
+                found.append(self.runs.averaged_scores({task: [model]}, "dev"))
+            elif way:
+                found.append(self.runs.searched(task, model, f"{way}/"))
+            else:
+                scores = self.runs.dev_scores if claim.part == "dev" else self.runs.averaged_scores
+                found.append(scores({task: [model]}))
+        return found
 
     def judged(self, claim: Mapping[str, Any]) -> bool:
         """Whether all rows of a claim are run, and are not one model at this scale."""
@@ -32,6 +40,16 @@ class Claims:
 
     @property
     def scores(self) -> list[str]:
-        """All score files that some claim is judged by."""
-        judged = (claim["scores"] for claim in self.all if self.judged(claim))
+        """All score files that some claim is judged by; none where only one model is run."""
+        compared = any(self.judged(claim) and len(set(claim["runs"])) > 1 for claim in self.all)
+        return self._files(self.all) if compared else []
+
+    @property
+    def lengths(self) -> list[str]:
+        """The scores by length of the claims about longer pairs."""
+        about = (claim for claim in self.all if claim["metric"] == "longer")
+        return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
+
+    def _files(self, claims: Iterable[Mapping[str, Any]]) -> list[str]:
+        judged = (claim["scores"] for claim in claims if self.judged(claim))
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))

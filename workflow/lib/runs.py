@@ -96,6 +96,13 @@ class Runs:
             for path in self.files_of(task, [model], f"average-{self.average(task, model)}/{part}.scores.json")
         ]
 
+    def searched(self, task: str, model: str, search: str) -> list[str]:
+        """The dev scores of a run as one of `searches` decodes it; none of another run than that of `figures`."""
+        shown = self.experiment.figures
+        if search not in self.searches or (task, model) != (shown.task, shown.model):
+            return []
+        return self.files_of(task, [model], f"average-{self.average(task, model)}/{search}dev.scores.json")
+
     def dev_scores(self, some: Some) -> list[str]:
         """The dev scores of some runs, of as many checkpoints as Table 3 averages: one, in the paper."""
         return self.files(some, f"average-{self.experiment.table3_average}/dev.scores.json")

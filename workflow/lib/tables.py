@@ -106,9 +106,10 @@ class Tables:
         """The claims, and below them how far Table 3 agrees with the paper's."""
         table3 = self.runs.dev_scores(self.some("table3"))
         scores = list(dict.fromkeys([*self.claims.scores, *table3]))
-        told = {"notes": self.notes, "equal": self.runs.equal, "claims": self.claims.all, "table3": table3}
-        texts = {"corpora": self.runs.records(self.runs.trained)}
-        return Table("claims", self._measured("table3", scores) | texts, told)
+        more = {"corpora": self.runs.records(self.runs.trained), "lengths": self.claims.lengths}
+        told = {"claims": self.claims.all, "longest": self.longest, "table3": table3}
+        inputs = self._measured(self.some("table3"), scores) | more
+        return Table("claims", inputs, {**told, "notes": self.notes, "equal": self.runs.equal})
 
     @cached_property
     def in_full(self) -> list[str]:
@@ -211,9 +212,9 @@ class Tables:
             return {}
         task, model = self.experiment.figures.task, self.experiment.figures.model
         own, average = self.runs.averaged_scores({task: [model]}, "dev"), self.runs.average(task, model)
-        others = [f"average-{average}/{search}dev.scores.json" for search in self.runs.searches]
-        others += ["average-1/dev.scores.json"] * (average > 1)
-        return {"scores": own, "others": [path for name in others for path in self.runs.files_of(task, [model], name)]}
+        others = [path for search in self.runs.searches for path in self.runs.searched(task, model, search)]
+        last = self.runs.files_of(task, [model], "average-1/dev.scores.json") if average > 1 else []
+        return {"scores": own, "others": [*others, *last]}
 
     @property
     def _decoding(self) -> Table:

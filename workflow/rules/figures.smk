@@ -38,6 +38,7 @@ rule draw_claims:
         published=HERE / "config/published.yaml",
         packages=runs.packages_behind(tables.claims.scores),
         scores=tables.claims.scores,
+        lengths=tables.claims.lengths,
         code=scripts("claims_figure"),
     output:
         figure_report("claims", "claims_figure"),
@@ -47,6 +48,7 @@ rule draw_claims:
         "../../environment.yml"
     params:
         claims=tables.claims.all,
+        longest=tables.longest,
     script:
         "../scripts/claims_figure.py"
 
