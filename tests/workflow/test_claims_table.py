@@ -16,7 +16,7 @@ CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "pa
 def made(results):
     """Write the table from `scores`: (task, model) -> what each seed scores; give its rows by name, and its notes."""
 
-    def make(claims, scores, longer=(), **params):
+    def make(claims, scores, longer=None, **params):
         """`longer`: model -> the perplexity of pairs of 21 to 40 subwords, where training has up to 20."""
         runs = {
             (task, model): [results.run(task, model, seed, **one) for seed, one in enumerate(each, 1)]
@@ -29,7 +29,7 @@ def made(results):
             claim["ways"] = ["".join(row.split("/")[2:]) for row in claim["rows"]]
             claim["scores"] = [[run.scores for run in runs.get(key, ())] for key in claim["runs"]]
             told.append(claim)
-        for key, each in longer.items() if longer else ():
+        for key, each in (longer or {}).items():
             for run in runs[key]:
                 results.lengths(
                     run, (1, 20, 9, 90, 5.0), (21, 30, 2, 50, each), (31, 40, 1, 40, each), (41, 80, 1, 60, 99)
