@@ -4,6 +4,7 @@ import csv
 import importlib
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from calls import SMOKE, jobs, snakemake
 
@@ -63,6 +64,20 @@ def test_the_table_sets_published_numbers_and_ranks_beside_ours(study):
     assert rows["sum", "none"]["Correlation of ranks"] == "-0.50"  # of 1 3 2 and 2 1 3
     assert all("Kazemnejad" in page for page in (md, html, tex))
     assert "steps: copy-one 300, sum 1,500" in md
+
+
+def test_whether_none_loses_least_is_judged_over_seeds():
+    def told(none, other, seeds=3):
+        rows = [
+            {"task": "copy", "model": model, "seed": seed, "unseen": value + seed / 1000 * (model == "none")}
+            for model, value in (("none", none), ("t5", other), ("alibi", 0.0))
+            for seed in range(seeds)
+        ]
+        return importlib.import_module("length").claim_notes(pd.DataFrame(rows))
+
+    assert "copy +0.80 (95 % interval +0.80 to +0.80), reproduced." in told(0.9, 0.1)[0]
+    assert "contrary" in told(0.1, 0.9)[0]
+    assert told(0.9, 0.1, seeds=1) == []
 
 
 def test_encodings_that_are_all_equal_have_no_correlation():
