@@ -83,8 +83,8 @@ def claim_notes(found: pd.DataFrame) -> list[str]:
     ]
     claim = (
         "Their claim: without positions (none) a decoder loses least as problems get longer. Ours, the lead of none "
+        "over the best other encoding of each seed, with verdicts as in the table claims: "
     )
-    claim += "over the best other encoding of each seed, with verdicts as in the table claims: "
     return [f"{claim}{'; '.join(each)}."] if each else []
 
 
