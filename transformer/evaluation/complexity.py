@@ -7,9 +7,10 @@ counts it, and once with them.
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,10 @@ PRODUCTS = {getattr(torch.ops.aten, name) for name in ("mm", "addmm", "bmm", "ba
 class _Layer(nn.Module):
     """A layer over [1, n, d]."""
 
-    stacked_alike = True  # whether a path takes the same steps in every layer of a stack
+    period = 1  # after so many layers, a stack begins again with the first
 
     def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
-        """One step of a path: this layer as the one of that number, counted from 0, in a stack."""
+        """One step of a path: this layer as the one of that number in a period, counted from 0."""
         return self(x_1ND)
 
 
@@ -86,27 +87,26 @@ class _Recurrent(_Layer):
 
 
 class _Convolution(_Layer):
-    """A convolution over positions; of width k, dilated by k^layer, or a separable one."""
+    """A convolution over positions, of width k; in a stack with these dilations, over and over."""
 
-    def __init__(self, d: int, k: int, dilated: bool = False, separable: bool = False):
+    def __init__(self, d: int, k: int, dilations: Sequence[int] = (1,), separable: bool = False):
         super().__init__()
         self.over_positions = nn.Conv1d(d, d, k, groups=d if separable else 1)
         self.over_width = nn.Conv1d(d, d, 1) if separable else nn.Identity()
-        self.dilated, self.stacked_alike = dilated, not dilated
-        self.dilate(1)
+        self.dilations, self.period = dilations, len(dilations)
+        self.dilate(dilations[1 % self.period])
 
-    def dilate(self, layer: int) -> None:
-        """Be that of this number in a stack; the output stays as long as the input."""
+    def dilate(self, dilation: int) -> None:
+        """Take this dilation; the output stays as long as the input."""
         convolution = self.over_positions
-        [k] = convolution.kernel_size
-        convolution.dilation = (k**layer if self.dilated else 1,)
-        convolution.padding = (k // 2 * convolution.dilation[0],)
+        convolution.dilation = (dilation,)
+        convolution.padding = (convolution.kernel_size[0] // 2 * dilation,)
 
     def forward(self, x_1ND: Tensor) -> Tensor:
         return self.over_width(self.over_positions(x_1ND.transpose(1, 2))).transpose(1, 2)
 
     def hop(self, x_1ND: Tensor, layer: int) -> Tensor:
-        self.dilate(layer)
+        self.dilate(self.dilations[layer])
         return self(x_1ND)
 
 
@@ -118,10 +118,15 @@ LAYERS: dict[str, Make] = {
     ADDITIVE: lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n), "additive"),
     "recurrent": lambda _, d, __: _Recurrent(d),
     "convolutional": lambda _, d, sizes: _Convolution(d, sizes.k),
-    "convolutional, dilated": lambda _, d, sizes: _Convolution(d, sizes.k, dilated=True),
+    "convolutional, dilated": lambda n, d, sizes: _Convolution(d, sizes.k, _dilations(n, sizes.k)),
     "convolutional, separable": lambda _, d, sizes: _Convolution(d, sizes.k, separable=True),
     "restricted self-attention": lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n, sizes.r)),
 }
+
+
+def _dilations(n: int, k: int) -> tuple[int, ...]:
+    """1, k, k^2 ...: all below n, beyond which a convolution reads padding only."""
+    return 1, *takewhile(lambda dilation: dilation < n, (k**layer for layer in count(1)))
 
 
 def _bias(n: int, radius: int | None = None) -> Tensor:
@@ -248,17 +253,17 @@ def sequential_operations(layer: nn.Module, n: int, d: int) -> int:
 def path_length(layer: _Layer, n: int, d: int) -> int:
     """How many layers, or steps of a recurrence, a signal takes at most from one of n positions to another.
 
-    One layer leads to an output from where its gradient is not zero. Layers are stacked until no further pair of
-    positions is connected.
+    One layer leads to an output from where its gradient is not zero. Layers are stacked until a period of them
+    connects no further pair of positions.
     """
-    reach, hops = torch.eye(n), 0
-    while True:
-        if hops == 0 or not layer.stacked_alike:
-            connected = _connected(layer, hops, n, d)
-        farther = ((connected @ reach + reach) > 0).float()
-        if torch.equal(farther, reach):
-            return hops
-        reach, hops = farther, hops + 1
+    connected = [_connected(layer, number, n, d) for number in range(layer.period)]
+    reach, hops, longest = torch.eye(n), 0, 0
+    while hops < longest + layer.period:
+        farther = ((connected[hops % layer.period] @ reach + reach) > 0).float()
+        hops += 1
+        if not torch.equal(farther, reach):
+            reach, longest = farther, hops
+    return longest
 
 
 def _connected(layer: _Layer, number: int, n: int, d: int) -> Tensor:

@@ -59,7 +59,8 @@ def notes(record: Mapping[str, Any]) -> list[str]:
         "Sequential operations: the longest chain of matrix products or convolutions, each of which needs the one "
         f"before it, for n {counted}.",
         "Longest path: how many layers, or steps of the recurrent one, lead from any position to any other that it can "
-        f"reach, for n {counted}. A layer leads to an output from where the output's gradient is not zero.",
+        f"reach, for n {counted}. A layer leads to an output from where the output's gradient is not zero. A stack of "
+        "dilated convolutions has the dilations 1, k, k^2 ... below n, over and over.",
         "The paper's formulas leave out the projections of self-attention; so do we, but for the row that names them. "
         "Additive attention is measured where it keeps at most 134 MB.",
     ]
