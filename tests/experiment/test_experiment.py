@@ -316,6 +316,24 @@ def test_a_recurrent_network_has_neither_the_transformer_s_sizes_nor_its_figures
     ]
 
 
+def test_a_recurrent_network_inherits_nothing_that_it_has_not():
+    base = {
+        "positions": "rotary",
+        "attention": "additive",
+        "attention_radius": 4,
+        "attention_over_parameters": {"h_p": 8, "d_pk": 64, "d_pv": 64, "n_p": 512},
+    }
+    tasks = with_task(models=["parser", "recurrent"])
+    [plain, changed] = (experiment(**tasks, **with_base(**given)).run("wsj", "recurrent", 1) for given in ({}, base))
+    assert changed == plain
+
+
+def test_base_is_a_transformer():
+    assert faults(**with_base(network="recurrent", N=9)) == [
+        "models.base.network: recurrent, but rows override a Transformer; use a row of your own"
+    ]
+
+
 CLAIM = {"claim": "One is better", "section": "own", "metric": "f1", "part": "test"}
 CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
 

@@ -15,7 +15,7 @@ from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claims import KINDS, Claim
 from transformer.length.config import Study
-from transformer.model.config import RECURRENT, ModelConfig
+from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
 from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_keys, repeated, unknown
@@ -129,6 +129,8 @@ class Experiment:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:
             return [*found, "models: base is missing; every row is an override of it"]
+        if self.models["base"].get("network") == "recurrent":
+            return [*found, "models.base.network: recurrent, but rows override a Transformer; use a row of your own"]
         for name, task in self.tasks.items():
             if task.corpus not in self.corpora:
                 found.append(f"tasks.{name}.corpus: " + unknown(task.corpus, self.corpora, "corpus"))
@@ -153,7 +155,7 @@ class Experiment:
                 f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models; "
                 "name a task and a model of it in `figures`"
             )
-        elif (self.models["base"] | self.models.get(self.figures.model, {})).get("network") == "recurrent":
+        elif self.models.get(self.figures.model, {}).get("network") == "recurrent":
             found.append(f"figures.model: {self.figures.model} is recurrent and has no self-attention; name another")
         inherited: set[str] = set()  # faults of base, told once and not again for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
@@ -250,13 +252,15 @@ class Experiment:
         if values.get("precision") == "auto" and type(width) is int and width * self.scale.width < AUTO_WIDTH:
             values["precision"] = "float32"
         faults: list[str] = []
-        if values.get("network") == "recurrent" and model != "base":
-            sizes = {key.name for key in dataclasses.fields(ModelConfig)} - set(RECURRENT)
+        if values.get("network") == "recurrent":
+            others = {key.name for key in dataclasses.fields(ModelConfig)} - set(RECURRENT)
             faults += [
                 f"models.{model}.{key}: a recurrent network has none; remove it"
                 for key in self.models[model]
-                if key in sizes
+                if key in others
             ]
+            inherited = {key: value for key, value in values.items() if key not in TRANSFORMER}
+            values = inherited | {"positions": "sinusoidal"}
         parts = []
         for part in (ModelConfig, TrainingConfig):
             mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
