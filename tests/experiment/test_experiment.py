@@ -219,6 +219,7 @@ def test_a_fault_of_base_is_told_once():
         ("h", 0, "0 is not positive"),
         ("d_k", -64, "-64 is not positive"),
         ("d_ff", 99999999999, "99999999999 is more than any memory holds; give at most 10000000"),
+        ("attention_radius", 10**23, f"{10**23} is more than any memory holds; give at most 10000000"),
         ("P_drop", 1, "1.0 is not in [0, 1)"),
         ("eps_ls", -0.1, "-0.1 is not in [0, 1)"),
         ("beta2", 1.0, "1.0 is not in [0, 1)"),
@@ -242,6 +243,7 @@ def test_the_checkpoints_kept_are_the_last_ones():
     ("changes", "fault"),
     [
         ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
+        ({"seeds": [2**63]}, "seeds: 9223372036854775808 is too large for a seed; give at most 9223372036854775807"),
         ({"experiment": "my quick"}, "experiment: 'my quick' is no name of a folder; use letters"),
         (with_models(**{"a/b": {}}), "models: 'a/b' is no name of a folder; use letters, digits, ., - and _"),
         ({"experiment": "downloads"}, "experiment: downloads is the folder of what all experiments download; choose"),
@@ -418,7 +420,7 @@ trainings = st.builds(
 )
 
 
-@given(st.builds(RunConfig, st.text("abc-"), st.text("abc-"), st.integers(0), architectures, trainings))
+@given(st.builds(RunConfig, st.text("abc-"), st.text("abc-"), st.integers(0, 2**63 - 1), architectures, trainings))
 def test_a_run_written_is_the_run_read(tmp_path_factory, run):
     path = tmp_path_factory.getbasetemp() / "run.yaml"
     write_config(path, run)

@@ -18,7 +18,17 @@ from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
-from transformer.support.strict import ConfigError, fill, load, merge, not_positive, read_keys, repeated, unknown
+from transformer.support.strict import (
+    ConfigError,
+    fill,
+    load,
+    merge,
+    not_a_seed,
+    not_positive,
+    read_keys,
+    repeated,
+    unknown,
+)
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -114,7 +124,7 @@ class Experiment:
 
     def faults(self) -> list[str]:
         """What does not fit together, in all runs."""
-        found = [f"seeds: {seed} is negative" for seed in self.seeds if seed < 0] + repeated("seeds", self.seeds)
+        found = [fault for seed in self.seeds for fault in not_a_seed("seeds", seed)] + repeated("seeds", self.seeds)
         models = dict.fromkeys(model for task in self.tasks.values() for model in task.models)
         for noun, names in (("experiment", [self.experiment]), ("tasks", self.tasks), ("models", models)):
             for name in names:

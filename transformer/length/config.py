@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from transformer.length.problems import TASKS, longest_row
 from transformer.model.config import ModelConfig
-from transformer.support.strict import fill, not_a_range, not_positive, repeated, unknown
+from transformer.support.strict import fill, not_a_range, not_a_seed, not_positive, repeated, unknown
 
 LONGEST = 1000  # length of a problem; attention takes memory by its square
 
@@ -53,8 +53,7 @@ class LengthRun:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        found = [f"seed: {self.seed} is negative"] if self.seed < 0 else []
-        found += not_positive(self, "steps")
+        found = [*not_a_seed("seed", self.seed), *not_positive(self, "steps")]
         if self.task not in TASKS:
             found.append("task: " + unknown(self.task, TASKS, "task"))
         if not found and not self.recipe.faults():

@@ -48,8 +48,8 @@ class ModelConfig:
             found += not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
         if self.attention_radius is not None:
             found += not_positive(self, "attention_radius")
-        for name in ("N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length"):
-            if (size := getattr(self, name)) > LARGEST:
+        for name in ("N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length", "attention_radius"):
+            if (size := getattr(self, name) or 0) > LARGEST:
                 found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
         if self.d_model % 2:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, choose an even number")

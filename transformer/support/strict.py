@@ -14,6 +14,7 @@ from transformer.support.files import InputError, atomic, read_lines
 
 T = TypeVar("T")
 _BROKEN = object()  # in place of a value that cannot be made
+GREATEST_SEED = 2**63 - 1
 A_MAPPING = "a mapping; write keys with values, as {key: value}"
 
 
@@ -125,6 +126,13 @@ def unknown(name: str, known: Iterable[str], noun: str) -> str:
 def not_positive(config: Any, *names: str) -> list[str]:
     """A fault for each of the named values that is not above 0."""
     return [f"{n}: {getattr(config, n)} is not positive" for n in names if not getattr(config, n) > 0]
+
+
+def not_a_seed(name: str, seed: int) -> list[str]:
+    """A fault when `seed` is none that PyTorch takes."""
+    if seed < 0:
+        return [f"{name}: {seed} is negative"]
+    return [f"{name}: {seed} is too large for a seed; give at most {GREATEST_SEED}"] if seed > GREATEST_SEED else []
 
 
 def repeated(name: str, values: Sequence[Any]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from transformer.model.config import BOUNDED, ModelConfig
-from transformer.support.strict import not_positive, plain
+from transformer.support.strict import not_a_seed, not_positive, plain
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RunConfig:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        found = [f"seed: {self.seed} is negative"] if self.seed < 0 else []
+        found = not_a_seed("seed", self.seed)
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:
             found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
