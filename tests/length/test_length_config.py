@@ -29,18 +29,20 @@ def test_every_run_of_the_study_is_a_config_of_its_own(values, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"tasks": ["coppy"]}, "steps.coppy: missing"),
-        ({"tasks": ["coppy"]}, "task: unknown task coppy; did you mean copy?"),
+        ({"tasks": ["coppy"]}, "tasks: unknown task coppy; did you mean copy?"),
         ({"tasks": []}, "tasks: is empty; give at least one"),
-        ({"positions": ["rope"]}, "positions: 'rope' is not one of none, sinusoidal"),
-        ({"positions": ["t5", "t5"]}, "positions: t5 comes twice"),
-        ({"seeds": [-1]}, "seed: -1 is negative"),
-        ({"steps": {"copy": 0}}, "steps: 0 is not positive"),
-        ({"steps": {}}, "steps.copy: missing; say how long it is trained"),
+        ({"positions": ["rope"]}, "positions[0]: 'rope' is not one of none, sinusoidal"),
+        ({"positions": ["t5", "t5"]}, "positions: t5 comes twice; name it once"),
+        ({"seeds": [-1]}, "seeds: -1 is negative"),
+        ({"seeds": [10**26]}, f"seeds: {10**26} is too large for a seed; give at most"),
+        ({"tasks": ["copy"], "steps": {"copy": 0}}, "steps.copy: 0 is not positive"),
+        ({"tasks": ["copy"], "steps": {}}, "steps.copy: missing; say how long it is trained"),
+        ({"tasks": ["copy"], "steps": {"copy": 3, "kopy": 3}}, "steps.kopy: unknown task kopy; did you mean copy?"),
     ],
 )
-def test_a_wrong_study_is_told_what_exists(values, changes, told):
-    assert any(fault.startswith(told) for fault in faults(values, **changes))
+def test_a_wrong_study_is_told_once_by_the_key_at_fault(values, changes, told):
+    [fault] = faults(values, **changes)
+    assert fault.startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -54,14 +56,27 @@ def test_a_wrong_study_is_told_what_exists(values, changes, told):
         ({"h": 0}, "recipe.h: 0 is not positive"),
         ({"tested": -5}, "recipe.tested: -5 is no unseen length; give more than 8 (trained)"),
         ({"tested": 10**12}, "recipe.tested: 1000000000000 is too long for attention's memory; give at most 1000"),
-        ({"d_ff": 0}, "d_ff: 0 is not positive"),
+        ({"d_ff": 0}, "recipe.d_ff: 0 is not positive"),
+        ({"N": 0}, "recipe.N: 0 is not positive"),
+        ({"P_drop": 1}, "recipe.P_drop: 1.0 is not in [0, 1)"),
         ({"learning_rate": "fast"}, "recipe.learning_rate: 'fast' is not a number"),
+        ({"learning_rate": float("inf")}, "recipe.learning_rate: inf is not finite"),
+        ({"batch": 10**9}, "recipe.batch: 1000000000 is too much for memory; give at most 10000"),
+        ({"symbols": 10**9}, "recipe.symbols: 1000000000 is too much for memory; give at most 10000"),
+        ({"problems": 10**9}, "recipe.problems: 1000000000 is too much for memory; give at most 10000"),
     ],
 )
 def test_a_wrong_recipe_is_told_what_to_write(values, changes, told):
-    assert any(fault.startswith(told) for fault in faults(values, recipe=values["recipe"] | changes))
+    [fault] = faults(values, recipe=values["recipe"] | changes)
+    assert fault.startswith(told)
 
 
 def test_rotary_positions_want_an_even_number_a_head(values):
     recipe = values["recipe"] | {"d_model": 60, "h": 4}
-    assert faults(values, recipe=recipe) == ["d_k: 15 is odd; rotary positions turn pairs, choose an even number"]
+    share = "4 heads share out a d_model of 60 by 15, an odd number"
+    told = f"recipe.h: {share}; rotary positions turn pairs, so make it even"
+    assert faults(values, recipe=recipe) == [told]
+    run = {"task": "copy", "positions": "rotary", "seed": 1, "steps": 3, "recipe": recipe}
+    with pytest.raises(ConfigError, match=told):
+        load(LengthRun, run, "config")
+    assert load(LengthRun, run | {"positions": "alibi"}, "config")

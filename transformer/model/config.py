@@ -5,6 +5,7 @@ from typing import Literal
 
 from transformer.support.strict import added, not_positive
 
+Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
 LARGEST = 10**7  # of any size
 BOUNDED = ("learned",)  # the positional encodings that have a last position, max_length
 BUCKETS = 32  # of distances, each with a learned bias a head, in the encoding `t5`
@@ -33,7 +34,7 @@ class ModelConfig:
     d_k: int
     d_v: int
     P_drop: float
-    positions: Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
+    positions: Positions
     max_length: int  # of a sentence in subwords, where positions are learned
     attention_over_parameters: AttentionOverParametersConfig | None = None
     # Scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K).

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -124,8 +125,10 @@ def unknown(name: str, known: Iterable[str], noun: str) -> str:
 
 
 def not_positive(config: Any, *names: str) -> list[str]:
-    """A fault for each of the named values that is not above 0."""
-    return [f"{n}: {getattr(config, n)} is not positive" for n in names if not getattr(config, n) > 0]
+    """A fault for each of the named values that is not above 0, or is infinite."""
+    values = {name: getattr(config, name) for name in names}
+    found = [f"{name}: {value} is not positive" for name, value in values.items() if not value > 0]
+    return found + [f"{name}: {value} is not finite" for name, value in values.items() if value == math.inf]
 
 
 def not_a_seed(name: str, seed: int) -> list[str]:
