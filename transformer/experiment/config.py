@@ -274,9 +274,14 @@ class Experiment:
         parts = []
         for part in (ModelConfig, TrainingConfig):
             mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
+            written: dict[str, str] = {}
             if part is ModelConfig:
-                mine = self._scaled(mine, f"models.{model}", faults)
-            parts.append(fill(part, mine, f"models.{model}", faults))
+                mine = self._scaled(mine, f"models.{model}", faults, written)
+            found: list[str] = []
+            parts.append(fill(part, mine, f"models.{model}", found))
+            for fault in found:
+                start = next(filter(fault.startswith, written), "")
+                faults.append(start + written.get(start, "") + fault.removeprefix(start))
         if faults:
             raise ConfigError("config", faults)
         run = RunConfig(task, model, seed, *parts)
@@ -284,22 +289,26 @@ class Experiment:
             raise ConfigError("config", [f"models.{model}.{fault}" for fault in faults])
         return run
 
-    def _scaled(self, values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
+    def _scaled(
+        self, values: Mapping[str, Any], where: str, faults: list[str], written: dict[str, str]
+    ) -> dict[str, Any]:
+        """The values at this scale; `written` gets the start of a fault of each that changes, and what it was."""
         scaled = dict(values)
         for key, value in values.items():
             if isinstance(value, Mapping):
-                scaled[key] = self._scaled(value, f"{where}.{key}", faults)
-            elif key == "N" and type(value) is int and value > 0:
-                scaled[key] = max(1, round(value * self.scale.depth))
+                scaled[key] = self._scaled(value, f"{where}.{key}", faults, written)
+                continue
+            if key == "N" and type(value) is int and value > 0:
+                size, by = Fraction(max(1, round(value * self.scale.depth))), f"depth {self.scale.depth}, rounded"
             elif key in WIDTHS and type(value) is int:
-                product = value * self.scale.width
-                if product.denominator == 1:
-                    scaled[key] = int(product)
-                else:
-                    faults.append(
-                        f"{where}.{key}: {value} x width {self.scale.width} is {product}, no whole number; "
-                        "change scale.width"
-                    )
+                size, by = value * self.scale.width, f"width {self.scale.width}"
+            else:
+                continue
+            if size.denominator > 1:
+                faults.append(f"{where}.{key}: {value} x {by} is {size}, no whole number; change scale.width")
+            elif size != value:
+                scaled[key] = int(size)
+                written[f"{where}.{key}: {size} "] = f"({value} x scale.{by}) "
         return scaled
 
 

@@ -46,7 +46,8 @@ class ModelConfig:
         """What is impossible about these values."""
         found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
         if self.attention_over_parameters is not None:
-            found += not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+            sizes = not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+            found += [f"attention_over_parameters.{fault}" for fault in sizes]
         if self.attention_radius is not None:
             found += not_positive(self, "attention_radius")
         for name in ("N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length", "attention_radius"):
