@@ -33,7 +33,6 @@ def test_ctranslate2_gives_the_same_scores_and_hypotheses(save_like_marian, tmp_
 
 @pytest.mark.parametrize("positions", ["none", "t5", "alibi", "rotary"])
 def test_of_positions_those_added_to_embeddings_are_exported(save_like_marian, tmp_path, positions):
-    pytest.importorskip("ctranslate2")
     with pytest.raises(InputError, match=f"positions: {positions}, which CTranslate2 cannot express"):
         to_ctranslate2(save_like_marian(positions=positions), tmp_path / "out")
 

@@ -26,11 +26,11 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
 
     Raises InputError as `to_marian` does, and when CTranslate2 is not installed.
     """
+    package = load_expressible(folder, "CTranslate2", ("sinusoidal", "learned"))
     try:
         from ctranslate2.specs import TransformerSpec
     except ImportError as error:
         raise InputError(NOT_INSTALLED) from error
-    package = load_expressible(folder, "CTranslate2", ("sinusoidal", "learned"))
     architecture = package.config.architecture
     model = cast(Transformer, package.model)
     weights = model.state_dict()
