@@ -257,9 +257,18 @@ def test_every_table_has_a_script_a_caption_and_a_rule_of_its_name(tables):
         assert (ROOT / f"workflow/report/{table.name}.rst").is_file()
 
 
+def test_the_start_page_of_the_report_names_every_table_and_figure(tables):
+    page = (ROOT / "workflow/report/workflow.rst").read_text()
+    names = {*(table.name for table in tables().all), *tables().drawn, "length", "trees"}
+    assert [name for name in names if f"*{name}*" not in page] == []
+
+
 def test_models_that_are_one_at_a_scale_are_told(tables):
-    assert "At this scale C-N2 and C-N4 are one model, trained once." in tables(scale={"depth": "1/3"}).notes
-    assert not any("one model" in note for note in tables(scale={"depth": 1}).notes)
+    one = "At this scale C-N2 and C-N4 are one model, trained once."
+    small = tables(scale={"depth": "1/3"})
+    assert {table.name for table in small.all if one in table.params.get("notes", ())} == {"table3", "claims"}
+    whole = tables(scale={"depth": 1})
+    assert not any("one model" in note for table in whole.all for note in table.params.get("notes", ()))
 
 
 def test_rows_of_section_3_2_1_have_a_table_and_curves_of_their_own(tables):

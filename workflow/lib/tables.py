@@ -108,8 +108,9 @@ class Tables:
         scores = list(dict.fromkeys([*self.claims.scores, *table3]))
         more = {"corpora": self.runs.records(self.runs.trained), "lengths": self.claims.lengths}
         told = {"claims": self.claims.all, "longest": self.longest, "table3": table3}
+        shown = [*self.shown["table3"], *(run for claim in self.claims.all for run in claim["runs"])]
         inputs = self._measured(self.some("table3"), scores) | more
-        return Table("claims", inputs, {**told, "notes": self.notes, "equal": self.runs.equal})
+        return Table("claims", inputs, {**told, "notes": self.notes(shown), "equal": self.runs.equal})
 
     @cached_property
     def in_full(self) -> list[str]:
@@ -155,7 +156,7 @@ class Tables:
     def _rows(self, name: str) -> dict[str, Any]:
         """What a table is told besides its files."""
         return {
-            "notes": self.notes,
+            "notes": self.notes(self.shown[name]),
             "own": self.own_rows(name),
             "in_full": self.in_full,
             "equal": self.runs.equal,
@@ -222,7 +223,7 @@ class Tables:
         task, model = self.experiment.figures.task, self.experiment.figures.model
         inputs = self._measured({task: [model]}, self.decoding["scores"]) | self.decoding
         equal = {task: {self.runs.run_of[task, model]: [model]}}
-        return Table("decoding", inputs, {"notes": self.notes, "equal": equal})
+        return Table("decoding", inputs, {"notes": self.notes([(task, model)]), "equal": equal})
 
     @cached_property
     def longest(self) -> int:
@@ -319,24 +320,23 @@ class Tables:
         figures = self.published["attention"]["figures"].values()
         return list(dict.fromkeys(figure["sentence"] for figure in figures))
 
-    @cached_property
-    def notes(self) -> list[str]:
-        """What stands under every table: the experiment's notes, and its scale."""
+    def notes(self, shown: Sequence[Run]) -> list[str]:
+        """What stands under a table of these runs: the experiment's notes, and its scale."""
         experiment = self.experiment
         scale, base = experiment.scale, experiment.run("", "base", experiment.seeds[0])
         ours = [
             f"At this scale {' and '.join(rows)} are one model, trained once."
-            for equal in self.runs.equal.values()
+            for task, equal in self.runs.equal.items()
             for rows in equal.values()
-            if rows[1:]
+            if sum((task, row) in shown for row in rows) > 1
         ]
-        sizes = plain(base.architecture) | {"eps_ls": base.training.eps_ls}
         printed = next(row for row in self.published["table3"] if row["model"] == "base")
-        shown = {key: value for key, value in sizes.items() if key in printed}
-        if any(value != printed[key] for key, value in shown.items()):
+        resolved = plain(base.architecture) | {"eps_ls": base.training.eps_ls}
+        sizes = {key: value for key, value in resolved.items() if key in printed}
+        if any(value != printed[key] for key, value in sizes.items()):
             scaled = f" (of every model the config's widths x {scale.width}, layers x {scale.depth}, rounded)"
             ours.append(
-                f"Ours: base has {', '.join(f'{key} {value}' for key, value in shown.items())}"
+                f"Ours: base has {', '.join(f'{key} {value}' for key, value in sizes.items())}"
                 f"{scaled * ((scale.width, scale.depth) != (1, 1))}."
             )
         return [*experiment.notes, *ours]

@@ -77,11 +77,12 @@ def scripts(name):
 
 
 def table_report(name, kind):
+    """A table in the report, which shows the first of both formats in the order of their names: HTML, csv."""
     return report(
         f"{RESULTS}/tables/{name}.{kind}",
         caption=f"../report/{name}.rst",
         category="Tables",
-        labels={"table": name, "format": kind},
+        labels={"table": name, "format": kind.replace("html", "HTML")},
     )
 
 

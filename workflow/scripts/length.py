@@ -12,8 +12,8 @@ from transformer.evaluation.claims import judge
 TITLE = "Length: exact match on longer problems than were trained on, published and ours"
 NOTES = [
     "Exact match: the share of problems whose whole answer is right, in greedy search; the mean over lengths.",
-    "Rank: of the encodings of the task, by exact match on unseen lengths, the best first; equal ones share a rank. "
-    "Correlation: Spearman's, between the published ranks and ours, over the encodings that both have.",
+    "Rank: of the encodings that both have, by exact match on unseen lengths, the best first; equal ones share a rank. "
+    "Correlation: Spearman's, between the published ranks and ours.",
     "Published: {source}. They trained T5-base decoders (110M parameters, 12 layers) on 100,000 fixed problems for "
     "40,000 steps of 64; copying and reversing on lengths 2 to 20, tested on 21 to 40, arithmetic on 8 and 16. Their "
     "answer to reverse stands there twice. They call sinusoidal APE and none NoPE.",
@@ -59,8 +59,8 @@ def task_rows(task: str, positions: Iterable[str], published: Mapping[str, Any],
                 ("Positions", ""): encoding,
                 ("Lengths trained on", "ours"): spread(numbers, "seen", 3),
                 **beside("Unseen lengths", scores.get(encoding), numbers, "unseen", 3),
-                ("Rank", "published"): number(theirs.get(encoding), 1).removesuffix(".0"),
-                ("Rank", "ours"): number(mine[encoding], 1).removesuffix(".0"),
+                ("Rank", "published"): number(both[0].get(encoding), 1).removesuffix(".0"),
+                ("Rank", "ours"): number(both[1].get(encoding), 1).removesuffix(".0"),
                 ("Correlation of ranks", ""): number(both[0].corr(both[1]), 2) if first and differ else "",
             }
         )
