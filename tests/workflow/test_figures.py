@@ -1,8 +1,12 @@
 import importlib
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
+
+from transformer.model.config import Positions
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +170,17 @@ def test_one_seed_without_other_settings_is_drawn(script, results):
     runs, _ = results.searches()
     [path] = draw(script, results, "decoding_figure", runs[:1], inputs={"others": []})
     assert "<svg" in path.read_text()
+
+
+def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_are(script, published):
+    measured = pd.DataFrame([{"shortest": 1, "longest": 10, "pairs": 50, "perplexity": 9.0}])
+    drawn = script("positions_figure").draw(published["positions"], {"E-alibi": measured, "E-rotary": measured}, 20)
+    colours = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
+    runs = pd.DataFrame([{"task": "copy", "positions": "rotary", "length": 1, "right": 1.0}])
+    study = {"positions": ["rotary"], "tasks": ["copy"], "recipe": {"trained": [1, 2], "tested": 3}}
+    [line] = script("length_figure").draw(runs, study).axes[0].lines
+    assert line.get_color() == colours["rotary"] != colours["ALiBi"]
+    assert set(script("figures_common").POSITIONS) == set(get_args(Positions))
 
 
 def test_scores_stand_against_their_own_base(script):

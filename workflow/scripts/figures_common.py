@@ -29,6 +29,8 @@ mpl.rcParams.update(
 
 # Okabe and Ito's colours, told apart by colour-blind readers, without black and the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195")
+# Of each positional encoding, in every figure.
+POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"), ("black", *COLOURS), strict=False))
 
 
 def save(figure: Figure, paths: Iterable[str]) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from figures_common import COLOURS, save
+from figures_common import POSITIONS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from records import logged, read_json
 
 COLUMNS = 3
-DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)))  # so that lines that lie on each other are seen
+DASHES = dict(zip(POSITIONS, cycle(("-", (0, (4, 2)), (0, (1, 1.5))))))  # so that lines on each other are seen
 
 
 def read_runs(paths: list[str]) -> pd.DataFrame:
@@ -31,10 +31,11 @@ def draw_task(axes: Axes, runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
     """The mean over seeds as a line, the least and the greatest as a band."""
     least, most = study["recipe"]["trained"]
     axes.axvspan(least, most, color="#ececec", linewidth=0, label="lengths trained on")
-    for positions, colour, dashes in zip(study["positions"], COLOURS, cycle(DASHES), strict=False):
+    for positions in study["positions"]:
+        look = {"color": POSITIONS[positions], "linestyle": DASHES[positions], "linewidth": 1.3}
         right = runs[runs["positions"] == positions].groupby("length")["right"]
-        axes.fill_between(right.mean().index, right.min(), right.max(), color=colour, alpha=0.15, linewidth=0)
-        axes.plot(right.mean(), color=colour, linestyle=dashes, linewidth=1.3, label=positions)
+        axes.fill_between(right.mean().index, right.min(), right.max(), color=look["color"], alpha=0.15, linewidth=0)
+        axes.plot(right.mean(), label=positions, **look)
     axes.set(xlim=(least, study["recipe"]["tested"]), ylim=(-0.03, 1.03))
     axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from figures_common import COLOURS, save
+from figures_common import POSITIONS, save
 from lengths import Lengths, read_lengths
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -38,7 +38,8 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> F
         axes.axvspan(
             1, longest, color="#f0f0f0", zorder=0, label="lengths of training" if axes is panels[0, 0] else None
         )
-    for row, colour in zip((row for row in rows if row["model"] in lengths), ("black", *COLOURS), strict=False):
+    for row in (row for row in rows if row["model"] in lengths):
+        colour = POSITIONS[row["positions"]]
         for measure, (left, right) in zip(FEW, panels, strict=True):
             values = by_class(lengths[row["model"]], measure)
             draw_line(left, values, colour, row["name"])
