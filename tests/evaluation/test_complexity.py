@@ -127,8 +127,12 @@ def test_a_chain_counts_products_that_wait_and_not_those_beside_each_other():
         ({"d": [8, 4, 16]}, "d: [8, 4, 16] do not ascend from 1 or more; sort them, each once"),
         ({"n": [0, 4, 8]}, "n: [0, 4, 8] do not ascend from 1 or more; sort them, each once"),
         ({"k": 2}, "k: 2 is even; choose an odd number, so that the output is as long as the input"),
-        ({"d": [4, 6, 8]}, "d: 6 is no multiple of d_k, 4; heads have d_k each, choose one that is"),
+        ({"k": 0}, "k: 0 leads to no other position; choose an odd number from 3 on"),
+        ({"k": 17}, "k: 17 is wider than the greatest length n, 16; choose a smaller one"),
+        ({"d": [4, 6, 8]}, "d: [6] are no multiples of d_k, 4; heads have d_k each, choose some that are"),
+        ({"d_k": 3}, "d_k: 3 divides no width d of [4, 8, 16]; heads have d_k each, choose a divisor"),
         ({"r": 0}, "r: 0 is not positive"),
+        ({"r": 10**23}, f"r: {10**23} is more than any memory holds; give at most 10000000"),
         (
             {"n": [4, 8, 10_000]},
             "n: [4, 8, 10000] leave too few for additive attention, n^2 d at most 33,554,432; give smaller ones",

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+from transformer.model.config import LARGEST
 from transformer.support.strict import not_positive
 
 FEWEST = 3  # sizes, of which the larger half gives an exponent
@@ -22,7 +23,7 @@ class LayerSizes:
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
-        found = not_positive(self, "k", "r", "d_k")
+        found = not_positive(self, "r", "d_k")
         for name in ("n", "d"):
             sizes = getattr(self, name)
             if len(sizes) < FEWEST:
@@ -34,13 +35,19 @@ class LayerSizes:
                     f"{name}: {list(sizes)} leave too few for additive attention, n^2 d at most {MOST_ADDITIVE:,}; "
                     "give smaller ones"
                 )
-        if self.k % 2 == 0:
+        if self.k < 2:
+            found.append(f"k: {self.k} leads to no other position; choose an odd number from 3 on")
+        elif self.k % 2 == 0:
             found.append(f"k: {self.k} is even; choose an odd number, so that the output is as long as the input")
-        found += [
-            f"d: {width} is no multiple of d_k, {self.d_k}; heads have d_k each, choose one that is"
-            for width in self.d
-            if self.d_k > 0 and width % self.d_k
-        ]
+        elif self.n and self.k > max(self.n):
+            found.append(f"k: {self.k} is wider than the greatest length n, {max(self.n)}; choose a smaller one")
+        if self.r > LARGEST:
+            found.append(f"r: {self.r} is more than any memory holds; give at most {LARGEST}")
+        others = [width for width in self.d if self.d_k > 0 and width % self.d_k]
+        if others and others == list(self.d):
+            found.append(f"d_k: {self.d_k} divides no width d of {others}; heads have d_k each, choose a divisor")
+        elif others:
+            found.append(f"d: {others} are no multiples of d_k, {self.d_k}; heads have d_k each, choose some that are")
         return found
 
     def points(self, varied: str, most: float = math.inf) -> list[tuple[int, int]]:
