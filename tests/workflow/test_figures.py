@@ -173,7 +173,8 @@ def test_one_seed_without_other_settings_is_drawn(script, results):
 
 
 def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_are(script, published):
-    measured = pd.DataFrame([{"shortest": 1, "longest": 10, "pairs": 50, "perplexity": 9.0}])
+    scores = {"pairs": 50, "perplexity": 9.0, "translations": 50, "sacrebleu": 9.0}
+    measured = [pd.DataFrame([{"shortest": 1, "longest": 10} | scores])]
     drawn = script("positions_figure").draw(published["positions"], {"E-alibi": measured, "E-rotary": measured}, 20)
     colours = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
     runs = pd.DataFrame([{"task": "copy", "positions": "rotary", "length": 1, "right": 1.0}])
