@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claims import KINDS, Claim
+from transformer.experiment.scale import Scale
 from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.model.ids import UNKNOWN
@@ -57,23 +57,7 @@ class Task:
         return found
 
 
-@dataclass(frozen=True)
-class Scale:
-    """By how much every model is shrunk: width for d_model, d_ff, d_k, d_v (and the appendix's sizes), depth for N.
-
-    N is rounded, to 1 at least; a width has to stay a whole number.
-    """
-
-    width: Fraction
-    depth: Fraction
-
-    def faults(self) -> list[str]:
-        """What is impossible about these values."""
-        return not_positive(self, "width", "depth")
-
-
 AUTO_WIDTH = 64  # d_model of base from which `precision: auto` is left to the hardware (docs/speed.md)
-WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
 
 
 @dataclass(frozen=True)
@@ -276,7 +260,7 @@ class Experiment:
             mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
             written: dict[str, str] = {}
             if part is ModelConfig:
-                mine = self._scaled(mine, f"models.{model}", faults, written)
+                mine = self.scale.shrunk(mine, f"models.{model}", faults, written)
             found: list[str] = []
             parts.append(fill(part, mine, f"models.{model}", found))
             for fault in found:
@@ -288,28 +272,6 @@ class Experiment:
         if faults := run.faults():
             raise ConfigError("config", [f"models.{model}.{fault}" for fault in faults])
         return run
-
-    def _scaled(
-        self, values: Mapping[str, Any], where: str, faults: list[str], written: dict[str, str]
-    ) -> dict[str, Any]:
-        """The values at this scale; `written` gets the start of a fault of each that changes, and what it was."""
-        scaled = dict(values)
-        for key, value in values.items():
-            if isinstance(value, Mapping):
-                scaled[key] = self._scaled(value, f"{where}.{key}", faults, written)
-                continue
-            if key == "N" and type(value) is int and value > 0:
-                size, by = Fraction(max(1, round(value * self.scale.depth))), f"depth {self.scale.depth}, rounded"
-            elif key in WIDTHS and type(value) is int:
-                size, by = value * self.scale.width, f"width {self.scale.width}"
-            else:
-                continue
-            if size.denominator > 1:
-                faults.append(f"{where}.{key}: {value} x {by} is {size}, no whole number; change scale.width")
-            elif size != value:
-                scaled[key] = int(size)
-                written[f"{where}.{key}: {size} "] = f"({value} x scale.{by}) "
-        return scaled
 
 
 OWN_FILES = tuple(
