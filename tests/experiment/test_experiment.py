@@ -365,7 +365,8 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
         ({"metric": "bleu"}, "metric: bleu is not measured in wsj, which is parsing; name another metric"),
         ({"part": "train"}, "part: 'train' is not one of dev, test"),
-        ({"margin": 0}, "margin: 0 can never be shown; give more than 0"),
+        ({"margin": 0}, "margin: 0 can never be shown, or never missed; give a number above 0"),
+        ({"margin": float("inf")}, "margin: inf can never be shown, or never missed; give a number above 0"),
         (
             {"margin": 1, "rows": ["wsj/parser", "semi/parser", "wsj/base"]},
             "margin: 3 rows; two are compared",

@@ -1,5 +1,6 @@
 """A claim of the paper, or of one's own, as config/claims.yaml has it: which rows it compares, and in what."""
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -45,8 +46,8 @@ class Claim:
                 )
             elif self.part != "dev" and row.count("/") > 1:
                 found.append(f"rows: {row} is measured on dev alone; write part: dev")
-        if self.margin is not None and not self.margin > 0:
-            found.append(f"margin: {self.margin:g} can never be shown; give more than 0")
+        if self.margin is not None and not 0 < self.margin < math.inf:
+            found.append(f"margin: {self.margin:g} can never be shown, or never missed; give a number above 0")
         if self.margin is not None and len(self.rows) > 2:
             found.append(f"margin: {len(self.rows)} rows; two are compared for being alike, so name two")
         return found
