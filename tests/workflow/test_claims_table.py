@@ -143,3 +143,10 @@ def test_pairs_that_are_not_there_decide_nothing(made):
         longer={("ende", "E-learned"): "", ("ende", "base"): 30.0},
     )
     assert rows["far"]["Verdict"] == "not run: no pairs so long"
+
+
+def test_a_negative_percentage_has_a_minus_sign():
+    typeset = importlib.import_module("tables_common").typeset
+    assert typeset("-8.5 %", "\u2212{}", "") == "\u22128.5 %"
+    assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
+    assert typeset("-8 to 5", "\u2212{}", "") == "-8 to 5"

@@ -157,7 +157,6 @@ def table_row(result: Result) -> Row:
     return {
         ("Section", ""): result.claim["section"],
         ("Claim", ""): result.claim["claim"],
-        ("Rows", ""): result.rows,
         ("Measure", ""): f"{measure.heading}, {result.claim['part']}",
         ("Verdict", ""): result.verdict,
         ("In favour", "paper"): measure.text(result.paper),
@@ -166,6 +165,7 @@ def table_row(result: Result) -> Row:
         ("Seeds", ""): str(judged.seeds) if judged else "1" * (result.ours is not None),
         ("p, corrected", ""): number(judged.p, 3) if judged else "",
         ("Could show", ""): measure.text(judged.smallest, "") if judged and judged.verdict == "undecided" else "",
+        ("Rows", ""): result.rows,
     }
 
 
@@ -202,4 +202,4 @@ def main(snakemake: Any) -> None:
         *map(corpus_note, map(read_json, snakemake.input.corpora)),
         *difference_notes(map(read_training, snakemake.input.packages)),
     ]
-    write_table(snakemake.output, TITLE, [table_row(result) for result in results(snakemake)], notes, names=5)
+    write_table(snakemake.output, TITLE, [table_row(result) for result in results(snakemake)], notes, names=4)

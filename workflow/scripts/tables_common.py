@@ -230,7 +230,7 @@ def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], n
 
 def typeset(cell: str, minus: str, power: str) -> str:
     """A negative number put into `minus`, mantissa and exponent into `power`; other text stays as it is."""
-    cell = re.sub(r"^-(\d[\d.]*)$", lambda match: minus.format(match[1]), cell)
+    cell = re.sub(r"^-(\d[\d.]*(?: \\?%)?)$", lambda match: minus.format(match[1]), cell)
     return re.sub(r"^(\d\.\d)e([+-]\d+)$", lambda match: power.format(match[1], int(match[2])), cell)
 
 
