@@ -28,6 +28,7 @@ def made(results):
             claim["runs"] = [tuple(row.split("/")[:2]) for row in claim["rows"]]
             claim["ways"] = ["".join(row.split("/")[2:]) for row in claim["rows"]]
             claim["scores"] = [[run.scores for run in runs.get(key, ())] for key in claim["runs"]]
+            claim["judged"] = all(claim["scores"])
             told.append(claim)
         for key, each in (longer or {}).items():
             for run in runs[key]:

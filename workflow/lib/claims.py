@@ -15,10 +15,14 @@ class Claims:
 
     def __init__(self, claims: Mapping[str, Claim], runs: Runs):
         self.runs = runs
-        self.all = [
-            {**plain(claim), "name": name, "runs": claim.runs(), "ways": claim.ways(), "scores": self._scores(claim)}
-            for name, claim in claims.items()
-        ]
+        self.all = [self._resolved(name, claim) for name, claim in claims.items()]
+
+    def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
+        """A claim as mappings. It is judged where all its rows are run, and are not one model at this scale."""
+        scores = self._scores(claim)
+        judged = all(scores) and len(set(map(tuple, scores))) > 1
+        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
+        return {**plain(claim), "name": name, **rows, "judged": judged}
 
     def _scores(self, claim: Claim) -> list[list[str]]:
         """Of each row the scores of its seeds, in order; none where it is not run."""
@@ -33,15 +37,10 @@ class Claims:
                 found.append(scores({task: [model]}))
         return found
 
-    def judged(self, claim: Mapping[str, Any]) -> bool:
-        """Whether all rows of a claim are run, and are not one model at this scale."""
-        files = [tuple(scores) for scores in claim["scores"]]
-        return all(files) and len(set(files)) > 1
-
     @property
     def scores(self) -> list[str]:
         """All score files that some claim is judged by; none where only one model is run."""
-        compared = any(self.judged(claim) and len(set(claim["runs"])) > 1 for claim in self.all)
+        compared = any(claim["judged"] and len(set(claim["runs"])) > 1 for claim in self.all)
         return self._files(self.all) if compared else []
 
     @property
@@ -51,5 +50,5 @@ class Claims:
         return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
 
     def _files(self, claims: Iterable[Mapping[str, Any]]) -> list[str]:
-        judged = (claim["scores"] for claim in claims if self.judged(claim))
+        judged = (claim["scores"] for claim in claims if claim["judged"])
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))

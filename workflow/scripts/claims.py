@@ -121,9 +121,8 @@ def results(snakemake: Any) -> list[Result]:
         numbers = [printed.get((claim["part"], *run), {}).get(measure.published) for run in claim["runs"]]
         if None not in numbers and not any(claim["ways"]):
             [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
-        files = claim["scores"]
-        if all(files) and len(set(map(tuple, files))) > 1:
-            values = [[measure.value(measured(path, measure.key)) for path in row] for row in files]
+        if claim["judged"]:
+            values = [[measure.value(measured(path, measure.key)) for path in row] for row in claim["scores"]]
             if np.isfinite(values).all():  # else there are no such pairs
                 ours[claim["name"]] = effects(values)
     margins = {each["name"]: MEASURES[each["metric"]].margin(each.get("margin")) for each in snakemake.params.claims}
