@@ -14,7 +14,7 @@ from lengths import between, perplexity
 from means import difference_notes
 from records import over_seeds, read_json, read_training, read_yaml
 from scipy.stats import spearmanr
-from scores import read_runs
+from scores import KEYS, read_runs, read_trained
 from tables_common import NOT_RUN, Row, corpus_note, number, write_table
 
 from transformer.evaluation.claims import Judged, effects, judge
@@ -64,9 +64,9 @@ class Measure:
 
 
 MEASURES = {
-    "bleu": Measure("BLEU", "paper_bleu.score", "bleu", False, 1),
-    "f1": Measure("F1", "brackets.f1", "f1", False, 1),
-    "perplexity": Measure("perplexity", "perplexity", "ppl", True, 1),
+    "bleu": Measure("BLEU", KEYS["bleu"], "bleu", False, 1),
+    "f1": Measure("F1", KEYS["f1"], "f1", False, 1),
+    "perplexity": Measure("perplexity", KEYS["ppl"], "ppl", True, 1),
     "longer": Measure("perplexity beyond training", "longer", "", True, 1),
     "hours": Measure("hours", "seconds", "hours", True, 0),
 }
@@ -103,9 +103,7 @@ class Result:
 def results(snakemake: Any) -> list[Result]:
     """Every claim of the config, in its order, judged as one family."""
     printed = printed_numbers(read_yaml(snakemake.input.published))
-    trained = {
-        (each["task"], each["model"], each["seed"]): each for each in map(read_training, snakemake.input.packages)
-    }
+    trained = read_trained(snakemake.input.packages)
 
     def measured(path: str, key: str) -> float:
         if key == "longer":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from records import read_json, read_training
@@ -20,6 +21,15 @@ COLUMNS = [
 ]
 
 
+# Of each number that the paper prints, by its key in config/published.yaml: ours in a score file.
+KEYS = {column.published: column.key for metric in metrics.METRICS for column in metric.columns if column.published}
+
+
+def read_trained(packages: Iterable[str]) -> dict[tuple[str, str, int], Any]:
+    """What packages say of the training of each (task, model, seed)."""
+    return {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
+
+
 def read_runs(
     scores: Iterable[str], packages: Iterable[str], equal: Equal, comparisons: Iterable[str] = ()
 ) -> pd.DataFrame:
@@ -30,7 +40,7 @@ def read_runs(
     `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
     devices x sustained single-precision FLOP/s. `millions` are of parameters, `speed` is target subwords a second.
     """
-    trained = {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
+    trained = read_trained(packages)
     compared = {Path(path).parent: read_json(path) for path in comparisons}
     runs = pd.json_normalize(
         [

@@ -11,10 +11,8 @@ from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from records import logged, over_seeds, read_yaml
-from scores import read_runs
+from scores import KEYS, read_runs
 from table3 import OVERRIDES
-
-from transformer.evaluation.metrics import metrics_of
 
 GROUP_GAP = 0.7  # before a new group; the unit is the distance from a row to the next
 MARKS = {"paper": ("o", COLOURS[0], COLOURS[0]), "ours": ("D", COLOURS[1], "none")}
@@ -73,10 +71,9 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mappi
     places = dict(zip((row["model"] for row in rows), heights(rows), strict=True))
     last = max(places.values())
     figure, (bleu, perplexity) = plt.subplots(1, 2, sharey=True, figsize=(7.2, 0.19 * last + 1), layout="constrained")
-    keys = {column.published: column.key for metric in metrics_of("translation") for column in metric.columns}
     for axes, measure, printed in ((bleu, "BLEU", "bleu"), (perplexity, "perplexity", "ppl")):
         paper = {row["model"]: row[printed] for row in rows if printed in row}
-        mine = {model: numbers[keys[printed]] for model, numbers in run.items() if model in places}
+        mine = {model: numbers[KEYS[printed]] for model, numbers in run.items() if model in places}
         draw_measure(axes, measure, {"paper": paper, "ours": mine}, places)
     bleu.set_xlabel("BLEU − BLEU of base")
     perplexity.set_xlabel("perplexity / perplexity of base")
