@@ -80,6 +80,6 @@ def test_elsewhere_pip_chooses_alone(install, machine):
     assert calls[0].endswith("--requirement requirements.txt")
 
 
-def test_without_make_the_readme_has_the_same_pin():
+def test_without_make_the_page_on_installation_has_the_same_pin():
     [pin] = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch==")]
-    assert f"    pip install {pin} --no-deps --index-url" in (ROOT / "README.md").read_text()
+    assert f"    pip install {pin} --no-deps --index-url" in (ROOT / "docs/install.md").read_text()

@@ -122,9 +122,9 @@ def test_micro_batches_made_smaller_half_way_retrain_no_finished_run(finished, t
 
 
 @pytest.mark.workflow
-def test_a_row_of_ones_own_is_trained_and_shown_as_the_readme_says(finished):
-    said = "A row of your own: an entry in `models.yaml`, and its name in a task's `models`"
-    assert said in (ROOT / "README.md").read_text()
+def test_a_row_of_ones_own_is_trained_and_shown_as_documented(finished):
+    said = "| add a row of your own | an entry in `models`, and its name in a task's `models`"
+    assert said in (ROOT / "docs/experiments.md").read_text()
     made = finished / "results/smoke"
     assert (made / "runs/ende/mine/1/training.json").exists()
     [row] = [line for line in (made / "tables/table3.csv").read_text().splitlines() if line.startswith("own,")]

@@ -1,0 +1,41 @@
+"""What README.md says beside the released results, and where its links and those of the other pages lead."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/paper/*.md"), ROOT / "config/README.md"]
+
+
+def anchors(page):
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^    .*$", "", page.read_text(), flags=re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_verdict_of_the_readme_is_a_row_of_the_released_claims():
+    with (ROOT / "docs/quick/tables/claims.csv").open() as stream:
+        released = {
+            (row["Section"], row["Claim"]): [row[column] for column in ("In favour, paper", "In favour, ours", "Verdict")]
+            for row in csv.DictReader(stream)
+        }
+    table = (ROOT / "README.md").read_text().partition("| section | claim |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert len(rows) == 10
+    assert [row[2:] for row in rows] == [released[row[0], row[1]] for row in rows]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings_that_exist(page):
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if re.match(r"https?://", link):
+            continue
+        path, _, heading = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (heading and heading not in anchors(target)):
+            broken.append(link)
+    assert broken == []
