@@ -508,7 +508,7 @@ def test_the_file_whose_value_counts_is_named(tmp_path, monkeypatch):
 
 def test_table_4_alone_as_the_documentation_has_it_is_an_experiment(tmp_path):
     page = (ROOT / "config/README.md").read_text()
-    block = page.partition("on a treebank of one's own:\n\n")[2].partition("\n\n")[0]
+    block = page.partition("on your own treebank:\n\n")[2].partition("\n\n")[0]
     (tmp_path / "own.yaml").write_text(textwrap.dedent(block))
     for overlays in ([], [ROOT / "config/paper.yaml"]):
         own = read_experiment([*overlays, tmp_path / "own.yaml"])
