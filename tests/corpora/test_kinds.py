@@ -42,7 +42,7 @@ def test_every_corpus_of_ours_is_read(tmp_path, corpus):
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [
-        (GRAMMAR | {"words": [9, 3]}, r"corpus.words: \[9, 3\] is no range"),
+        (GRAMMAR | {"words": [9, 3]}, r"corpus.words: \[9, 3\] is not a range; write \[least, most\], from 1"),
         (GRAMMAR | {"sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1}}, "corpus.sentences.train: 0"),
         (SELF | {"copies": 0}, "corpus.copies: 0 is not positive"),
         (

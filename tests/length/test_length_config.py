@@ -48,7 +48,7 @@ def test_a_wrong_study_is_told_once_by_the_key_at_fault(values, changes, told):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"trained": [8, 2]}, "recipe.trained: [8, 2] is no range from 1 upwards, the least first"),
+        ({"trained": [8, 2]}, "recipe.trained: [8, 2] is not a range; write [least, most], from 1 upwards"),
         ({"tested": 8}, "recipe.tested: 8 is no unseen length; give more than 8 (trained)"),
         ({"symbols": 1}, "recipe.symbols: 1 leave nothing to tell apart; give at least 2"),
         ({"h": 3}, "recipe.h: 3 heads do not share out a d_model of 64; choose a divisor"),

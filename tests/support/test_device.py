@@ -21,7 +21,7 @@ def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
 
 
 def choose(folder, gpus, place, messages, pipe):
-    """Choose a device where PyTorch finds GPUs of these UUIDs, tell it, and live until killed."""
+    """Pretend that PyTorch finds GPUs with these UUIDs, send the number of the chosen one, and live until killed."""
     sys.stderr = messages.open("w", buffering=1)
     tempfile.tempdir = str(folder)
     torch.cuda.is_available = lambda: True
@@ -34,7 +34,10 @@ def choose(folder, gpus, place, messages, pipe):
 
 @pytest.fixture
 def choosing(tmp_path, forkserver):
-    """Start a process that chooses among GPUs; returns it, what receives the GPU's number, and its messages."""
+    """Start a process that chooses among GPUs.
+
+    Returns the process, a function that waits for the GPU's number, and the file of its messages.
+    """
     processes = []
 
     def start(*gpus, place=()):
@@ -57,7 +60,7 @@ def choosing(tmp_path, forkserver):
 
 
 def waiting(messages):
-    """Wait until a process says that it waits; returns what it says."""
+    """Wait until a process prints a message, and return the message."""
     end = time.monotonic() + 30
     while not (messages.exists() and messages.read_text()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -74,12 +77,12 @@ def test_each_process_takes_a_gpu_of_its_own_and_one_too_many_waits_until_anothe
     assert chosen() == number
 
 
-def test_processes_that_see_other_gpus_under_the_same_number_do_not_wait_for_each_other(choosing):
+def test_processes_that_see_different_gpus_under_the_same_number_do_not_wait_for_each_other(choosing):
     assert [choosing(gpu)[1]() for gpu in ("a", "b")] == [0, 0]
     assert waiting(choosing("b")[2]) == "the GPU is taken by other commands of yours; waiting until one ends\n"
 
 
-def test_a_training_on_several_gpus_takes_them_all(choosing):
+def test_a_training_on_several_gpus_takes_all_of_them(choosing):
     for rank in (1, 0):
         assert choosing("a", "b", "c", place=(rank, 2))[1]() == rank
     assert choosing("a", "b", "c")[1]() == 2
@@ -87,7 +90,7 @@ def test_a_training_on_several_gpus_takes_them_all(choosing):
         assert "taken" in waiting(choosing("a", "b", "c", place=place)[2])
 
 
-def test_a_process_that_chooses_again_has_the_same_gpu(monkeypatch, tmp_path):
+def test_a_process_that_chooses_again_gets_the_same_gpu(monkeypatch, tmp_path):
     device._taken.cache_clear()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -98,7 +101,7 @@ def test_a_process_that_chooses_again_has_the_same_gpu(monkeypatch, tmp_path):
     device._taken.cache_clear()
 
 
-def test_a_folder_for_locks_that_cannot_be_written_is_told(monkeypatch, tmp_path):
+def test_a_folder_for_locks_that_cannot_be_written_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
@@ -110,11 +113,11 @@ def test_a_folder_for_locks_that_cannot_be_written_is_told(monkeypatch, tmp_path
 def test_more_processes_than_gpus_are_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(InputError, match="3 processes want a GPU each, but PyTorch finds 2; start fewer"):
+    with pytest.raises(InputError, match="3 processes need a GPU each, but PyTorch finds 2; start fewer"):
         choose_device(0, 3)
 
 
-def test_on_a_gpu_attention_is_not_cudnns(monkeypatch, tmp_path):
+def test_attention_on_a_gpu_does_not_use_cudnn(monkeypatch, tmp_path):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
@@ -131,7 +134,7 @@ def test_the_device_has_a_name():
 
 
 @pytest.mark.parametrize(("place", "size", "products"), [("cpu", 1024, 1), ("cuda", 8192, 5)])
-def test_flops_are_those_of_the_fastest_large_products(monkeypatch, place, size, products):
+def test_flops_are_measured_by_the_fastest_of_five_timings_of_large_products(monkeypatch, place, size, products):
     seconds = iter([5.0, 4.0, 2.0, 3.0, 4.0])
 
     shapes = []
@@ -143,14 +146,14 @@ def test_flops_are_those_of_the_fastest_large_products(monkeypatch, place, size,
 
 
 @pytest.mark.parametrize(("capability", "precision"), [((7, 5), "float32"), ((8, 0), "bfloat16"), ((9, 0), "bfloat16")])
-def test_on_a_gpu_precision_follows_from_its_capability(monkeypatch, capability, precision):
+def test_precision_on_a_gpu_depends_on_its_capability(monkeypatch, capability, precision):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
     assert auto_precision(torch.device("cuda")) == precision
 
 
 @pytest.mark.parametrize("avx512", [False, True])
 @pytest.mark.parametrize("amx", [False, True])
-def test_on_a_cpu_precision_follows_from_its_instructions_and_not_from_a_timing(monkeypatch, avx512, amx):
+def test_precision_on_a_cpu_depends_on_its_instructions_and_not_on_a_timing(monkeypatch, avx512, amx):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     monkeypatch.setattr(device, "_seconds", None)
@@ -167,7 +170,7 @@ def test_on_a_cpu_precision_follows_from_its_instructions_and_not_from_a_timing(
         (set(), False, r"no C compiler and no .*/Python\.h found, so"),
     ],
 )
-def test_what_compiling_for_a_gpu_needs_is_told_in_one_line(monkeypatch, tmp_path, capsys, programs, headers, said):
+def test_what_pytorch_misses_to_compile_is_reported_in_one_line(monkeypatch, tmp_path, capsys, programs, headers, said):
     (tmp_path / "Python.h").touch()
     monkeypatch.setattr(device.sysconfig, "get_path", lambda *_: str(tmp_path if headers else tmp_path / "missing"))
     monkeypatch.setattr(device.shutil, "which", lambda name: name if name in programs else None)

@@ -35,7 +35,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path):
     assert read_lines(tmp_path / "text") == ["a\rb\u2028c\x85d\x0ce", "", "last"]
 
 
-def test_a_bad_byte_names_its_file_and_line(tmp_path):
+def test_the_error_for_a_bad_byte_names_file_and_line(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"good\n\nb\xe4d\n")
     with pytest.raises(InputError, match="line 3: byte 0xe4 is not UTF-8") as error:
@@ -43,7 +43,7 @@ def test_a_bad_byte_names_its_file_and_line(tmp_path):
     assert str(path) in str(error.value)
 
 
-def test_a_stream_is_decoded_as_it_comes():
+def test_a_stream_is_decoded_line_by_line():
     def stream():
         yield b"one\n"
         yield b"\xff\n"
@@ -73,7 +73,7 @@ def test_a_missing_file_is_named(tmp_path):
         sha256(tmp_path / "none")
 
 
-def test_a_file_appears_whole_at_its_end_and_makes_its_folder(tmp_path):
+def test_a_file_appears_only_when_it_is_complete_and_its_folder_is_made(tmp_path):
     path = tmp_path / "new" / "file"
     with atomic(path) as stream:
         stream.write(b"all")
@@ -120,18 +120,18 @@ def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path):
+def test_the_text_of_an_error_without_a_number_is_kept(tmp_path):
     with pytest.raises(InputError, match="12 requested and 5 written"), atomic(tmp_path / "file"):
         raise OSError("12 requested and 5 written")
 
 
-def test_a_file_in_place_of_a_folder_is_reported(tmp_path):
+def test_a_file_where_a_folder_is_needed_is_reported(tmp_path):
     write_lines(tmp_path / "file", [])
     with pytest.raises(InputError, match="cannot be written"):
         write_lines(tmp_path / "file" / "below", [])
 
 
-def test_json_is_readable_and_kept(tmp_path):
+def test_json_is_written_as_readable_text_without_loss(tmp_path):
     value = {"größe": [1, 2.5, None], "text": "\u2581"}
     write_json(tmp_path / "x.json", value)
     text = (tmp_path / "x.json").read_text(encoding="utf-8")
@@ -140,7 +140,7 @@ def test_json_is_readable_and_kept(tmp_path):
     assert text.endswith("}\n")
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_to_write(tmp_path):
+def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_path):
     process = subprocess.Popen(["true"])
     process.wait()
     ours, others = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"

@@ -17,7 +17,7 @@ def test_a_log_gets_a_line_now_and_then_and_one_at_the_end(capsys):
     assert line.endswith("/s, 100 % of 4, 0 s left  loss 2.5")
 
 
-def test_work_that_goes_on_counts_what_was_done_before_but_not_its_speed(capsys, monkeypatch):
+def test_work_that_was_done_earlier_is_counted_but_does_not_raise_the_speed(capsys, monkeypatch):
     monkeypatch.setattr("transformer.support.progress.time.monotonic", iter([0.0, 10.0]).__next__)
     Progress("ende base", 200, "step", done=100).update(20)
     assert lines(capsys) == ["ende base: 120 steps, 2/s, 60 % of 200, 40 s left"]

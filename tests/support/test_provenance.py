@@ -11,7 +11,7 @@ from transformer.support.provenance import commit, software
 
 @pytest.fixture
 def work_tree(tmp_path):
-    """A repository with one commit, and how to call git in it."""
+    """A repository with one commit: its folder and the commit's SHA-1."""
 
     def git(*arguments):
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
@@ -25,13 +25,13 @@ def work_tree(tmp_path):
     return tmp_path, git("rev-parse", "HEAD").stdout.strip()
 
 
-def test_a_clean_work_tree_is_its_commit(work_tree):
+def test_a_clean_work_tree_is_named_by_its_commit(work_tree):
     folder, head = work_tree
     assert len(head) == 40
     assert commit(folder) == head
 
 
-def test_changed_files_make_it_dirty_and_results_beside_them_do_not(work_tree):
+def test_a_changed_file_makes_it_dirty_and_an_untracked_one_does_not(work_tree):
     folder, head = work_tree
     (folder / "results").write_text("untracked")
     assert commit(folder) == head
@@ -51,7 +51,7 @@ def test_without_git_it_is_unknown(work_tree, monkeypatch):
     assert commit(folder) == "unknown"
 
 
-def test_versions_are_those_in_use_and_what_is_not_installed_is_left_out(monkeypatch):
+def test_versions_are_those_in_use_and_packages_that_are_not_installed_are_left_out(monkeypatch):
     monkeypatch.setattr(provenance, "PACKAGES", ("sacrebleu", "no-such-package"))
     found = software()
     assert list(found) == ["commit", "python", "torch", "sacrebleu"]

@@ -81,13 +81,13 @@ def faults(**changes):
     return error.value.faults
 
 
-def test_a_config_becomes_dataclasses_all_the_way_down():
+def test_a_config_becomes_nested_dataclasses():
     assert load(Outer, VALUES, "") == OUTER
 
 
 def test_every_fault_is_in_one_message():
     broken = {
-        "nam": "a",  # and so `name` is missing
+        "nam": "a",  # so `name` is missing
         "flag": "yes",
         "kind": "automatic",
         "span": [1, 2, 3],
@@ -117,14 +117,14 @@ def test_every_fault_is_in_one_message():
     ]
 
 
-def test_impossible_values_are_told_beside_unknown_keys():
+def test_impossible_values_are_reported_together_with_unknown_keys():
     assert faults(inner={"size": -1, "ratio": 1, "sise": 2}) == [
         "inner.sise: unknown key sise; did you mean size?",
         "inner.size: -1 is negative",
     ]
 
 
-def test_what_does_not_fit_together_is_told_beside_impossible_parts():
+def test_values_that_do_not_fit_together_are_reported_if_each_has_the_right_type():
     parts = {"a": {"size": -1, "ratio": 1}, "b": {"size": 2, "ratio": 1}}
     with pytest.raises(ConfigError) as error:
         load(Sum, {"parts": parts, "total": 2, "totl": 1}, "")
@@ -142,7 +142,7 @@ def test_what_does_not_fit_together_is_told_beside_impossible_parts():
 
 
 @pytest.mark.parametrize("content", [None, [], "text", 3])
-def test_a_config_that_is_no_mapping_is_refused(content):
+def test_a_config_that_is_not_a_mapping_is_refused(content):
     with pytest.raises(ConfigError, match="is not a mapping"):
         load(Outer, content, "here.yaml")
 
@@ -153,17 +153,17 @@ def test_a_fraction_is_exact(text, value):
 
 
 @pytest.mark.parametrize("text", ["1/0", True, None, "", float("inf"), [1, 4]])
-def test_what_is_no_fraction_is_refused(text):
+def test_a_value_that_is_not_a_fraction_is_refused(text):
     with pytest.raises(ConfigError, match=r"ratio: .* is not a number or a fraction"):
         load(Inner, {"size": 1, "ratio": text}, "")
 
 
-def test_null_is_an_optional_part_left_out():
+def test_null_leaves_out_an_optional_part():
     assert load(Inner, {"size": 1, "ratio": 1, "optional": None}, "").optional is None
     assert load(Inner, {"size": 1, "ratio": 1, "optional": {"shape": "circle", "radius": 2}}, "").optional.radius == 2
 
 
-def test_an_unknown_name_far_from_all_lists_what_is_known():
+def test_the_fault_of_an_unknown_name_lists_all_known_names_if_none_is_similar():
     assert unknown("zzz", ["base", "big"], "model") == "unknown model zzz; known: base, big"
 
 
@@ -187,13 +187,13 @@ squares = st.builds(Square, st.just("square"), numbers)
         numbers,
     )
 )
-def test_a_config_written_is_the_config_read(tmp_path_factory, config):
+def test_a_config_that_is_written_and_read_is_unchanged(tmp_path_factory, config):
     path = tmp_path_factory.getbasetemp() / "config.yaml"
     write_config(path, config)
     assert read_config(Outer, path) == config
 
 
-def test_a_plain_config_is_what_was_loaded():
+def test_a_config_loads_from_its_plain_form():
     assert load(Outer, plain(OUTER), "") == OUTER
 
 
@@ -204,7 +204,7 @@ def test_a_plain_config_is_what_was_loaded():
         (b"a: 2001-99-99\n", "month"),
     ],
 )
-def test_what_is_no_yaml_is_told_with_its_place(tmp_path, content, said):
+def test_a_fault_of_yaml_is_reported_with_its_place(tmp_path, content, said):
     path = tmp_path / "config.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=said) as error:
@@ -213,21 +213,21 @@ def test_what_is_no_yaml_is_told_with_its_place(tmp_path, content, said):
     assert "\n" not in str(error.value)
 
 
-def test_a_byte_that_is_not_utf_8_is_told_with_its_line(tmp_path):
+def test_a_byte_that_is_not_utf_8_is_reported_with_its_line(tmp_path):
     (tmp_path / "x.yaml").write_bytes(b"a: 1\nb: \xff\n")
     with pytest.raises(InputError, match=r"x\.yaml, line 2: byte 0xff is not UTF-8; convert the file"):
         read_yaml(tmp_path / "x.yaml")
 
 
 @pytest.mark.parametrize("content", ["", "# a: 1\n", "- a\n", "a\n", "3\n"])
-def test_a_file_without_keys_is_told_in_one_line(tmp_path, content):
+def test_a_file_without_keys_is_reported_in_one_line(tmp_path, content):
     (tmp_path / "x.yaml").write_text(content)
     with pytest.raises(InputError) as error:
         read_config(Inner, tmp_path / "x.yaml")
     assert str(error.value) == f"{tmp_path}/x.yaml: has no keys; write lines such as `key: value`"
 
 
-def test_one_fault_is_one_line():
+def test_the_message_of_one_fault_is_one_line():
     with pytest.raises(ConfigError) as error:
         load(Outer, VALUES | {"flag": 1}, "here.yaml")
     assert str(error.value) == "here.yaml: flag: 1 is not true or false"
@@ -241,7 +241,7 @@ def test_one_fault_is_one_line():
         ("number", None, "number: None is not a number; write one such as 0.1"),
     ],
 )
-def test_a_value_of_another_type_is_told_what_to_write(key, value, said):
+def test_the_fault_of_a_wrong_type_says_what_to_write(key, value, said):
     assert faults(**{key: value}) == [said]
 
 
@@ -253,7 +253,7 @@ def test_a_key_that_comes_twice_is_named_with_its_line(tmp_path):
     assert read_yaml(tmp_path / "x.yaml") == {"a": {"x": 1}, "b": {"x": 2}, "c": {"a": 1}}
 
 
-def test_a_field_that_came_later_is_written_only_where_it_is_not_the_default():
+def test_a_field_that_was_added_later_is_written_only_if_it_differs_from_its_default():
     @dataclass(frozen=True)
     class Later:
         size: int

@@ -28,7 +28,7 @@ def path(tmp_path):
     return tmp_path / "step-1.safetensors"
 
 
-def test_what_is_written_is_read(path):
+def test_tensors_and_texts_that_are_written_and_read_are_unchanged(path):
     tensors, metadata = read_tensors(path)
     assert tensors.keys() == TENSORS.keys()
     for name, tensor in TENSORS.items():
@@ -59,8 +59,7 @@ def test_a_changed_bit_is_noticed(path, share, bit):
         read_tensors(damaged)
 
 
-def test_files_are_those_of_safetensors(path):
-    """Its own reader reads them, whole and by parts, and its own writer writes the same numbers."""
+def test_the_safetensors_library_reads_our_files_and_finds_the_numbers_that_it_writes(path):
     texts = {"texts": json.dumps(read_metadata(path))}
     own = {name: tensor.contiguous() for name, tensor in TENSORS.items()}
     theirs = safetensors.torch.load(safetensors.torch.save(own, texts))
@@ -75,7 +74,7 @@ def test_a_missing_file_is_named(tmp_path):
         read_tensors(tmp_path / "step-9.safetensors")
 
 
-def test_without_room_on_the_disk_nothing_is_left_and_the_old_file_stays(path):
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(path):
     before = path.read_bytes()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
@@ -88,7 +87,7 @@ def test_without_room_on_the_disk_nothing_is_left_and_the_old_file_stays(path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_same_tensors_are_the_same_file(path):
+def test_the_same_tensors_make_the_same_file(path):
     again = path.with_name("again")
     write_tensors(again, dict(reversed(TENSORS.items())), {"step": "1", "config": "{}"})
     assert again.read_bytes() == path.read_bytes()

@@ -1,4 +1,4 @@
-"""The device a run uses: which one, how fast, and whether it multiplies matrices of bfloat16."""
+"""Choose the device of a run, measure its speed, choose its precision, and compile models for it."""
 
 import ctypes
 import os
@@ -19,24 +19,27 @@ from torch import nn
 
 from transformer.support.files import InputError, locked
 
-SHAPES = 64  # for which a model is compiled at most; batches of further ones would be computed uncompiled
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
+SHAPES = 64  # PyTorch compiles a model for at most so many batch shapes; batches of other shapes run uncompiled
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # options of glibc's mallopt
 
 
 def keep_freed_memory() -> None:
-    """Have glibc keep what a step frees: else the next one, on a CPU, spends 5 % on faulting pages in again."""
+    """Make glibc keep the memory that a training step frees.
+
+    Otherwise the next step on a CPU spends 5 % of its time on page faults.
+    """
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         mallopt(M_MMAP_MAX, 0)
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-# What PyTorch says on a CPU, and CTranslate2.
+# PyTorch (on a CPU) and CTranslate2 say this when memory runs out.
 _TOO_MUCH = ("can't allocate memory", "Storage size calculation overflowed", "failed to allocate memory")
 
 
 @contextmanager
 def within_memory(what: str, remedy: str) -> Iterator[None]:
-    """Raises InputError with the remedy when memory runs out, on a CPU or a GPU."""
+    """Raises InputError with the remedy when the enclosed code runs out of memory, on a CPU or a GPU."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -47,32 +50,34 @@ def within_memory(what: str, remedy: str) -> Iterator[None]:
 
 
 def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
-    """A GPU that no other process of this user has, which is this one's until it ends; the CPU where there are no GPUs.
+    """Reserve a free GPU for this process until it ends, or return the CPU where there is no GPU.
 
-    Of `local_size` processes of this machine that train together, each has the GPU of its number, and the first takes
-    all of them. Waits, with a message, while GPUs are taken. Raises InputError when there are too few GPUs.
+    A GPU is free if no other process of this user has reserved it. This function prints a message and waits while no
+    GPU is free. If `local_size` processes of this machine train together, each uses the GPU with the number
+    `local_rank`, and the first process reserves all of them. Raises InputError when there are too few GPUs.
     """
     if not torch.cuda.is_available():
         return torch.device("cpu")
     count = torch.cuda.device_count()
     if local_size > count:
-        raise InputError(f"{local_size} processes want a GPU each, but PyTorch finds {count}; start fewer")
+        raise InputError(f"{local_size} processes need a GPU each, but PyTorch finds {count}; start fewer processes")
     number = local_rank
     if local_size == 1:
         number, _ = _taken(*range(count))
     elif local_rank == 0:
-        for each in range(local_size):  # in this order, so that two such trainings never wait for each other
+        for each in range(local_size):  # every training takes GPUs in this order, so two never wait for each other
             _taken(each)
     torch.cuda.set_device(number)
-    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew, for up to half a second, for each new shape
+    torch.backends.cuda.enable_cudnn_sdp(False)  # cuDNN's attention spends up to half a second on each new shape
     return torch.device("cuda", number)
 
 
 @cache
 def _taken(*numbers: int) -> tuple[int, IO[str]]:
-    """The first of some GPUs to be free, and its lock, which the cache keeps until this process ends.
+    """Wait until one of these GPUs is free, and lock it; returns its number and the lock's file.
 
-    The lock is named by the GPU's UUID, because other processes may see the same GPU under another number.
+    The cache keeps the file open, and so locked, until this process ends. The GPU's UUID names the file, because other
+    processes may see the same GPU under another number.
     """
     files = {}
     for number in numbers:
@@ -95,7 +100,7 @@ def _taken(*numbers: int) -> tuple[int, IO[str]]:
 
 
 def device_name(device: torch.device) -> str:
-    """The device's model."""
+    """The name of the GPU's or the CPU's model."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     information = Path("/proc/cpuinfo")
@@ -107,9 +112,10 @@ def device_name(device: torch.device) -> str:
 
 
 def sustained_flops(device: torch.device, dtype: torch.dtype) -> float:
-    """FLOP/s of large matrix products in `dtype`, on the threads in use: the best of five times, after a first product.
+    """Measure the FLOP/s of large matrix products in `dtype`, with as many threads as PyTorch uses now.
 
-    A GPU multiplies matrices of [8192, 8192], five in a row; smaller ones, or one by itself, would not fill it.
+    After a first product to warm up, the fastest of five timings counts. On a GPU a timing covers five products of
+    [8192, 8192] matrices, because smaller matrices or a single product would not use all of the GPU.
     """
     size, products = (8192, 5) if device.type == "cuda" else (1024, 1)
     a = torch.randn(size, size, device=device).to(dtype)
@@ -123,9 +129,9 @@ def sustained_flops(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def auto_precision(device: torch.device) -> str:
-    """bfloat16 where the hardware multiplies it, else float32.
+    """bfloat16 where the hardware multiplies bfloat16 matrices, else float32.
 
-    It does on a GPU of CUDA capability 8.0 or above, and on a CPU with AVX512-BF16 or AMX.
+    A GPU of CUDA capability 8.0 or above can, and so can a CPU with AVX512-BF16 or AMX.
     """
     if device.type == "cuda":
         able = torch.cuda.get_device_capability(device) >= (8, 0)
@@ -136,13 +142,16 @@ def auto_precision(device: torch.device) -> str:
 
 @cache
 def can_compile() -> bool:
-    """Whether the C compiler and Python's headers are there with which PyTorch compiles for a GPU; if not, says so."""
+    """Whether PyTorch finds the C compiler and the Python headers with which it compiles for a GPU.
+
+    Prints one line that says what is missing.
+    """
     headers = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")  # where Triton looks for them
     missing = [] if any(map(shutil.which, (os.environ.get("CC", ""), "gcc", "clang"))) else ["no C compiler"]
     missing += [] if headers.exists() else [f"no {headers}"]
     if missing and os.environ.get("RANK", "0") == "0":
         print(
-            f"{' and '.join(missing)} found, so PyTorch cannot compile for the GPU and is slower; install gcc and "
+            f"{' and '.join(missing)} found, so PyTorch cannot compile for the GPU and runs slower; install gcc and "
             "Python's headers (Debian: apt-get install gcc python3-dev)",
             file=sys.stderr,
         )
@@ -150,11 +159,11 @@ def can_compile() -> bool:
 
 
 def compile_in_place(model: nn.Module) -> None:
-    """Have PyTorch fuse a model's operations when it is first called with batches of a shape, of which there are few.
+    """Make PyTorch compile a model when it first sees a batch of a new shape; there must be few shapes.
 
-    From its third batch of a shape on, a GPU does them as one CUDA graph. What a graph returns is overwritten by the
-    next one, so gradients have to be added to memory of their own. Where compiling fails, PyTorch says so and goes on
-    without.
+    From the third batch of a shape on, a GPU runs the model as one CUDA graph. The next graph overwrites what a graph
+    returned, so gradients are allocated here and added to in place. If compiling fails, PyTorch prints a warning and
+    runs the model uncompiled.
     """
     torch._dynamo.config.suppress_errors = True
     torch._dynamo.config.recompile_limit = SHAPES

@@ -1,4 +1,4 @@
-"""Reading and writing files: strict on the way in, all or nothing on the way out."""
+"""Read files strictly, and write files whole or not at all."""
 
 import errno
 import fcntl
@@ -15,20 +15,20 @@ from typing import IO, Any, BinaryIO
 
 
 class InputError(Exception):
-    """What a user gave is wrong. The message is one line: file, line, value, remedy."""
+    """A user's input is wrong. The message is one line: file, line, value, remedy."""
 
 
 def check_mirror(mirror: Path | None) -> None:
-    """Raises InputError for a mirror that is no folder."""
+    """Raises InputError when `mirror` is given and is not a folder."""
     if mirror and not mirror.is_dir():
         raise InputError(f"{mirror}: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR")
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path`; flush it to disk and rename it to `path` on success, remove it on failure.
+    """Open a temporary file beside `path`. On success flush it to disk and rename it to `path`; on failure remove it.
 
-    Raises InputError when the disk has no room or the folder cannot be written.
+    Raises InputError when the disk is full or the folder cannot be written to.
     """
     path = Path(path)
     if path.is_dir():
@@ -39,7 +39,7 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
         for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
             try:
                 os.kill(int(left.name.split(".")[-2]), 0)
-            except ProcessLookupError:  # a process that was killed has left it
+            except ProcessLookupError:  # the process that wrote this file was killed
                 left.unlink(missing_ok=True)
             except PermissionError:
                 pass
@@ -48,7 +48,7 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BrokenPipeError:  # of another stream
+    except BrokenPipeError:  # another stream raised it, not this file
         raise
     except OSError as error:
         raise InputError(
@@ -60,21 +60,21 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write `lines`, each closed by a line feed, as UTF-8. Raises InputError as `atomic` does."""
+    """Write `lines` as UTF-8, each closed by a line feed. Raises the InputErrors of `atomic`."""
     with atomic(path) as stream:
         for line in lines:
             stream.write(line.encode() + b"\n")
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write `value` as indented JSON. Raises InputError as `atomic` does."""
+    """Write `value` as indented JSON. Raises the InputErrors of `atomic`."""
     with atomic(path) as stream:
         stream.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file to read bytes from. Raises InputError when there is no such file or it cannot be read."""
+    """Open a file to read bytes from. Raises InputError when the file does not exist or cannot be read."""
     try:
         with Path(path).open("rb") as stream:
             yield stream
@@ -83,13 +83,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file. Raises InputError when there is no such file or it cannot be read."""
+    """The content of a file. Raises the InputErrors of `opened`."""
     with opened(path) as stream:
         return stream.read()
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises InputError when it is none, and as `read_bytes` does."""
+    """The JSON object in a file. Raises InputError when the file holds anything else or cannot be read."""
     try:
         value = json.loads(read_bytes(path))
     except ValueError as error:
@@ -102,7 +102,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
     """The lines of a byte stream, without their line feeds, decoded as UTF-8.
 
-    A line ends at a line feed and nowhere else. Raises InputError naming `name` and the line that is not UTF-8.
+    Only a line feed ends a line. Raises InputError that gives `name` and the number of the line that is not UTF-8.
     """
     for number, line in enumerate(stream, start=1):
         try:
@@ -114,7 +114,7 @@ def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a UTF-8 file. Raises InputError as `read_bytes` and `decode_lines` do."""
+    """All lines of a UTF-8 file. Raises the InputErrors of `read_bytes` and `decode_lines`."""
     content = read_bytes(path)
     lines = content.split(b"\n")
     if lines[-1] == b"":
@@ -123,13 +123,13 @@ def read_lines(path: Path) -> list[str]:
 
 
 def stream_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, one after the other. Raises InputError as `read_lines` does."""
+    """The lines of a UTF-8 file, read one at a time. Raises the InputErrors of `read_lines`."""
     with opened(path) as stream:
         yield from decode_lines(str(path), stream)
 
 
 def count_parallel(source: Path, target: Path) -> int:
-    """How many lines two files whose lines belong together have. Raises InputError as `read_parallel` does."""
+    """How many lines each of two parallel files has. Raises the InputErrors of `read_parallel`."""
     counts = []
     for path in (source, target):
         last, lines = b"\n", 0
@@ -143,25 +143,23 @@ def count_parallel(source: Path, target: Path) -> int:
 
 def _same_count(source: Path, target: Path, sources: int, targets: int) -> int:
     if sources != targets:
-        raise InputError(
-            f"{source} has {sources} lines and {target} has {targets}; a pair of files needs as many in both"
-        )
+        raise InputError(f"{source} has {sources} lines and {target} has {targets}; make their numbers of lines equal")
     if not sources:
-        raise InputError(f"{source} and {target} are empty; at least one pair is needed")
+        raise InputError(f"{source} and {target} are empty; give at least one line in each")
     return sources
 
 
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Two files whose lines belong together. Raises InputError when their line counts differ or they are empty."""
+    """The lines of two parallel files. Raises InputError when their numbers of lines differ or the files are empty."""
     sources, targets = read_lines(source), read_lines(target)
     _same_count(source, target, len(sources), len(targets))
     return sources, targets
 
 
 def locked(stream: IO[Any], wait: bool = False) -> bool:
-    """Lock an open file until it is closed; whether no other process has it. With `wait`, wait for that process.
+    """Lock an open file until it is closed. Returns False if another process has locked it; with `wait`, waits for it.
 
-    On a file system without locks, such as some NFS and Lustre, a warning is printed, and it counts as locked.
+    Some file systems (some NFS and Lustre) have no locks: then this prints a warning and returns True.
     """
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -177,7 +175,7 @@ def locked(stream: IO[Any], wait: bool = False) -> bool:
 
 
 def link(source: Path, target: Path) -> None:
-    """Put a file at `target`, in place of one that may be there: as a hard link, or as a copy where there are none."""
+    """Make `target` a hard link to `source`, or a copy where that fails. A file that is already there is replaced."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     try:
@@ -187,5 +185,5 @@ def link(source: Path, target: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal. Raises InputError as `read_bytes` does."""
+    """The SHA-256 of a file, in hexadecimal. Raises the InputErrors of `read_bytes`."""
     return hashlib.sha256(read_bytes(path)).hexdigest()

@@ -8,7 +8,7 @@ Texts = Sequence[str]
 
 
 def markdown(title: str, headings: Texts, rows: Sequence[Texts], notes: Texts, names: int) -> str:
-    """A table, aligned, with title and notes; the first `names` columns hold text, the others numbers."""
+    """An aligned table with a title above it and notes below. The first `names` columns hold text, the rest numbers."""
     sides = ["left"] * names + ["right"] * (len(headings) - names)
     table = tabulate(rows, headings, tablefmt="pipe", disable_numparse=True, colalign=sides)
     return "\n".join([f"**{title}**", "", table, "", *(f"- {note}" for note in notes), ""])

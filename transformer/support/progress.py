@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, plain lines in a log."""
+"""Show the progress of long work: a bar on a terminal, plain lines in a log."""
 
 import sys
 import time
@@ -7,7 +7,10 @@ from tqdm import tqdm
 
 
 class Progress:
-    """Counts `unit`s on standard error, up to `total` where that is known; in a log, a line every `seconds`."""
+    """Shows on standard error how many `unit`s of `total` are done; in a log, prints a line every `seconds`.
+
+    `total` is None where it is unknown. `done` units were finished earlier and do not count towards the speed.
+    """
 
     def __init__(self, label: str, total: int | None, unit: str, done: int = 0, seconds: float = 10):
         self.label, self.total, self.unit, self.seconds = label, total, unit, seconds
@@ -17,7 +20,7 @@ class Progress:
         self.bar = tqdm(total=total, initial=done, unit=unit, desc=label) if terminal else None
 
     def update(self, count: int, note: str = "") -> None:
-        """`count` more are done; `note` is shown beside them."""
+        """Count `count` more units as done, and show `note` beside the progress."""
         self.done += count
         if self.bar is not None:
             self.bar.set_postfix_str(note, refresh=False)
@@ -35,6 +38,6 @@ class Progress:
             print(f"{text}  {note}".rstrip(), file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """End the bar."""
+        """Close the bar."""
         if self.bar is not None:
             self.bar.close()

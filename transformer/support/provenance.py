@@ -1,4 +1,4 @@
-"""With what a run is trained: the commit of this code, and versions of what decides numbers."""
+"""What a run is trained with: the commit of this code, and the versions of the software that affects numbers."""
 
 import hashlib
 import platform
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def software() -> dict[str, str]:
-    """The commit and the versions by name; packages that are not installed are left out."""
+    """The commit and the versions, by name. Packages that are not installed are left out."""
     found = {"commit": commit(ROOT), "python": platform.python_version(), "torch": str(torch.__version__)}
     for name in PACKAGES:
         try:
@@ -24,8 +24,9 @@ def software() -> dict[str, str]:
 
 
 def commit(folder: Path) -> str:
-    """The commit of a folder's work tree, with -dirty when files that git tracks have changed; else `unknown`."""
-    git = ("git", f"--git-dir={folder / '.git'}", f"--work-tree={folder}")  # not the repository of a folder above
+    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` if it is none."""
+    # Both options are given, so that git does not use the repository of a parent folder.
+    git = ("git", f"--git-dir={folder / '.git'}", f"--work-tree={folder}")
     try:
         described = subprocess.run(
             (*git, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"), capture_output=True, text=True
@@ -36,7 +37,7 @@ def commit(folder: Path) -> str:
 
 
 def code(*folders: str) -> str:
-    """The SHA-256 of the modules in some folders of this package."""
+    """One SHA-256 of all modules in these folders of the package."""
     content = hashlib.sha256()
     for path in sorted(path for folder in folders for path in (ROOT / "transformer" / folder).glob("*.py")):
         content.update(f"{path.parent.name}/{path.name}\n".encode() + path.read_bytes())

@@ -1,4 +1,4 @@
-"""Frozen dataclasses from YAML without tolerance: one error names every key at fault."""
+"""Read YAML into frozen dataclasses, strictly: one error lists every fault."""
 
 import dataclasses
 import difflib
@@ -14,13 +14,13 @@ import yaml
 from transformer.support.files import InputError, atomic, read_lines
 
 T = TypeVar("T")
-_BROKEN = object()  # in place of a value that cannot be made
+_BROKEN = object()  # stands for a value that is at fault
 GREATEST_SEED = 2**63 - 1
 A_MAPPING = "a mapping; write keys with values, as {key: value}"
 
 
 class ConfigError(InputError):
-    """Every fault found in a config, one a line; `where` is the config, or empty where the faults name theirs."""
+    """All faults of a config, one a line. `where` names the config; it is empty if each fault names its own config."""
 
     def __init__(self, where: str, faults: list[str]):
         told = [f"the config has {len(faults)} faults:", *faults] if faults[1:] else faults
@@ -29,9 +29,9 @@ class ConfigError(InputError):
 
 
 def load(cls: type[T], values: Any, where: str) -> T:
-    """Fill a dataclass, and those in it, from a mapping.
+    """Fill a dataclass, and the dataclasses in it, from a mapping.
 
-    Raises ConfigError that lists every unknown, missing, ill-typed or impossible key.
+    Raises a ConfigError that lists every key that is unknown or missing, and every value of a wrong type or size.
     """
     faults: list[str] = []
     result = fill(cls, values, "", faults)
@@ -41,7 +41,7 @@ def load(cls: type[T], values: Any, where: str) -> T:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a mapping that has a key twice."""
+    """Refuses a mapping in which a key comes twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -56,7 +56,7 @@ class _Loader(yaml.SafeLoader):
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file.
 
-    Raises InputError naming the line that is not UTF-8, is no YAML, or has a key for a second time.
+    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key.
     """
     text = "\n".join(read_lines(path))
     try:
@@ -67,7 +67,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_keys(path: Path) -> dict[Any, Any]:
-    """The mapping that a YAML file holds. Raises InputError when it holds none, and as `read_yaml` does."""
+    """The mapping in a YAML file. Raises InputError when the file holds anything else, and those of `read_yaml`."""
     values = read_yaml(path)
     if not isinstance(values, dict):
         raise InputError(f"{path}: has no keys; write lines such as `key: value`")
@@ -75,12 +75,12 @@ def read_keys(path: Path) -> dict[Any, Any]:
 
 
 def read_config(cls: type[T], path: Path) -> T:
-    """Fill a dataclass from a YAML file. Raises ConfigError and InputError as `load` and `read_keys` do."""
+    """Fill a dataclass from a YAML file. Raises the ConfigErrors of `load` and the InputErrors of `read_keys`."""
     return load(cls, read_keys(path), str(path))
 
 
 def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
-    """Lay one mapping over another, in place: mappings in it over those there are, anything else in their stead."""
+    """Merge `overlay` into `values`, in place. Mappings are merged key by key; any other value is replaced."""
     for key, value in overlay.items():
         if isinstance(value, Mapping) and isinstance(values.get(key), dict):
             merge(values[key], value)
@@ -95,12 +95,12 @@ def write_config(path: Path, config: Any) -> None:
 
 
 def added(default: T) -> T:
-    """A field that came later. `plain` leaves it out at its default, so that what was made without it is the same."""
+    """A field that was added later. `plain` leaves it out at its default, so configs written before are still equal."""
     return dataclasses.field(default=default, metadata={"added": True})
 
 
 def plain(value: Any) -> Any:
-    """A dataclass, and all in it, as dicts, lists, numbers and strings."""
+    """A dataclass, with all that it contains, as dicts, lists, numbers and strings."""
     if dataclasses.is_dataclass(value):
         given = {f: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {f.name: plain(v) for f, v in given.items() if not ("added" in f.metadata and v == f.default)}
@@ -112,27 +112,27 @@ def plain(value: Any) -> Any:
 
 
 def listed(values: Mapping[str, Any]) -> str:
-    """A mapping in words: names and values, those of a mapping in it in parentheses; None is left out."""
+    """A mapping as text, `name value, name value`, with inner mappings in parentheses. Values of None are left out."""
     shown = {name: f"({listed(value)})" if isinstance(value, Mapping) else value for name, value in values.items()}
     return ", ".join(f"{name} {value}" for name, value in shown.items() if value is not None)
 
 
 def unknown(name: str, known: Iterable[str], noun: str) -> str:
-    """A fault: `name` is not among `known`."""
+    """The fault that `name` is not among `known`, with the most similar name that is."""
     close = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
     return f"unknown {noun} {name}; {hint}"
 
 
 def not_positive(config: Any, *names: str) -> list[str]:
-    """A fault for each of the named values that is not above 0, or is infinite."""
+    """A fault for each of the named values that is infinite or not above 0."""
     values = {name: getattr(config, name) for name in names}
     found = [f"{name}: {value} is not positive" for name, value in values.items() if not value > 0]
     return found + [f"{name}: {value} is not finite" for name, value in values.items() if value == math.inf]
 
 
 def not_a_seed(name: str, seed: int) -> list[str]:
-    """A fault when `seed` is none that PyTorch takes."""
+    """A fault if PyTorch does not accept `seed`."""
     if seed < 0:
         return [f"{name}: {seed} is negative"]
     return [f"{name}: {seed} is too large for a seed; give at most {GREATEST_SEED}"] if seed > GREATEST_SEED else []
@@ -144,13 +144,13 @@ def repeated(name: str, values: Sequence[Any]) -> list[str]:
 
 
 def not_a_range(name: str, values: tuple[int, int]) -> list[str]:
-    """A fault when `values` is not (least, most), from 1 upwards."""
+    """A fault if `values` is not (least, most) with 1 <= least <= most."""
     least, most = values
-    return [] if 1 <= least <= most else [f"{name}: {list(values)} is no range from 1 upwards, the least first"]
+    return [] if 1 <= least <= most else [f"{name}: {list(values)} is not a range; write [least, most], from 1 upwards"]
 
 
 def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
-    """An instance of dataclass `cls`; what is wrong is added to `faults`, and the result is not to be used then."""
+    """Fill dataclass `cls` from `values`, and add what is wrong to `faults`. Do not use the result if there are any."""
     prefix = f"{where}." if where else ""
     if not isinstance(values, Mapping):
         faults.append(f"{where or 'config'}: {values!r} is not {A_MAPPING}")
@@ -174,13 +174,16 @@ def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
 
 
 def _unknown_key(name: str, known: Iterable[str], kinds: Iterable[Any]) -> str:
-    """A fault: no dataclass of `kinds` has the key. What their GONE says of it goes before a similar key."""
+    """The fault that no dataclass of `kinds` has the key `name`.
+
+    If GONE of a dataclass lists the key, the fault gives the remedy from there; else it names a similar key.
+    """
     gone = {key: remedy for kind in kinds for key, remedy in getattr(kind, "GONE", ())}
     return f"unknown key {name}; {gone[name]}" if name in gone else unknown(name, known, "key")
 
 
 def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
-    """One of several dataclasses, told apart by the literal of their first field."""
+    """One of several dataclasses. The literal of their first field says which one."""
     if not isinstance(value, Mapping):
         faults.append(f"{where}: {value!r} is not {A_MAPPING}")
         return _BROKEN
@@ -194,7 +197,7 @@ def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
 
 
 def _overrides(kinds: Iterable[Any], value: Any, where: str, faults: list[str]) -> Any:
-    """A mapping of any of the keys of some dataclasses: checked, and left as it is."""
+    """Check a mapping of some keys of the dataclasses `kinds`, and return it unchanged."""
     if not isinstance(value, Mapping):
         faults.append(f"{where}: {value!r} is not {A_MAPPING}")
         return _BROKEN

@@ -1,4 +1,4 @@
-"""Tensors on disk: checkpoints to average and the state to resume from, as safetensors that carry their own SHA-256."""
+"""Tensors on disk, as safetensors files that contain their own SHA-256: checkpoints, and the state of a training."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from transformer.support.files import InputError, atomic
 
 
 class DamagedFileError(InputError):
-    """A file of tensors that is not what was written."""
+    """A file of tensors has changed since it was written."""
 
 
 _DTYPES = {
@@ -34,7 +34,7 @@ def _content(tensor: Tensor) -> memoryview:
 
 
 def _safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """A file of the safetensors format, in parts; the widest numbers come first, so that all are aligned."""
+    """The parts of a file in the safetensors format. The widest numbers come first, so that all are aligned."""
     names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
     header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
@@ -61,28 +61,30 @@ def _digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write tensors and texts. Raises InputError when the disk has no room; then nothing is left behind."""
+    """Write tensors and texts. Raises InputError when the disk is full, and then leaves nothing behind."""
     cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     texts = {**metadata, "sha256": _digest(cpu, metadata)}
     with atomic(path) as stream:
-        # Not by safetensors.torch.save, which lets no other thread work while it copies everything.
+        # safetensors.torch.save would stop all other threads while it copies everything.
         for part in _safetensors(cpu, {"texts": json.dumps(texts)}):
             stream.write(part)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read what `write_tensors` wrote. Raises InputError when there is no such file, DamagedFileError when it is cut
-    short or a bit of it has changed."""
+    """Read what `write_tensors` wrote.
+
+    Raises InputError when the file does not exist, and DamagedFileError when it is cut short or a bit has changed.
+    """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         metadata = _texts(file)
     if metadata.get("sha256") != _digest(tensors, metadata):
-        raise DamagedFileError(f"{path}: damaged (its content does not have the SHA-256 it states); make it again")
+        raise DamagedFileError(f"{path}: damaged (its content does not match its SHA-256); make it again")
     return tensors, metadata
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """Only the texts, unchecked. Raises InputError and DamagedFileError as `read_tensors` does."""
+    """Read only the texts, without checking the SHA-256. Raises InputError and DamagedFileError like `read_tensors`."""
     with _opened(path) as file:
         return _texts(file)
 
