@@ -37,7 +37,7 @@ def draw(*shape):
 @pytest.mark.parametrize("bias", [None, causal(7), padding_bias(torch.tensor([[5, 1] + [0] * 5] * 2), 0)])
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize(("d_k", "d_v"), [(16, 16), (3, 8), (1, 1)])
-def test_attention_is_pytorchs(bias, scale, d_k, d_v):
+def test_attention_equals_pytorchs(bias, scale, d_k, d_v):
     q, k, v = draw(2, 3, 7, d_k), draw(2, 3, 7, d_k) + 1, draw(2, 3, 7, d_v)
     expected = F.scaled_dot_product_attention(
         q.double(), k.double(), v.double(), bias.double() if bias is not None else None, scale=scale
@@ -46,8 +46,7 @@ def test_attention_is_pytorchs(bias, scale, d_k, d_v):
 
 
 @pytest.mark.parametrize("shape", [None, (1, 2, 5, 5), (1, 1, 5, 5), (1, 2, 1, 5)])
-def test_gradients_of_attention_are_pytorchs(shape):
-    """Those of a bias, too, where it is learnt."""
+def test_gradients_of_attention_and_of_a_learned_bias_equal_pytorchs(shape):
     ours, theirs = ([draw(1, 2, 5, 4).add(i).requires_grad_() for i in range(3)] for _ in range(2))
     weight = draw(1, 2, 5, 4)
     for each in (ours, theirs):
@@ -69,7 +68,7 @@ def test_bfloat16_attends_with_float32_weights():
     assert attention(q, q, q).dtype == torch.bfloat16
 
 
-def test_heads_are_joined_as_they_were_split():
+def test_joining_heads_undoes_splitting_them():
     x = draw(2, 5, 12)
     heads = split_heads(x, 3)
     assert heads.shape == (2, 3, 5, 4)
@@ -77,7 +76,7 @@ def test_heads_are_joined_as_they_were_split():
     assert torch.equal(join_heads(heads), x)
 
 
-def test_the_masks_hide_padding_and_what_comes_later():
+def test_the_masks_hide_padding_and_later_positions():
     assert padding_bias(torch.tensor([[4, 1, 0], [4, 5, 1]]), 0).isinf().tolist() == [
         [[[False, False, True]]],
         [[[False, False, False]]],
@@ -87,7 +86,7 @@ def test_the_masks_hide_padding_and_what_comes_later():
     assert not bias.exp()[bias != 0].any()
 
 
-def test_sentences_of_a_row_see_their_own_and_the_counterpart():
+def test_a_sentence_reads_itself_or_the_sentence_of_the_same_number():
     source, target = torch.tensor([[5, 5, 1, 6, 1]]), torch.tensor([[7, 1, 8, 8, 1, 0, 0]])
     places = sentences(source, 1), sentences(target, 1)
     assert [each.number.tolist() for each in places] == [[[0, 0, 0, 1, 1]], [[0, 0, 1, 1, 1, 2, 2]]]
@@ -106,7 +105,7 @@ def test_sentences_of_a_row_see_their_own_and_the_counterpart():
     ]
 
 
-def test_a_linear_map_is_initialised_by_glorot_without_bias():
+def test_a_linear_map_has_glorot_uniform_weights_and_zero_biases():
     torch.manual_seed(1)
     linear, limit = xavier_linear(100, 300), (6 / 400) ** 0.5
     assert 0.99 * limit < linear.weight.abs().max() <= limit
@@ -115,7 +114,7 @@ def test_a_linear_map_is_initialised_by_glorot_without_bias():
 
 
 def heads_one_by_one(q, k, v, h, bias):
-    """Equation 1 for each head, the heads concatenated (section 3.2.2)."""
+    """Equation 1 for each head; then the heads are concatenated (section 3.2.2)."""
     parts = zip(q.chunk(h, -1), k.chunk(h, -1), v.chunk(h, -1), strict=True)
     return torch.cat(
         [torch.softmax(a @ b.transpose(-1, -2) / a.size(-1) ** 0.5 + bias, -1) @ c for a, b, c in parts], -1
@@ -153,19 +152,19 @@ def test_additive_attention_is_bahdanaus():
 
 
 @pytest.mark.parametrize("kind", ATTENTIONS)
-def test_a_step_is_the_last_position_of_the_whole(kind):
+def test_a_step_equals_the_last_position_of_the_forward_pass(kind):
     layer, x, memory = EncoderDecoderAttention(12, 3, 4, 2, kind), draw(2, 4, 12), draw(2, 6, 12)
     keys_values, bias = layer.keys_values(memory), padding_bias(torch.tensor([[3] * 6, [3] * 4 + [0] * 2]), 0)
     torch.testing.assert_close(layer.step(x[:, 3:], keys_values, bias), layer(x, keys_values, bias)[:, 3:])
 
 
-def test_unscaled_attention_lacks_the_root_of_d_k_alone():
+def test_unscaled_attention_lacks_only_the_root_of_d_k():
     layer, x, bias = SelfAttention(12, 3, 4, 2, "unscaled"), draw(2, 6, 12), causal(6)
     q, k, v = layer.project(x)
     torch.testing.assert_close(layer.attend(q, k, v, bias), attention(2 * q, k, v, bias))
 
 
-def test_a_step_writes_the_last_places_and_reads_what_the_bias_allows():
+def test_a_step_writes_to_the_cache_from_its_place_on_and_reads_what_the_bias_allows():
     layer, x = SelfAttention(8, h=2, d_k=3, d_v=5), draw(2, 4, 8)
     cache, bias = KeysValues(draw(2, 2, 9, 3), draw(2, 2, 9, 5)), torch.full((2, 1, 2, 9), -torch.inf)
     before = cache.keys.clone()
@@ -187,7 +186,7 @@ def test_attention_over_parameters_is_the_appendixs():
     torch.testing.assert_close(layer(x[:, 1:2]), expected[:, 1:2])  # each position by itself
 
 
-def test_heads_and_their_gradients_are_those_of_the_split():
+def test_heads_and_their_gradients_equal_those_of_split_heads():
     sizes, x = (6, 6, 9), draw(2, 5, 21).requires_grad_()
     ours, wanted = heads(x, 3, sizes), [split_heads(part, 3) for part in x.split(sizes, -1)]
     gradients = [draw(*each.shape) for each in wanted]

@@ -7,7 +7,7 @@ from transformer.model.dropout import Dropout
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
 def test_dropout_drops_its_share_and_keeps_the_mean(p):
     torch.manual_seed(1)
-    n = 400_003  # no multiple of four
+    n = 400_003  # not a multiple of four
     y = Dropout(p)(torch.full((n,), 3.0))
     assert (y == 0).float().mean().item() == pytest.approx(p, abs=5 * (p * (1 - p) / n) ** 0.5)
     torch.testing.assert_close(y[y != 0].unique(), torch.tensor([3 / (1 - p)]))
@@ -35,14 +35,14 @@ def test_dropout_repeats_itself_from_the_same_seed():
     assert not torch.equal(results[0], results[2])
 
 
-def test_gradients_pass_where_dropout_let_values_pass():
+def test_gradients_pass_where_dropout_kept_the_values():
     x = torch.randn(20, 5).t().requires_grad_()  # not contiguous
     y = Dropout(0.25)(x)
     y.sum().backward()
     torch.testing.assert_close(x.grad, y.detach() / x.detach())
 
 
-def test_dropout_of_bfloat16_is_scaled_as_dropout_of_float32():
+def test_dropout_of_bfloat16_keeps_type_and_mean():
     y = Dropout(0.1)(torch.full((400_000,), 3.0).bfloat16())
     assert y.dtype == torch.bfloat16
     assert y.float().mean().item() == pytest.approx(3.0, rel=5e-3)

@@ -20,7 +20,7 @@ RECURRENT = ModelConfig(**SIZES, positions="sinusoidal", max_length=20, network=
 
 
 def counted(config, pairs, source, target):
-    model = network(config, 30).double()  # in float32 an LSTM is one operation of oneDNN, of which nothing is counted
+    model = network(config, 30).double()  # in float32 an LSTM is one oneDNN operation, which PyTorch does not count
     with FlopCounterMode(display=False) as counter:
         model.logits(model(torch.full((pairs, source), 5), torch.full((pairs, target), 5)))
     return counter.get_total_flops()
@@ -28,7 +28,7 @@ def counted(config, pairs, source, target):
 
 @pytest.mark.parametrize("config", [PLAIN, OVER, RECURRENT, dataclasses.replace(PLAIN, attention="additive")])
 @pytest.mark.parametrize(("pairs", "source", "target"), [(1, 1, 1), (4, 9, 5), (2, 3, 11)])
-def test_the_flops_are_those_that_pytorch_counts(config, pairs, source, target, monkeypatch):
+def test_the_flops_equal_pytorchs_count(config, pairs, source, target, monkeypatch):
     monkeypatch.setattr(recurrent, "UNITS", (1, 1))  # no padding
     assert forward_flops(config, 30, np.array([[source, target]] * pairs)) == counted(config, pairs, source, target)
 
@@ -40,7 +40,7 @@ def test_pairs_add_up_and_padding_costs_nothing():
 
 
 def test_a_beam_repeats_the_decoder_and_not_the_encoder():
-    """Counted as beam search computes: each hypothesis a row of its own, all over one encoded source."""
+    """In beam search all hypotheses of a sentence share one encoded source."""
     model = Transformer(PLAIN, 30)
     source, target = torch.ones(2, 6, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
@@ -52,7 +52,7 @@ def test_a_beam_repeats_the_decoder_and_not_the_encoder():
     assert beam == encoder.get_total_flops() + 7 * decoder
 
 
-def test_restricted_self_attention_grows_with_the_length_and_not_its_square():
+def test_the_cost_of_restricted_self_attention_grows_linearly_with_the_length():
     restricted = dataclasses.replace(PLAIN, attention_radius=4)
 
     def flops(config, length):

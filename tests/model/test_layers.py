@@ -45,7 +45,7 @@ def test_dropout_acts_on_the_sub_layer_and_not_on_the_residual():
 
 
 @pytest.mark.parametrize("p", [0.0, 0.4])
-def test_the_gradient_of_a_residual_is_that_of_its_equation(p):
+def test_a_residual_and_its_gradient_equal_those_of_its_equation(p):
     residual, x, y = Residual(6, p).double(), torch.randn(4, 5, 6).double(), torch.randn(4, 5, 6).double()
     with torch.no_grad():
         residual.norm.weight += torch.randn(6)

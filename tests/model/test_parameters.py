@@ -1,4 +1,4 @@
-"""Every row's parameter count against the one the paper prints, and against what is counted from its sizes."""
+"""Compare numbers of parameters: of the networks, in the paper, and as computed from sizes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ PAPER = read_experiment([CONFIG / "paper.yaml"])
 MODELS = PAPER.models
 PUBLISHED = read_yaml(CONFIG / "published.yaml")
 PRINTED = {row["model"]: row["params"] for row in PUBLISHED["table3"] + PUBLISHED["appendix"] if "params" in row}
-VOCABULARY = 40960  # the authors' code; none of the printed counts fits the 37,000 subwords of the text
+VOCABULARY = 40960  # of the authors' code; with the 37,000 subwords of the paper's text no printed count would fit
 MILLIONS = {
     "base": 65.110,
     "B-dk16": 58.018,
@@ -46,7 +46,7 @@ def count(module):
     return sum(parameter.numel() for parameter in module.parameters())
 
 
-def test_every_count_that_the_paper_prints_is_held():
+def test_every_count_that_the_paper_prints_is_tested():
     assert PRINTED.keys() == MILLIONS.keys() | {"big", "aop1", "aop2"}
 
 
@@ -56,7 +56,7 @@ def test_a_row_has_as_many_parameters_as_the_paper_prints(model):
 
 
 def test_big_has_more_parameters_than_the_paper_prints():
-    # 213 million are printed. No vocabulary explains both that and the ten other counts of Table 3.
+    # The paper prints 213 million. No vocabulary explains both this and the ten other counts of Table 3.
     assert PRINTED["big"] == 213
     assert round(count(network("big")) / 1e6, 1) == 218.3
 
@@ -67,18 +67,18 @@ def test_the_counts_are_exact(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_row_s_parameters_counted_from_its_sizes_are_those_of_the_network(model):
+def test_the_count_from_sizes_equals_that_of_the_network_for_each_row(model):
     assert parameters(architecture(model), VOCABULARY) == count(network(model))
 
 
 @pytest.mark.parametrize("over", [None, AttentionOverParametersConfig(2, 4, 6, 7)], ids=["feed-forward", "attention"])
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_no_size_is_taken_for_another(encoding, over):
+def test_the_count_from_sizes_confuses_no_size_with_another(encoding, over):
     config = ModelConfig(3, 8, 24, 2, 4, 5, 0.1, encoding, 20, over)
     assert parameters(config, 30) == count(network_of(config, 30))
 
 
-def test_nor_of_a_recurrent_network():
+def test_the_count_from_sizes_equals_that_of_a_recurrent_network():
     config = ModelConfig(3, 8, 24, 2, 3, 5, 0.1, "sinusoidal", 20, network="recurrent")
     assert parameters(config, 30) == count(network_of(config, 30))
 
@@ -103,11 +103,11 @@ def test_only_additive_attention_has_weights_of_its_own(attention):
 
 
 @pytest.mark.parametrize("model", [name for name in MODELS if name.startswith(("A-", "D-"))])
-def test_rows_without_a_printed_count_have_that_of_base(model):
+def test_rows_without_a_printed_count_have_the_count_of_base(model):
     assert count(network(model)) == count(network("base"))
 
 
-def test_learned_positions_are_two_tables_more():
+def test_learned_positions_add_two_tables():
     assert count(network("E-learned")) - count(network("base")) == 2 * 256 * 512
 
 

@@ -33,7 +33,7 @@ def draw(*shape):
 
 
 def one_sentence(length, start=0):
-    """The positions [1, length] of a row."""
+    """The positions [1, length] of a row with one sentence."""
     return torch.arange(start, start + length)[None]
 
 
@@ -60,13 +60,13 @@ def test_the_table_grows_with_the_sentence():
     assert torch.equal(positions(3, 4), sinusoids(7, 8)[4:])
 
 
-def test_sinusoids_are_not_learnt_nor_saved():
+def test_sinusoids_are_neither_learned_nor_saved():
     positions = SinusoidalPositions(8, 10)
     assert not list(positions.parameters())
     assert not positions.state_dict()
 
 
-def test_learned_positions_are_scaled_as_embeddings_are():
+def test_learned_positions_are_scaled_like_embeddings():
     torch.manual_seed(1)
     positions = LearnedPositions(64, 200)
     assert positions.table.std().item() == pytest.approx(1 / 8, rel=0.05)
@@ -77,11 +77,11 @@ def test_there_is_no_learned_position_beyond_the_last():
     positions = LearnedPositions(8, 10)
     assert positions(10).shape == (10, 8)
     for length, start in ((11, 0), (1, 10)):
-        with pytest.raises(ValueError, match="position 11 is beyond the 10 learnt positions"):
+        with pytest.raises(ValueError, match="position 11 is beyond the 10 learned positions"):
             positions(length, start)
 
 
-def test_the_encodings_are_those_that_a_config_can_name():
+def test_a_config_can_name_exactly_the_encodings():
     assert sorted(ENCODINGS) == sorted(get_args(get_type_hints(ModelConfig)["positions"]))
 
 
@@ -99,14 +99,14 @@ def test_a_model_has_the_positions_that_its_config_names(run_config, name):
     assert {type(model.source_positions), type(model.target_positions)} == {wanted[name]}
 
 
-def test_an_encoding_that_there_is_not_is_named_with_those_there_are(run_config):
+def test_the_error_for_an_unknown_encoding_lists_the_known_ones(run_config):
     config = replace(run_config().architecture, positions="wavelets")
     with pytest.raises(ValueError, match=f"unknown encoding wavelets; known: {', '.join(ENCODINGS)}"):
         Transformer(config, 40)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_there_is_a_last_position_where_the_encoding_has_one(run_config, name):
+def test_only_bounded_encodings_have_a_last_position(run_config, name):
     config = run_config(positions=name).architecture
     last = last_position(config)
     assert last == (config.max_length if name in BOUNDED else None)
@@ -114,14 +114,14 @@ def test_there_is_a_last_position_where_the_encoding_has_one(run_config, name):
     encoding, ids = positions(replace(config, max_length=7), causal=True), one_sentence(9)
     encoding.of_scores(8, ids), encoding.turns(8), encoding.of_embeddings(6)
     if name in BOUNDED:
-        with pytest.raises(ValueError, match="position 9 is beyond the 7 learnt positions"):
+        with pytest.raises(ValueError, match="position 9 is beyond the 7 learned positions"):
             encoding.of_embeddings(8)
     else:
         encoding.of_embeddings(8)
 
 
 def t5_bucket(behind, causal):
-    """Raffel et al. (2020), as the T5 paper's code writes it, of one distance."""
+    """The bucket of one distance by the formula in the code of Raffel et al. (2020)."""
     buckets, offset = 32, 0
     if not causal:
         buckets, offset = 16, 16 * (behind < 0)
@@ -134,15 +134,15 @@ def t5_bucket(behind, causal):
 
 
 @pytest.mark.parametrize("causal", [True, False])
-def test_t5s_buckets_are_those_of_its_formula(causal):
+def test_t5_buckets_equal_those_of_its_formula(causal):
     behind = torch.arange(-300, 301)
     found = T5Positions(8, 2, causal).bucket(behind).tolist()
     assert found == [t5_bucket(distance, causal) for distance in range(-300, 301)]
-    assert set(found) == set(range(32)) - (set() if causal else {16})  # a key after the query is no distance of 0
+    assert set(found) == set(range(32)) - (set() if causal else {16})  # a key after its query never has the distance 0
 
 
 @pytest.mark.parametrize("causal", [True, False])
-def test_t5s_biases_are_those_of_hugging_face(causal):
+def test_t5_biases_equal_those_of_hugging_face(causal):
     t5 = pytest.importorskip("transformers.models.t5.modeling_t5")
     config = t5.T5Config(num_heads=3, d_model=12, d_kv=4, is_decoder=causal)
     theirs, ours = t5.T5Attention(config, has_relative_attention_bias=True), T5Positions(12, 3, causal)
@@ -151,7 +151,7 @@ def test_t5s_biases_are_those_of_hugging_face(causal):
     torch.testing.assert_close(ours.of_scores(position, position), theirs.compute_bias(200, 200))
 
 
-def test_a_t5_bias_is_that_of_its_bucket_and_head():
+def test_a_t5_bias_belongs_to_its_bucket_and_head():
     encoding, keys = T5Positions(8, 2, causal=True), torch.tensor([[0, 4, 30], [9, 1, 2]])
     found = encoding.of_scores(31, keys)
     for row, key, head in ((0, 0, 0), (0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 2, 0)):
@@ -159,7 +159,7 @@ def test_a_t5_bias_is_that_of_its_bucket_and_head():
         assert found[row, head, 0, key] == encoding.table[bucket, head]
 
 
-def test_alibis_slopes_are_those_of_its_authors():
+def test_alibi_slopes_equal_those_of_its_authors():
     assert slopes(8) == [2**-i for i in range(1, 9)]
     assert slopes(4) == [2**-2, 2**-4, 2**-6, 2**-8]
     assert slopes(1) == [2**-8]
@@ -177,13 +177,13 @@ def test_alibis_slopes_are_those_of_its_authors():
 
 
 @pytest.mark.parametrize("h", [2, 3, 12, 16])
-def test_alibis_slopes_are_those_of_hugging_faces_bloom(h):
+def test_alibi_slopes_equal_those_of_hugging_faces_bloom(h):
     bloom = pytest.importorskip("transformers.models.bloom.modeling_bloom")
     alibi = bloom.build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), h, torch.float32)  # slope x key position
     torch.testing.assert_close(torch.tensor(slopes(h)), alibi[:, 0, 1])
 
 
-def test_alibis_scores_fall_with_the_distance_on_both_sides():
+def test_alibi_scores_fall_with_the_distance_on_both_sides():
     found = ALiBiPositions(4).of_scores(one_sentence(6), one_sentence(6))
     wanted = [[[[-(2.0 ** (-2 * h)) * abs(i - j) for j in range(6)] for i in range(6)] for h in range(1, 5)]]
     torch.testing.assert_close(found, torch.tensor(wanted))
@@ -200,8 +200,8 @@ def test_rotary_positions_turn_each_pair_by_its_angle():
             torch.testing.assert_close(found[0, :, place, 2 * pair : 2 * pair + 2], wanted)
 
 
-def test_rotary_positions_are_those_of_hugging_faces_llama():
-    """Its pairs are (x_i, x_(i + d/2)), ours (x_2i, x_(2i + 1)): the same, but for the order of a head's elements."""
+def test_rotary_positions_equal_those_of_hugging_faces_llama():
+    """Llama pairs (x_i, x_(i + d/2)) and we pair (x_2i, x_(2i + 1)); only the order of a head's elements differs."""
     llama = pytest.importorskip("transformers.models.llama.modeling_llama")
     config = llama.LlamaConfig(hidden_size=24, num_attention_heads=3, head_dim=8)
     cosines, sines = llama.LlamaRotaryEmbedding(config)(torch.empty(1), one_sentence(40))
@@ -213,7 +213,7 @@ def test_rotary_positions_are_those_of_hugging_faces_llama():
 
 
 def scores(encoding, start, causal):
-    """What attention weighs a sentence's 12 subwords by where their positions begin at `start`."""
+    """The attention weights in a sentence of 12 subwords whose positions begin at `start`."""
     position = one_sentence(12, start)
     q, k = draw(1, 4, 12, 6), draw(1, 4, 12, 6) + 1
     each = [encoding.turns(place) for place in position[0].tolist()]
@@ -225,7 +225,7 @@ def scores(encoding, start, causal):
 
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("name", ["none", *RELATIVE])
-def test_relative_positions_do_not_change_when_all_are_shifted(run_config, name, causal):
+def test_relative_positions_give_the_same_weights_when_all_positions_are_shifted(run_config, name, causal):
     torch.manual_seed(1)
     encoding = positions(run_config(positions=name, h=4, d_k=6).architecture, causal)
     expected = scores(encoding, 0, causal)
@@ -236,7 +236,7 @@ def test_relative_positions_do_not_change_when_all_are_shifted(run_config, name,
 
 @pytest.mark.parametrize("name", ENCODINGS)
 @torch.no_grad()
-def test_without_positions_an_encoder_knows_no_order_and_with_them_it_does(run_config, name):
+def test_an_encoder_knows_the_order_only_by_its_positions(run_config, name):
     torch.manual_seed(1)
     model = Transformer(run_config(positions=name).architecture, 40).eval()
     source, order = torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 4, 2, 1])
@@ -245,23 +245,23 @@ def test_without_positions_an_encoder_knows_no_order_and_with_them_it_does(run_c
 
 
 @torch.no_grad()
-def test_without_positions_a_decoder_knows_the_order_by_its_mask(run_config):
+def test_a_decoder_without_positions_knows_the_order_by_its_mask(run_config):
     torch.manual_seed(1)
     model = Transformer(run_config(positions="none").architecture, 40).eval()
     source, target, order = torch.tensor([[5, 6, 1]]), torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 2, 1, 4])
     assert not torch.allclose(model(source, target[:, order])[:, -1], model(source, target)[:, -1], atol=1e-3)
 
 
-def test_a_bias_between_sentences_of_a_row_is_that_between_their_positions():
+def test_positions_count_from_the_start_of_each_sentence_of_a_row():
     position = torch.tensor([[0, 1, 2, 0, 1]])
     for encoding in (T5Positions(8, 2, causal=False), ALiBiPositions(2)):
         found = encoding.of_scores(position, position)
         torch.testing.assert_close(found[..., 3:, 3:], found[..., :2, :2])
 
 
-def test_odd_heads_cannot_be_turned(run_config):
+def test_rotary_positions_refuse_heads_of_odd_width(run_config):
     config = replace(run_config().architecture, d_k=3)
     assert not config.faults()
     assert replace(config, positions="rotary").faults() == [
-        "d_k: 3 is odd; rotary positions turn pairs, choose an even number"
+        "d_k: 3 is odd; rotary positions turn pairs, so choose an even number"
     ]

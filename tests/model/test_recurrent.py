@@ -13,7 +13,7 @@ CONFIG = ModelConfig(
     N=4, d_model=16, d_ff=1, h=1, d_k=1, d_v=1, P_drop=0.1, positions="sinusoidal", max_length=1, network="recurrent"
 )
 V = 20
-LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 4))  # of both sides of each pair
+LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 4))  # of source and target of each pair
 
 
 @pytest.fixture
@@ -36,23 +36,23 @@ def padded(sentences):
 
 
 def rows(side):
-    """All sentences in two rows with padding after them: the first three, and the last."""
+    """All sentences in two rows: the first three with padding after them, and the last."""
     sentences = drawn(side)
     return padded([torch.cat([*sentences[:3], torch.full((2,), PADDING)]), sentences[3]])
 
 
 def alone(model):
-    """The output of each pair by itself."""
+    """The output for each pair, one pair at a time."""
     return [model(source[None], target[None])[0] for source, target in zip(drawn(0), drawn(1), strict=True)]
 
 
 def in_rows(model):
-    """The same of all in rows."""
+    """The output for each pair, all pairs together in rows."""
     y, lengths = model(rows(0), rows(1)), [target for _, target in LENGTHS]
     return [*y[0].split([*lengths[:3], y.size(1) - sum(lengths[:3])])[:3], y[1, : lengths[3]]]
 
 
-def test_sentences_in_rows_have_the_output_and_the_gradients_of_each_by_itself(model):
+def test_sentences_in_rows_have_the_same_output_and_gradients_as_one_at_a_time(model):
     gradients = []
     outputs = [alone(model), in_rows(model)]
     for one, other in zip(*outputs, strict=True):
@@ -67,7 +67,7 @@ def test_sentences_in_rows_have_the_output_and_the_gradients_of_each_by_itself(m
 
 
 @torch.no_grad()
-def test_an_output_depends_on_all_of_its_source_and_on_the_target_before_it(model):
+def test_an_output_depends_on_its_whole_source_and_on_the_target_before_it(model):
     source, target = drawn(0)[0][None], drawn(1)[1][None]
     before = model(source, target)
     for i in range(source.size(1)):
@@ -83,7 +83,7 @@ def test_an_output_depends_on_all_of_its_source_and_on_the_target_before_it(mode
 
 
 @torch.no_grad()
-def test_decoding_step_by_step_is_the_forward_pass(model):
+def test_decoding_step_by_step_equals_the_forward_pass(model):
     sources = drawn(0)[:3]
     width, target = 2, torch.randint(3, V, (3, 2, 6), generator=torch.Generator().manual_seed(5))
     whole = model(padded([source for source in sources for _ in range(width)]), target.flatten(0, 1))
@@ -96,7 +96,7 @@ def test_decoding_step_by_step_is_the_forward_pass(model):
 
 
 @torch.no_grad()
-def test_states_follow_the_hypotheses_chosen_and_the_sentences_kept(model):
+def test_states_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
     sources, tokens = drawn(0)[:3], torch.tensor([[3, 4], [5, 6], [7, 8]])
 
     def after(rows, origin, more):
@@ -117,13 +117,13 @@ def test_states_follow_the_hypotheses_chosen_and_the_sentences_kept(model):
 
 
 @torch.no_grad()
-def test_additive_attention_is_that_of_bahdanau(model, monkeypatch):
+def test_attention_over_the_source_is_bahdanaus(model, monkeypatch):
     torch.manual_seed(3)
     attention, x, encoded = SourceAttention(16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
     bias = torch.zeros(2, 1, 1, 4)
     bias[1, :, :, 3] = -torch.inf
     memory = Memory(attention.key(encoded), encoded, bias)
-    for at_once in (1, attention_module.AT_ONCE):  # a position at a time, and all
+    for at_once in (1, attention_module.AT_ONCE):  # one position at a time, then all at once
         monkeypatch.setattr(attention_module, "AT_ONCE", at_once)
         read = attention(x, memory)
         for b, t in ((0, 0), (0, 4), (1, 2)):
@@ -148,7 +148,7 @@ def test_bfloat16_is_close_to_float32(model):
     assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
 
 
-def test_for_a_gpu_it_stays_as_it_is_and_has_memory_for_its_gradients(model):
+def test_the_network_is_not_compiled_for_a_gpu_but_has_memory_for_its_gradients(model):
     compile_in_place(model)
     assert model._compiled_call_impl is None
     assert all(parameter.grad is not None for parameter in model.parameters())
@@ -157,9 +157,9 @@ def test_for_a_gpu_it_stays_as_it_is_and_has_memory_for_its_gradients(model):
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"N": 1}, "N: 1 leaves no layer to give what attention reads; a recurrent network has 2 or more"),
-        ({"positions": "learned"}, "positions: a recurrent network has no learned ones; leave them sinusoidal"),
+        ({"N": 1}, "N: 1 is too few layers; a recurrent network needs 2 or more"),
+        ({"positions": "learned"}, "positions: a recurrent network does not use learned ones; leave them sinusoidal"),
     ],
 )
-def test_what_it_cannot_be_is_a_fault(changes, fault):
+def test_what_is_impossible_in_a_recurrent_network_is_a_fault(changes, fault):
     assert ModelConfig(**{**vars(CONFIG), **changes}).faults() == [fault]

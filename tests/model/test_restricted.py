@@ -13,7 +13,8 @@ from transformer.model.ids import END
 from transformer.model.transformer import Transformer
 
 CONFIG = ModelConfig(N=2, d_model=8, d_ff=16, h=2, d_k=3, d_v=5, P_drop=0.0, positions="sinusoidal", max_length=40)
-ROWS = torch.tensor([[5] * 9 + [1] + [6] * 12 + [1] + [7] * 13, [4] * 35 + [1]])  # the last sentence of one is cut off
+# The last sentence of the first row has no end.
+ROWS = torch.tensor([[5] * 9 + [1] + [6] * 12 + [1] + [7] * 13, [4] * 35 + [1]])
 
 
 def toy(radius, seed=0):
@@ -25,13 +26,13 @@ def toy(radius, seed=0):
 
 @pytest.fixture
 def cut_early(monkeypatch):
-    """Blocks of few subwords, in short rows, too."""
+    """Make blocks small and cut short rows, too."""
     monkeypatch.setattr(restricted, "SMALLEST", 2)
     monkeypatch.setattr(restricted, "LONG", 0)
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_position_reads_those_of_its_sentence_that_are_no_farther_than_the_radius(causal):
+def test_a_position_reads_only_its_sentence_and_no_farther_than_the_radius(causal):
     rows = sentences(ROWS, END)
     bias = sentence_bias(rows, rows, causal, radius=2)
     for row, number in enumerate(rows.number.tolist()):
@@ -43,7 +44,7 @@ def test_a_position_reads_those_of_its_sentence_that_are_no_farther_than_the_rad
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("radius", [1, 2, 5, 35, 50])
 @pytest.mark.usefixtures("cut_early")
-def test_attention_in_blocks_is_that_with_a_mask(causal, radius):
+def test_attention_in_blocks_equals_attention_with_a_mask(causal, radius):
     layer, rows = SelfAttention(8, h=2, d_k=3, d_v=5), sentences(ROWS, END)
     x, weight = torch.randn(2, 2, 36, 8).unbind()
     gradients = []
@@ -62,13 +63,13 @@ def test_short_rows_are_not_cut():
     assert own_bias(sentences(ROWS.repeat(1, 4), END), radius=20).shape == (2, 1, 144, 144)
 
 
-def test_a_radius_beyond_the_sentences_is_no_restriction():
+def test_a_radius_beyond_the_sentences_restricts_nothing():
     (whole, wide), target = (toy(None), toy(35)), ROWS.flip(1)
     torch.testing.assert_close(whole(ROWS, target), wide(ROWS, target))
     assert not torch.allclose(whole(ROWS, target), toy(3)(ROWS, target))
 
 
-def test_what_lies_beyond_the_radius_of_all_layers_changes_nothing():
+def test_a_subword_changes_outputs_only_within_the_radius_times_the_layers():
     model, other = toy(3), ROWS[1:].clone()
     other[0, 20] = 5
     near = (torch.arange(36) - 20).abs() <= 2 * 3
@@ -79,11 +80,11 @@ def test_what_lies_beyond_the_radius_of_all_layers_changes_nothing():
 
 @pytest.mark.parametrize("search", ["beam", "sampling"])
 @pytest.mark.parametrize("seed", range(4))
-def test_decoding_with_the_cache_is_that_of_the_whole(monkeypatch, search, seed):
+def test_decoding_with_the_cache_equals_the_forward_pass(monkeypatch, search, seed):
     monkeypatch.setattr("transformer.decoding.cache.FULL", 6)
     model, source = toy(2, seed), torch.tensor([[3, 4, 5, 6, 7, 1], [8, 3, 1, 0, 0, 0]])
     logits = model.logits
-    model.logits = lambda y: logits(y) - 9 * torch.nn.functional.one_hot(torch.tensor(END), 9)  # long ones
+    model.logits = lambda y: logits(y) - 9 * torch.nn.functional.one_hot(torch.tensor(END), 9)  # sentences get long
     if search == "beam":
         found = beam_search(model, source, 3, 0.0, 9)
     else:

@@ -46,7 +46,7 @@ def draw(*shape):
 
 
 def sources():
-    """Three sentences of 7, 5 and 2 subwords, ends counted."""
+    """Three sentences of 7, 5 and 2 subwords, including their ends."""
     source = draw(B, S)
     for row, length in enumerate((7, 5, 2)):
         source[row, length - 1] = END
@@ -62,7 +62,7 @@ def test_a_later_target_subword_changes_no_earlier_output(model):
         changed = target.clone()
         changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
         after = model(source, changed)
-        torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1])  # a position sees the subwords before it
+        torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1])  # a position reads the subwords before it
         for later in range(i + 1, T):
             assert not torch.allclose(after[:, later], before[:, later], atol=1e-4)
 
@@ -91,7 +91,7 @@ def test_padding_changes_nothing(model):
 
 
 @torch.no_grad()
-def test_decoding_step_by_step_is_the_forward_pass(model):
+def test_decoding_step_by_step_equals_the_forward_pass(model):
     width = 2
     source, target = sources(), draw(B, width, T)
     forward = model(source.repeat_interleave(width, 0), target.flatten(0, 1))
@@ -104,7 +104,7 @@ def test_decoding_step_by_step_is_the_forward_pass(model):
     torch.testing.assert_close(torch.stack(steps, 2).flatten(0, 1), model.logits(forward), rtol=1e-4, atol=1e-5)
 
 
-def test_every_parameter_is_learnt(model):
+def test_every_parameter_has_a_gradient(model):
     model.logits(model(sources(), draw(B, T))).logsumexp(-1).sum().backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
     assert all(parameter.grad.any() for parameter in model.parameters())
@@ -120,14 +120,14 @@ def test_one_matrix_embeds_source_and_target_and_gives_the_logits():
 
 
 @torch.no_grad()
-def test_no_output_is_normalised_twice_or_not_at_all():
+def test_every_output_is_normalised():
     y = build()(sources(), draw(B, T))
     torch.testing.assert_close(y.mean(-1), torch.zeros(B, T), rtol=0, atol=1e-5)
     torch.testing.assert_close(y.var(-1, correction=0), torch.ones(B, T), rtol=0, atol=1e-3)
 
 
 @torch.no_grad()
-def test_the_first_output_has_seen_no_target():
+def test_the_first_output_does_not_depend_on_the_target():
     model = build().eval()
     source = sources()
     torch.testing.assert_close(model(source, draw(B, T))[:, :1], model(source, draw(B, 1)))
@@ -172,7 +172,7 @@ def test_encoder_decoder_attention_weights_are_those_that_the_layer_uses():
         assert not attention._forward_pre_hooks
 
 
-def test_dropout_is_drawn_from_the_seed_and_only_in_training():
+def test_dropout_depends_on_the_seed_and_acts_only_in_training():
     model, source, target = build(), sources(), draw(B, T)
     outputs = []
     for seed in (1, 1, 2):
@@ -185,7 +185,7 @@ def test_dropout_is_drawn_from_the_seed_and_only_in_training():
 
 
 @torch.no_grad()
-def test_sentences_of_one_row_are_as_each_by_itself(model):
+def test_sentences_in_one_row_have_the_same_output_as_one_at_a_time(model):
     source, target = sources(), draw(B, T)
     target[:, -1] = END
     lengths = (source != PADDING).sum(1).tolist()

@@ -1,6 +1,6 @@
 """Multi-head attention (section 3.2) and attention over parameters (appendix).
 
-Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H heads, K d_k, V d_v, P parameters n_p.
+Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H heads, K d_k, V d_v, E any width.
 All projections have biases, as in the authors' code.
 """
 
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
-HIDDEN = -1e9  # beside it a score is nothing, and its exponential 0
-AT_ONCE = 1 << 22  # numbers that additive attention computes at a time
+HIDDEN = -1e9  # added to a score, it makes the score's exponential 0
+AT_ONCE = 1 << 22  # how many numbers additive attention computes at a time
 
 
 class KeysValues(NamedTuple):
@@ -38,7 +38,7 @@ def join_heads(x_BHTE: Tensor) -> Tensor:
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
     """softmax(Q K^T scale + bias) of equation 1, [B, H, T, S], in float32.
 
-    Written out for fewer than 16 keys, because on a CPU PyTorch's softmax is four times slower there.
+    For fewer than 16 keys the softmax is written out, because PyTorch's is four times slower there on a CPU.
     """
     scores = ((q_BHTK * scale) @ k_BHSK.transpose(-1, -2)).float()
     if bias is not None:
@@ -54,8 +54,9 @@ def attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V].
 
-    `bias`, added to the scores, is -infinity or HIDDEN where a key may not be read, else 0 or what positions add. On a
-    GPU PyTorch's fused attention; on a CPU, where that one is slow on short sentences, the equation itself.
+    `bias` is added to the scores. It is -infinity or HIDDEN where a query may not read a key; elsewhere it is 0 or what
+    the positional encoding adds. A GPU runs PyTorch's fused attention. A CPU computes the equation itself, because
+    there the fused one is slow on short sentences.
     """
     scale = q_BHTK.size(-1) ** -0.5 if scale is None else scale
     if q_BHTK.is_cuda:
@@ -68,7 +69,7 @@ def attention(
 
 
 class _CPUAttention(torch.autograd.Function):
-    """`attention` and its gradient, in fewer passes over the weights."""
+    """`attention` and its gradient, with fewer passes over the weights."""
 
     @staticmethod
     def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor, scale: float) -> Tensor:
@@ -92,7 +93,7 @@ class _CPUAttention(torch.autograd.Function):
 
 
 class _CPUHeads(torch.autograd.Function):
-    """The heads of projections that are one matrix. Gradients go straight to their place in that of the matrix."""
+    """`heads`, with gradients that are copied directly to their place in the gradient of the joint projection."""
 
     @staticmethod
     def forward(ctx: Any, x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
@@ -109,14 +110,14 @@ class _CPUHeads(torch.autograd.Function):
 
 
 def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
-    """The heads [B, H, T, size / H] of each of some projections, of `sizes`, that are one matrix."""
+    """Split joint projections [B, T, sum of sizes] into the heads [B, H, T, size / H] of each projection."""
     if x_BTE.requires_grad and not x_BTE.is_cuda:
         return _CPUHeads.apply(x_BTE, h, sizes)
     return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
 
 
 class DotProductAttention(nn.Module):
-    """`attention` by one scale."""
+    """`attention` with one scale."""
 
     def __init__(self, scale: float):
         super().__init__()
@@ -131,7 +132,7 @@ class DotProductAttention(nn.Module):
         return attention(q_BHTK, k_BHSK, v_BHSV, bias, self.scale)
 
     def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-        """`forward` of the W hypotheses of each sentence, [B, H, W, V], fast where they are few."""
+        """`forward` of the W hypotheses of each sentence, [B, H, W, V]; fast for few hypotheses."""
         if q_BHWK.is_cuda:
             return self(q_BHWK, *memory, bias)
         scores = torch.add(bias, q_BHWK @ memory.keys.transpose(-1, -2), alpha=self.scale)
@@ -139,15 +140,15 @@ class DotProductAttention(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """softmax(v^T tanh(q + k)) V, with a vector v of each head (Bahdanau et al. 2015; section 3.2.1).
+    """softmax(v^T tanh(q + k)) V, with one vector v a head (Bahdanau et al. 2015; section 3.2.1).
 
-    The two matrices that it multiplies queries and keys by are their projections.
+    The projections of queries and keys serve as the two matrices of Bahdanau's equation.
     """
 
     def __init__(self, h: int, d_k: int):
         super().__init__()
         self.vector = nn.Parameter(torch.empty(h, d_k))
-        limit = (6 / (d_k + 1)) ** 0.5  # Glorot's
+        limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's, of a map from d_k to 1
         nn.init.uniform_(self.vector, -limit, limit)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
@@ -166,7 +167,8 @@ class AdditiveAttention(nn.Module):
         return self(q_BHWK, *memory, bias)
 
 
-ATTENTIONS: dict[str, Callable[[int, int], DotProductAttention | AdditiveAttention]] = {  # by name, of h heads of d_k
+# Each takes h and d_k.
+ATTENTIONS: dict[str, Callable[[int, int], DotProductAttention | AdditiveAttention]] = {
     "scaled": lambda _, d_k: DotProductAttention(d_k**-0.5),
     "unscaled": lambda *_: DotProductAttention(1.0),
     "additive": AdditiveAttention,
@@ -179,24 +181,24 @@ def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
 
 
 class Sentences(NamedTuple):
-    """Where each subword of rows [R, L] stands: in which sentence of its row, and at which position of that."""
+    """For each subword of rows [R, L]: the number of its sentence in the row, and its position in that sentence."""
 
     number: Tensor
     position: Tensor
 
 
 def sentences(ids_RL: Tensor, end: int) -> Sentences:
-    """The sentences of rows, each closed by `end`; what follows the last one, the padding, counts as one more."""
+    """The sentences of rows, each closed by `end`. The padding after the last one counts as one more sentence."""
     ends = (ids_RL == end).long()
     number = ends.cumsum(1) - ends
     return Sentences(number, (number[:, :, None] == number[:, None, :]).tril(-1).sum(-1))
 
 
 def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False, radius: int | None = None) -> Tensor:
-    """[R, 1, T, S]: 0 at subwords of the query's own sentence, or of its counterpart, else HIDDEN.
+    """[R, 1, T, S]: 0 where the key's sentence has the same number as the query's, else HIDDEN.
 
-    `causal` hides later subwords, too, and `radius` those farther away. HIDDEN is finite: a padding may have no
-    counterpart, and a softmax over nothing is no number.
+    `causal` also hides later subwords, and `radius` hides subwords that are farther away. HIDDEN is finite, because
+    padding may have nothing to read, and a softmax over nothing but -infinity is not a number.
     """
     shown = queries.number[:, :, None] == keys.number[:, None, :]
     if causal:
@@ -207,7 +209,7 @@ def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False, rad
 
 
 def own_bias(rows: Sentences, causal: bool = False, radius: int | None = None) -> Tensor:
-    """`sentence_bias` of rows over themselves; of long rows with a `radius` that of their blocks (`in_blocks`)."""
+    """`sentence_bias` of rows over themselves. Long rows with a `radius` get the bias of their blocks (`in_blocks`)."""
     size = block_size(rows.number.size(1), radius)
     if size is None or radius is None:
         return sentence_bias(rows, rows, causal, radius)
@@ -225,7 +227,7 @@ def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
 class SelfAttention(nn.Module):
     """Multi-head attention of a sequence over itself.
 
-    Q, K and V are one matrix, so its Glorot limit is that of D -> 3D, as in the authors' code.
+    One matrix projects to Q, K and V, so its Glorot limit is that of a map from D to 3D, as in the authors' code.
     """
 
     def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled"):
@@ -235,24 +237,25 @@ class SelfAttention(nn.Module):
         self.output = xavier_linear(h * d_v, d_model)
 
     def project(self, x_BTD: Tensor, turns: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries [B, H, T, K], keys [B, H, T, K], both `turned`, and values [B, H, T, V]."""
+        """Queries and keys [B, H, T, K], `turned` by `turns`, and values [B, H, T, V]."""
         q, k, v = heads(self.query_key_value(x_BTD), self.h, self.sizes)
         return turned(q, turns), turned(k, turns), v
 
     def forward(self, x_BTD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
-        """Attend to the positions that `bias` allows, which may be that of blocks: [B, T, D] to [B, T, D].
+        """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D].
 
-        `turns` are those of the positions.
+        `bias` is that of whole rows or of blocks (`own_bias`). `turns` come from the positional encoding.
         """
         q, k, v = self.project(x_BTD, turns)
         y = in_blocks(self.attend, q, k, v, bias) if bias.dim() == 5 else self.attend(q, k, v, bias)
         return self.output(join_heads(y))
 
     def step(self, x_BWD: Tensor, cache: KeysValues, place: int, bias: Tensor, turns: Tensor | None = None) -> Tensor:
-        """One new token for each of W hypotheses: its key and value are written to the cache from `place` on.
+        """Attend with one new token of each of W hypotheses: [B, W, D] to [B, W, D].
 
-        The cache holds keys [B, H, places, K] and values [B, H, places, V] of all hypotheses; `bias`
-        [B, 1 or H, W, places] allows each its own; `turns` are those of the new tokens' position. Returns [B, W, D].
+        The new keys and values are written to the cache from `place` on. The cache holds keys [B, H, places, K] and
+        values [B, H, places, V] of all hypotheses. `bias` [B, 1 or H, W, places] shows each hypothesis its own places.
+        `turns` are those of the new tokens' position.
         """
         q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BWD).split(self.sizes, -1))
         cache.keys.narrow(2, place, k.size(2)).copy_(turned(k, turns))
@@ -271,7 +274,7 @@ class EncoderDecoderAttention(nn.Module):
         self.output = xavier_linear(h * d_v, d_model)
 
     def keys_values(self, memory_BSD: Tensor) -> KeysValues:
-        """Keys and values of the encoder's output, computed once a sentence."""
+        """Keys and values of the encoder's output, which are computed once for each sentence."""
         return KeysValues(*heads(self.key_value(memory_BSD), self.h, self.sizes))
 
     def forward(self, x_BTD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
@@ -280,14 +283,14 @@ class EncoderDecoderAttention(nn.Module):
         return self.output(join_heads(self.attend(q, *memory, bias)))
 
     def step(self, x_BWD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-        """`forward` of one target position of W hypotheses of each sentence: [B, W, D] to [B, W, D]."""
+        """`forward` for one target position of W hypotheses of each sentence: [B, W, D] to [B, W, D]."""
         return self.output(join_heads(self.attend.step(split_heads(self.query(x_BWD), self.h), memory, bias)))
 
 
 class AttentionOverParameters(nn.Module):
-    """Attention whose keys and values are parameters, in place of the feed-forward layer (appendix).
+    """Attention whose keys and values are parameters; it replaces the feed-forward layer (appendix).
 
-    Keys and values are scaled by sqrt(d_model); the scores are not divided by sqrt(d_k).
+    Keys and values are multiplied by sqrt(d_model). The scores are not divided by sqrt(d_k).
     """
 
     def __init__(self, d_model: int, h_p: int, d_pk: int, d_pv: int, n_p: int):
@@ -302,7 +305,8 @@ class AttentionOverParameters(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        q_1HNK = split_heads(self.query(x_BTD.flatten(0, -2)), self.h_p).unsqueeze(0)  # fused attention wants four
+        # Fused attention needs four dimensions; N counts the positions of all sentences.
+        q_1HNK = split_heads(self.query(x_BTD.flatten(0, -2)), self.h_p).unsqueeze(0)
         keys, values = (self.keys * self.scale).unsqueeze(0), (self.values * self.scale).unsqueeze(0)
         y_1HNV = attention(q_1HNK, keys, values, scale=1.0)
         return self.output(join_heads(y_1HNV)).view_as(x_BTD)

@@ -1,4 +1,4 @@
-"""What a network is: Table 3's columns."""
+"""The config of a network: the columns of Table 3."""
 
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -6,16 +6,16 @@ from typing import Literal
 from transformer.support.strict import added, not_positive
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
-LARGEST = 10**7  # of any size
-BOUNDED = ("learned",)  # the positional encodings that have a last position, max_length
-BUCKETS = 32  # of distances, each with a learned bias a head, in the encoding `t5`
-RECURRENT = ("network", "N", "d_model", "P_drop")  # what a recurrent network reads of a ModelConfig
-TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")  # what it has not
+LARGEST = 10**7  # the limit of every size
+BOUNDED = ("learned",)  # the positional encodings that end at max_length
+BUCKETS = 32  # of distances, in the encoding `t5`, which learns a bias for each bucket and head
+RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
+TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")  # fields that it must leave at the default
 
 
 @dataclass(frozen=True)
 class AttentionOverParametersConfig:
-    """Sizes of the appendix's sub-layer: h_p heads over n_p keys of d_pk and values of d_pv."""
+    """Sizes of the appendix's sub-layer: h_p heads, each with n_p keys of width d_pk and n_p values of width d_pv."""
 
     h_p: int
     d_pk: int
@@ -25,7 +25,7 @@ class AttentionOverParametersConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A column group of Table 3: what the network is. Names as in the paper."""
+    """The columns of Table 3 that describe the network, with the paper's names."""
 
     N: int
     d_model: int
@@ -35,11 +35,11 @@ class ModelConfig:
     d_v: int
     P_drop: float
     positions: Positions
-    max_length: int  # of a sentence in subwords, where positions are learned
+    max_length: int  # how many positions there are where positions are learned, in subwords
     attention_over_parameters: AttentionOverParametersConfig | None = None
-    # Scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K).
+    # The scores are Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K).
     attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
-    attention_radius: int | None = added(None)  # positions that self-attention reads on either side; None: all
+    attention_radius: int | None = added(None)  # how many positions self-attention reads on each side; None means all
     network: Literal["transformer", "recurrent"] = added("transformer")
 
     def faults(self) -> list[str]:
@@ -54,9 +54,9 @@ class ModelConfig:
             if (size := getattr(self, name) or 0) > LARGEST:
                 found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
         if self.d_model % 2:
-            found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, choose an even number")
+            found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, so choose an even number")
         if self.positions == "rotary" and self.d_k % 2:
-            found.append(f"d_k: {self.d_k} is odd; rotary positions turn pairs, choose an even number")
+            found.append(f"d_k: {self.d_k} is odd; rotary positions turn pairs, so choose an even number")
         if not 0 <= self.P_drop < 1:
             found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
         if self.network == "recurrent":
@@ -64,12 +64,12 @@ class ModelConfig:
         return found
 
     def _not_recurrent(self) -> list[str]:
-        """What a recurrent network cannot be."""
+        """What is impossible in a recurrent network."""
         found = []
         if self.N == 1:
-            found.append("N: 1 leaves no layer to give what attention reads; a recurrent network has 2 or more")
+            found.append("N: 1 is too few layers; a recurrent network needs 2 or more")
         if self.positions != "sinusoidal":
-            found.append(f"positions: a recurrent network has no {self.positions} ones; leave them sinusoidal")
+            found.append(f"positions: a recurrent network does not use {self.positions} ones; leave them sinusoidal")
         for field in fields(self):
             if field.name in TRANSFORMER and getattr(self, field.name) != field.default:
                 found.append(f"{field.name}: a recurrent network has none; remove it")

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 
 def kept(x: Tensor, p: float) -> Tensor:
-    """1 where an element of `x`, on a CPU, passes dropout and 0 where not, in its type.
+    """1 where dropout keeps an element of `x` (on a CPU) and 0 where it drops it, in the type of `x`.
 
-    By 16 random bits an element, four elements a draw, without PyTorch's slow booleans.
+    Each element takes 16 random bits, and one draw serves four elements. This avoids PyTorch's slow booleans.
     """
     draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
     bits = draws.view(torch.int16)[: x.numel()].view_as(x)
@@ -32,14 +32,14 @@ class _CPUDropout(torch.autograd.Function):
 
 
 class Dropout(nn.Module):
-    """Dropout (section 5.4) of the embeddings or, on a GPU, of a sub-layer's output."""
+    """Dropout (section 5.4) on the embeddings and, on a GPU, on the output of a sub-layer."""
 
     def __init__(self, p: float):
         super().__init__()
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """[...] to [...]; the identity outside training."""
+        """[...] to [...]; outside training the input itself."""
         if not self.training or self.p == 0:
             return x
         return F.dropout(x, self.p) if x.is_cuda else _CPUDropout.apply(x, self.p)

@@ -1,4 +1,4 @@
-"""Floating-point operations of the matrix products, counted; a multiplication and an addition are two."""
+"""Count the floating-point operations of matrix products. A multiplication and an addition are two operations."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from transformer.model.config import ModelConfig
 def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hypotheses: int = 1) -> float:
     """FLOPs of one forward pass over pairs of `lengths` [pairs, 2] (source, target), without padding.
 
-    Training costs three times as much. A beam search has so many `hypotheses` of the target's length for each source.
-    Not counted are element-wise work (softmax, LayerNorm, dropout, the tanh of additive attention) and what restricted
-    self-attention hides.
+    Training costs three times as much. In a beam search, each source has `hypotheses` targets. Element-wise work
+    (softmax, LayerNorm, dropout, the tanh of additive attention) is not counted, nor is what restricted self-attention
+    hides.
     """
     source, target = lengths.astype(np.float64).T
     if config.network == "recurrent":
@@ -35,7 +35,9 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
 def _recurrent(
     layers: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int
 ) -> float:
-    encoder = source * width**2 * (6 + 8 * (layers - 1) + 1)  # LSTMs, the first one's two ways half as wide; keys
-    decoder = target * width**2 * (8 + 12 * (layers - 1) + 1)  # LSTMs; queries
+    # 6: the first LSTM, two directions of half the width. 8 each: the other LSTMs. 1: the keys of attention.
+    encoder = source * width**2 * (6 + 8 * (layers - 1) + 1)
+    # 8: the first LSTM. 12 each: the other LSTMs, whose input is twice as wide. 1: the queries of attention.
+    decoder = target * width**2 * (8 + 12 * (layers - 1) + 1)
     decoder += 2 * source * target * width + target * width * vocabulary
     return float(2 * (encoder + hypotheses * decoder).sum())

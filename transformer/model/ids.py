@@ -1,4 +1,4 @@
-"""The ids that every vocabulary has, and how many a line may have."""
+"""The ids that every vocabulary has, and the limit of ids in a line."""
 
-PADDING, END, UNKNOWN = 0, 1, 2  # ids that every vocabulary has
-LONGEST = 4096  # ids of a line that is decoded; attention takes memory by their square
+PADDING, END, UNKNOWN = 0, 1, 2
+LONGEST = 4096  # ids of a line to decode; the memory of attention grows with their square

@@ -1,7 +1,7 @@
 """Encoder and decoder layers (sections 3.1 and 3.3): post-norm, LayerNorm(x + Dropout(Sublayer(x))).
 
-Shapes as in attention.py. As in the authors' code, dropout acts on the sub-layers' outputs only, LayerNorm's epsilon
-is 1e-6 and no LayerNorm follows the last layer.
+Shapes are named as in attention.py. Three things follow the authors' code: dropout acts only on the outputs of
+sub-layers, LayerNorm's epsilon is 1e-6, and there is no further LayerNorm after the last layer.
 """
 
 from typing import Any
@@ -43,12 +43,12 @@ def position_wise(config: ModelConfig) -> nn.Module:
 
 
 def attention_sizes(config: ModelConfig) -> tuple[int, int, int, int, str]:
-    """What an attention is made of."""
+    """The arguments of SelfAttention and EncoderDecoderAttention."""
     return config.d_model, config.h, config.d_k, config.d_v, config.attention
 
 
 class _CPUResidual(torch.autograd.Function):
-    """`Residual` in one step and back: between its operations nothing is kept but what the gradient needs."""
+    """`Residual` as one operation, which keeps only what its gradient needs."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float) -> Tensor:
@@ -70,9 +70,9 @@ class _CPUResidual(torch.autograd.Function):
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(y)), y a sub-layer's output.
+    """LayerNorm(x + Dropout(y)), where y is the output of a sub-layer.
 
-    It has the type of y: in bfloat16, what goes from layer to layer takes half the memory and is not converted.
+    The result has the type of y. In bfloat16 it takes half the memory, and the next layer need not convert it.
     """
 
     def __init__(self, d_model: int, dropout: float):
@@ -81,7 +81,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Both [..., D]."""
+        """[..., D] and [..., D] to [..., D]."""
         x = x.type_as(y)
         if x.is_cuda:
             return self.norm(x + self.dropout(y)).type_as(y)
@@ -99,7 +99,7 @@ class EncoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
     def forward(self, x_BSD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
-        """[B, S, D] to [B, S, D]; `bias` shows each position those it may read, `turns` are those of the positions."""
+        """[B, S, D] to [B, S, D]. `bias` and `turns` are those of SelfAttention."""
         x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, bias, turns))
         return self.residuals[1](x_BSD, self.position_wise(x_BSD))
 
@@ -117,7 +117,10 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x_BTD: Tensor, causal: Tensor, memory: KeysValues, bias: Tensor, turns: Tensor | None = None
     ) -> Tensor:
-        """All target positions, [B, T, D] to [B, T, D]; `causal` shows each those before it, `bias` its source."""
+        """All target positions: [B, T, D] to [B, T, D].
+
+        `causal` shows each position itself and those before it in its sentence; `bias` shows it the source.
+        """
         x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns))
         x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, bias))
         return self.residuals[2](x_BTD, self.position_wise(x_BTD))
@@ -134,8 +137,8 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """One target position for each of W hypotheses: [B, W, D] to [B, W, D].
 
-        Writes to the cache from `place` on; `own` [B, 1 or H, W, places] allows each hypothesis its own places in it.
-        The hypotheses of a sentence are the queries of one attention over its source, whose padding `bias` hides.
+        Keys and values are written to the cache from `place` on. `own` [B, 1 or H, W, places] shows each hypothesis its
+        own places in the cache. `bias` hides the padding of the source.
         """
         x_BWD = self.residuals[0](x_BWD, self.self_attention.step(x_BWD, cache, place, own, turns))
         x_BWD = self.residuals[1](x_BWD, self.encoder_attention.step(x_BWD, memory, bias))

@@ -1,4 +1,4 @@
-"""What every network has: one matrix that embeds source and target and, transposed, gives the logits (section 3.4)."""
+"""What every network has: one matrix that embeds source and target and also computes the logits (section 3.4)."""
 
 import torch
 import torch.nn.functional as F
@@ -9,10 +9,11 @@ from transformer.model.dropout import Dropout
 
 
 class Network(nn.Module):
-    """What stands between embeddings and softmax.
+    """A network with its embeddings.
 
-    The forward pass of a translator takes rows of source ids [R, S] and target ids [R, T], each with one sentence or
-    several, and gives the decoder's output [R, T, D] at each target position, which has seen the positions before it.
+    The forward pass of a translator takes rows of source ids [R, S] and target ids [R, T]. A row holds one sentence or
+    several. The result is the decoder's output [R, T, D] at each target position, which depends on the positions before
+    it.
     """
 
     def __init__(self, config: ModelConfig, vocabulary: int):
@@ -23,19 +24,19 @@ class Network(nn.Module):
         self.dropout = Dropout(config.P_drop)
 
     def prepare(self, length: int) -> None:
-        """Get ready for rows of up to `length` subwords."""
+        """Compute what rows of up to `length` subwords need. Does nothing unless a network overrides it."""
 
     def embed(self, ids: Tensor) -> Tensor:
         """Embeddings times sqrt(d_model), [..., D]."""
         return F.embedding(ids, self.embedding) * self.config.d_model**0.5
 
     def logits(self, y: Tensor) -> Tensor:
-        """Decoder output [..., D] to scores of the vocabulary [..., N]; the softmax has no bias."""
+        """Decoder output [..., D] to one score for each subword of the vocabulary [..., N]. There is no bias."""
         return F.linear(y, self.embedding)
 
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Weights [B, H, T, S] with which the decoder reads the source for the target, where it does so last.
+        """Weights [B, H, T, S] of the decoder's last attention over the source.
 
-        The weights at a target position are those that the subword there is predicted from.
+        The weights at a target position are those with which the subword there is predicted.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The networks that there are, by their names in ModelConfig."""
+"""All networks, by their names in ModelConfig."""
 
 from transformer.model.config import ModelConfig
 from transformer.model.network import Network

@@ -1,10 +1,10 @@
-"""How many parameters a model has, counted from its sizes: PyTorch need not be loaded for it."""
+"""Count a model's parameters from its sizes, without loading PyTorch."""
 
 from transformer.model.config import BUCKETS, ModelConfig
 
 
 def parameters(config: ModelConfig, vocabulary: int) -> int:
-    """How many numbers a network of this config learns."""
+    """How many parameters a network of this config has."""
     if config.network == "recurrent":
         return vocabulary * config.d_model + _recurrent(config.N, config.d_model)
     width, keys, values = config.d_model, config.h * config.d_k, config.h * config.d_v
@@ -33,4 +33,4 @@ def _recurrent(layers: int, width: int) -> int:
 
 
 def _lstm(inputs: int, outputs: int) -> int:
-    return 4 * outputs * (inputs + outputs + 2)  # two biases
+    return 4 * outputs * (inputs + outputs + 2)  # 2: PyTorch's LSTM has two biases

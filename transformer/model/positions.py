@@ -1,6 +1,6 @@
-"""Positional encodings: sinusoids (section 3.5), learned positions (Table 3, row E), and those that came after.
+"""Positional encodings: sinusoids (section 3.5), learned positions (Table 3, row E), and later ones.
 
-Shapes as in attention.py; R rows, L subwords of a row.
+Shapes are named as in attention.py; R rows, L subwords of a row.
 """
 
 import math
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformer.model.config import BOUNDED, BUCKETS, ModelConfig
 from transformer.support.strict import unknown
 
-FARTHEST = 128  # the distance from which `t5` tells none from another
+FARTHEST = 128  # `t5` treats all distances from this one on alike
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -30,24 +30,24 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
 
 class NoPositions(nn.Module):
-    """No encoding: only the decoder's mask tells positions apart (Haviv et al. 2022).
+    """No encoding: only the decoder's mask distinguishes positions (Haviv et al. 2022).
 
-    The other encodings override one of the three ways in which positions can enter a stack: they add to its embeddings,
-    add to the scores of its self-attention, or turn the queries and keys of that. A position is that of each subword of
-    rows [R, L], or one number for all hypotheses of a step of decoding.
+    Positions can enter a stack of layers in three ways, and every other encoding overrides one of them: it adds to the
+    embeddings, adds to the scores of self-attention, or turns the queries and keys of self-attention. The argument
+    `position` holds the positions of the subwords of rows [R, L], or one number for all hypotheses of a decoding step.
     """
 
     def prepare(self, length: int) -> None:
-        """Compute now what rows of `length` need."""
+        """Compute in advance what rows of up to `length` subwords need."""
 
     def of_embeddings(self, position: Tensor | int) -> Tensor | None:
         """What is added to the embeddings, [R, L, D] or [1, D]."""
 
     def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor | None:
-        """What is added to the scores, [R, H, T, S] or of a step [R, H, 1, S]; keys have positions [R, S]."""
+        """What is added to the scores, [R, H, T, S], or [R, H, 1, S] for a step. `keys` [R, S] are their positions."""
 
     def turns(self, position: Tensor | int) -> Tensor | None:
-        """Sines and cosines, in turn, of the angles by which queries and keys are `turned`: [R, 1, L, K] or [1, K]."""
+        """The angles by which queries and keys are `turned`, [R, 1, L, K] or [1, K]: sines and cosines, interleaved."""
 
 
 class AbsolutePositions(NoPositions):
@@ -58,7 +58,7 @@ class AbsolutePositions(NoPositions):
         raise NotImplementedError
 
     def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions below L."""
+        """Encodings [R, L, width] of positions, all of which are below L."""
         raise NotImplementedError
 
     def of_embeddings(self, position: Tensor | int) -> Tensor:
@@ -67,7 +67,7 @@ class AbsolutePositions(NoPositions):
 
 
 class SinusoidalPositions(AbsolutePositions):
-    """Sinusoids, computed once and longer when a longer sentence comes."""
+    """Sinusoids in a table, which grows when a longer sentence comes."""
 
     def __init__(self, width: int, length: int):
         super().__init__()
@@ -75,7 +75,7 @@ class SinusoidalPositions(AbsolutePositions):
         self.table: Tensor
 
     def prepare(self, length: int) -> None:
-        """Compute the sinusoids of rows of `length` now: a compiled model would be compiled again when they grow."""
+        """Let the table grow to `length` now, because PyTorch compiles a model again when its table grows."""
         self(length)
 
     def forward(self, length: int, start: int = 0) -> Tensor:
@@ -86,12 +86,12 @@ class SinusoidalPositions(AbsolutePositions):
         return self.table[start:end]
 
     def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions below L."""
+        """Encodings [R, L, width] of positions, all of which are below L."""
         return F.embedding(position_RL, self(position_RL.size(-1)))
 
 
 class LearnedPositions(AbsolutePositions):
-    """One vector a position, learnt (row E); initialised and scaled as the word embeddings are."""
+    """One learned vector for each position (row E), initialised and scaled like the word embeddings."""
 
     def __init__(self, width: int, length: int):
         super().__init__()
@@ -99,22 +99,22 @@ class LearnedPositions(AbsolutePositions):
         nn.init.normal_(self.table, std=width**-0.5)
 
     def forward(self, length: int, start: int = 0) -> Tensor:
-        """Encodings [length, width]. Raises ValueError beyond the last position learnt."""
+        """Encodings [length, width]. Raises ValueError beyond the last learned position."""
         end = start + length
         if end > len(self.table):
-            raise ValueError(f"position {end} is beyond the {len(self.table)} learnt positions")
+            raise ValueError(f"position {end} is beyond the {len(self.table)} learned positions")
         return self.table[start:end] * self.table.size(1) ** 0.5
 
     def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions; padding beyond the last position learnt gets that one's."""
+        """Encodings [R, L, width] of positions. Padding beyond the last learned position gets the encoding of that."""
         return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
 
 
 class T5Positions(NoPositions):
-    """A learned bias for each bucket of distances and head, the same in all layers of a stack (Raffel et al. 2020).
+    """A learned bias for each bucket of distances and each head, shared by all layers of a stack (Raffel et al. 2020).
 
-    Half of the buckets hold one distance each, the other half ever more, up to FARTHEST. An encoder has half of them
-    for keys before the query, half for keys after it. T5 leaves out 1/sqrt(d_k); here it stays.
+    Half of the buckets hold one distance each; the others hold ranges that widen up to FARTHEST. In an encoder, half of
+    all buckets are for keys before the query and half for keys after it. T5 leaves out 1/sqrt(d_k); we keep it.
     """
 
     def __init__(self, d_model: int, h: int, causal: bool):
@@ -128,7 +128,7 @@ class T5Positions(NoPositions):
         nn.init.normal_(self.table, std=d_model**-0.5)
 
     def bucket(self, behind: Tensor) -> Tensor:
-        """The buckets of keys that are so many positions behind their queries."""
+        """The buckets of keys that are `behind` positions before their queries."""
         if self.causal:
             return torch.bucketize(behind.clamp(min=0), self.starts, right=True)
         return torch.bucketize(behind.abs(), self.starts, right=True) + (behind < 0) * (BUCKETS // 2)
@@ -139,9 +139,9 @@ class T5Positions(NoPositions):
 
 
 class ALiBiPositions(NoPositions):
-    """Scores fall linearly with the distance, in each head with a slope of its own (Press et al. 2022).
+    """Scores fall linearly with the distance; each head has its own slope (Press et al. 2022).
 
-    The slopes are those of its authors' code, for other numbers of heads than powers of two, too.
+    The slopes are those of its authors' code, also where the number of heads is not a power of two.
     """
 
     def __init__(self, h: int):
@@ -155,28 +155,28 @@ class ALiBiPositions(NoPositions):
 
 
 class RotaryPositions(NoPositions):
-    """Queries and keys are turned, each pair of their elements by an angle of its own (Su et al. 2021, RoFormer)."""
+    """Each pair of elements of queries and keys is turned by its own angle (Su et al. 2021, RoFormer)."""
 
     def __init__(self, d_k: int, length: int):
         super().__init__()
         self.angles = SinusoidalPositions(d_k, length)
 
     def prepare(self, length: int) -> None:
-        """Compute the angles of rows of `length` now."""
+        """Compute the angles of rows of up to `length` subwords in advance."""
         self.angles.prepare(length)
 
     def turns(self, position: Tensor | int) -> Tensor:
-        """Sines and cosines, in turn, of the angles: [R, 1, L, K] or [1, K]."""
+        """The angles, [R, 1, L, K] or [1, K]: sines and cosines, interleaved."""
         return self.angles(1, position) if isinstance(position, int) else self.angles.at(position)[:, None]
 
 
 def plus(x: Tensor, more: Tensor | None) -> Tensor:
-    """Embeddings, or a mask of scores, with what an encoding adds to them, if anything."""
+    """Embeddings or a bias, plus what an encoding adds to them, if it adds anything."""
     return x if more is None else x + more
 
 
 def turned(x: Tensor, turns: Tensor | None) -> Tensor:
-    """Queries or keys [..., K] whose pairs (x0, x1) are turned by angles of these sines and cosines; else as given."""
+    """Turn each pair (x0, x1) of queries or keys [..., K] by its angle. Without `turns`, return them unchanged."""
     if turns is None:
         return x
     (first, second), (sine, cosine) = (each.unflatten(-1, (-1, 2)).unbind(-1) for each in (x, turns))
@@ -184,21 +184,22 @@ def turned(x: Tensor, turns: Tensor | None) -> Tensor:
 
 
 def distances(queries: Tensor | int, keys: Tensor) -> Tensor:
-    """By how many positions each key [R, S] is behind each query: [R, T, S], of one step [R, 1, S]."""
+    """How many positions each key [R, S] is before each query: [R, T, S], or [R, 1, S] for one step."""
     return (queries if isinstance(queries, int) else queries[:, :, None]) - keys[:, None, :]
 
 
 def slopes(h: int) -> list[float]:
-    """ALiBi's slopes: 2^(-8/h), 2^(-16/h), ... 2^-8 where h is a power of two.
+    """ALiBi's slopes: 2^(-8/h), 2^(-16/h), ... 2^-8 if h is a power of two.
 
-    Else those of the power of two below, then every second one of the power of two above.
+    Otherwise they are the slopes of the next lower power of two, then every second slope of the next higher one.
     """
     below = 1 << h.bit_length() - 1
     every = [2 ** (-8 * i / below) for i in range(1, below + 1)]
     return every + [2 ** (-4 * i / below) for i in range(1, 2 * (h - below), 2)]
 
 
-ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {  # of a stack, causal or not, by their names
+# Each takes a config and whether the stack is causal.
+ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {
     "none": lambda *_: NoPositions(),
     "sinusoidal": lambda config, _: SinusoidalPositions(config.d_model, config.max_length),
     "learned": lambda config, _: LearnedPositions(config.d_model, config.max_length),
@@ -209,12 +210,12 @@ ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {  # of a sta
 
 
 def positions(config: ModelConfig, causal: bool) -> NoPositions:
-    """The positional encoding of a stack that a model's config names. Raises ValueError for one that there is not."""
+    """The positional encoding that a model's config names, for one stack. Raises ValueError for an unknown name."""
     if config.positions not in ENCODINGS:
         raise ValueError("positions: " + unknown(config.positions, ENCODINGS, "encoding"))
     return ENCODINGS[config.positions](config, causal)
 
 
 def last_position(config: ModelConfig) -> int | None:
-    """How many positions a model has; None where there is no last one."""
+    """How many positions a model has; None if there is no limit."""
     return config.max_length if config.positions in BOUNDED else None

@@ -1,12 +1,13 @@
-"""A recurrent network as the Transformer was compared with: LSTMs with attention, as GNMT (Wu et al. 2016).
+"""The kind of recurrent network that the Transformer was compared with: LSTMs with attention (GNMT, Wu et al. 2016).
 
-The form is that which MLPerf trained with PyTorch. There are N layers of width d_model on each side. The encoder's
-first layer reads both ways, and each way is half as wide. The decoder's first layer asks with its output, by additive
-attention (Bahdanau et al. 2015); what is read of the source goes into all layers above it, at the same position. GNMT
-feeds it to the first layer, too, at the next position; without that, whole sentences are trained at once. Dropout acts
-on the input of each LSTM; from the third layer on, the output of the layer below is added to its own.
+The form is the one that MLPerf trained with PyTorch. Encoder and decoder have N layers of width d_model each. The first
+layer of the encoder reads in both directions, each at half the width. The output of the decoder's first layer queries
+the encoder's output by additive attention (Bahdanau et al. 2015). What this attention reads is an input of all further
+layers at the same position. GNMT also feeds it to the first layer at the next position; we do not, so a whole sentence
+can be trained at once. Dropout acts on the input of each LSTM. From the third layer on, the output of the layer below
+is added to a layer's own output.
 
-Shapes: R rows, which hold one sentence or several; B sentences, each by itself, padded; S source and T target subwords;
+Shapes: R rows, which hold one sentence or several; B sentences, padded, one each; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.
 """
 
@@ -22,18 +23,20 @@ from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.model.network import Network
 
-UNITS = (8, 4)  # of sentences and of their length: oneDNN keeps code and memory for each shape that it has seen
+# The number of sentences and their length are rounded up to multiples of these, because oneDNN keeps code and memory
+# for each shape that it has seen.
+UNITS = (8, 4)
 
 
 class State(NamedTuple):
-    """Of an LSTM, for each hypothesis: output and cell [B, W, D]."""
+    """The state of an LSTM for each hypothesis: output and cell, both [B, W, D]."""
 
     output: Tensor
     cell: Tensor
 
 
 class Memory(NamedTuple):
-    """What the decoder reads: keys and values [B, S, D]; the bias [B, 1, 1, S] hides padding."""
+    """What the decoder's attention reads: keys and values [B, S, D], and a bias [B, 1, 1, S] that hides padding."""
 
     keys: Tensor
     values: Tensor
@@ -53,14 +56,14 @@ class SourceAttention(nn.Module):
         return self.attend.weights(self.query(x_BTD)[:, None], memory.keys[:, None], memory.bias)
 
     def forward(self, x_BTD: Tensor, memory: Memory) -> Tensor:
-        """What is read of the values: [B, T, D]."""
+        """The weighted sums of the values, [B, T, D]."""
         return self.attend(self.query(x_BTD)[:, None], *(each[:, None] for each in memory[:2]), memory.bias)[:, 0]
 
 
 class Apart(NamedTuple):
-    """The sentences of rows, each by itself: ids [B, L], and the place in them, all in one line, of each place [R, L].
+    """The sentences of rows, separated: their ids [B, L], and for each subword of the rows its index in the flat ids.
 
-    Places of no sentence, the padding of rows, have -1.
+    The indices are [R, L]; they are -1 at the padding of rows.
     """
 
     ids: Tensor
@@ -68,7 +71,7 @@ class Apart(NamedTuple):
 
 
 def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
-    """The first `count` sentences of each row, in order; then empty ones."""
+    """Separate the first `count` sentences of each row, in order; empty sentences follow them."""
     first = count_R.cumsum(0) - count_R
     inside = stand.number < count_R[:, None]
     exact = int(count_R.sum()), int(stand.position[inside].amax()) + 1
@@ -80,12 +83,12 @@ def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
 
 
 def lstm(inputs: int, outputs: int) -> nn.LSTM:
-    """One layer, one way."""
+    """One layer in one direction."""
     return nn.LSTM(inputs, outputs, batch_first=True)
 
 
 class Recurrent(Network):
-    """LSTMs with attention, between the embeddings and the softmax of the Transformer."""
+    """LSTMs with attention, with the embeddings and the softmax of the Transformer."""
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -96,7 +99,7 @@ class Recurrent(Network):
         self.decoder = nn.ModuleList(lstm(d if i == 0 else 2 * d, d) for i in range(config.N))
 
     def compile(self, *_: Any, **__: Any) -> None:
-        """Nothing: PyTorch compiles no LSTM, and the sentences of each batch have a shape of their own."""
+        """Do nothing: PyTorch does not compile LSTMs, and each batch of separated sentences has another shape."""
 
     def encode(self, source_BS: Tensor) -> Tensor:
         """The encoder's output [B, S, D]."""
@@ -114,11 +117,11 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None, None]  # finite: an empty sentence is all padding
+        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None, None]  # finite, for sentences that are empty
         return Memory(self.attention.key(encoded), encoded, bias)
 
     def decode(self, x_BTD: Tensor, memory: Memory, through: Callable[[int, Tensor], Tensor]) -> Tensor:
-        """The decoder's output [B, T, D] for its input; `through` gives what an LSTM, by its number, makes of its."""
+        """The decoder's output [B, T, D] for its input. `through(i, x)` is the output of the i-th LSTM for input x."""
         y = through(0, self.dropout(x_BTD))
         read = self.attention(y, memory)
         for i in range(1, len(self.decoder)):
@@ -131,14 +134,14 @@ class Recurrent(Network):
         return y
 
     def _shifted(self, target_BT: Tensor) -> Tensor:
-        """The decoder's input: target sentences shifted right by a zero vector."""
+        """The decoder's input: each target sentence, shifted right by a zero vector."""
         return F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0))
 
     def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
-        """Decoder output [R, T, D] at each target position, which has seen the positions before it.
+        """Decoder output [R, T, D] at each target position, which depends on the positions before it.
 
-        The k-th sentence of a target row translates the k-th of the source row. They leave their rows, lest an LSTM
-        runs from one into the next, and what comes out goes back into these.
+        The k-th sentence of a target row translates the k-th of the source row. The sentences are separated, so that no
+        LSTM reads on from one into the next, and the outputs are put back into rows.
         """
         source = sentences(source_RS, END)
         count = ((source.position == 0) & (source_RS != PADDING)).sum(1)
@@ -147,19 +150,19 @@ class Recurrent(Network):
         return y.flatten(0, 1)[target.place.clamp(min=0)]
 
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Weights [B, 1, T, S] of the attention that there is."""
+        """Weights [B, 1, T, S] of the only attention."""
         asking = self._whole(0, self._shifted(target_BT))
         return self.attention.weights(asking, self.memory(source_BS))
 
     def states(self, sentences: int) -> list[State]:
-        """Those of the decoder's LSTMs before the first step, of one hypothesis of each sentence."""
+        """The states of the decoder's LSTMs before the first step, for one hypothesis of each sentence."""
         zero = self.embedding.new_zeros(sentences, 1, self.config.d_model)
         return [State(zero, zero) for _ in self.decoder]
 
     def step(self, ids_BW: Tensor | None, memory: Memory, states: list[State]) -> Tensor:
-        """Logits [B, W, N] of the next token, given the one before it (None at the first, where W is 1).
+        """Logits [B, W, N] of the next token, given the token before it (None at the first step, where W is 1).
 
-        The states become those after the step.
+        `states` is updated in place.
         """
 
         def through(i: int, x_BWD: Tensor) -> Tensor:

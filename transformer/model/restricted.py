@@ -1,7 +1,7 @@
-"""Restricted self-attention (section 4): a position reads those of its sentence that are at most r away from it.
+"""Restricted self-attention (section 4): a position reads only positions of its sentence that are at most r away.
 
-Shapes as in attention.py; R rows of L subwords, cut into N blocks of C. A block reads itself, the one before and, in an
-encoder, the one after.
+Shapes are named as in attention.py; R rows of L subwords, cut into N blocks of C. A block reads itself, the block
+before it and, in an encoder, the block after it.
 """
 
 from collections.abc import Callable
@@ -10,23 +10,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-SMALLEST = 16  # subwords of a block
-LONG = 8  # blocks of a row from which it is cut; in shorter ones a mask over the whole row is faster (docs/speed.md)
+SMALLEST = 16  # the least subwords of a block
+LONG = 8  # rows are cut from so many blocks on; for shorter rows a mask over the whole row is faster (docs/speed.md)
 
 
 def block_size(length: int, radius: int | None) -> int | None:
-    """The subwords of a block, of rows of `length`; None where they are not cut."""
+    """How many subwords each block of a row of `length` has; None if such rows are not cut."""
     if radius is None or length < LONG * max(radius, SMALLEST):
         return None
     return max(radius, SMALLEST)
 
 
 def shown_in_blocks(number_RL: Tensor, size: int, radius: int, causal: bool) -> Tensor:
-    """Whether a subword reads what its block does, [R, N, 1, C, 2 C] if `causal`, else [R, N, 1, C, 3 C].
+    """Which of the subwords that its block reads each subword reads: [R, N, 1, C, 2 C] if `causal`, else [..., 3 C].
 
-    `number` is that of a subword's sentence.
+    `number` is the number of each subword's sentence.
     """
-    number = number_RL[:, None, :, None] + 1  # 0 is no subword
+    number = number_RL[:, None, :, None] + 1  # blocks are filled up with 0, which is then no sentence
     place = torch.arange(number_RL.size(1), device=number.device)[None, None, :, None]
     same = _blocks(number, size) == _read(number, size, causal).transpose(-1, -2)
     behind = _blocks(place, size) - _read(place, size, causal).transpose(-1, -2)
@@ -36,7 +36,7 @@ def shown_in_blocks(number_RL: Tensor, size: int, radius: int, causal: bool) -> 
 def in_blocks(
     attend: Callable[..., Tensor], q_BHTK: Tensor, k_BHTK: Tensor, v_BHTV: Tensor, bias_BN1CS: Tensor
 ) -> Tensor:
-    """What `attend` makes of each block, [B, H, T, V]: its cost grows with T, not with the square of it."""
+    """Apply `attend` to each block: [B, H, T, V]. The cost grows with T, not with its square."""
     size = bias_BN1CS.size(-2)
     causal = bias_BN1CS.size(-1) == 2 * size
     parts = (_blocks(q_BHTK, size), _read(k_BHTK, size, causal), _read(v_BHTV, size, causal), bias_BN1CS)

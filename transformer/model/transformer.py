@@ -1,6 +1,6 @@
 """The Transformer (figure 1): encoder and decoder stacks (section 3.1).
 
-Shapes as in attention.py; N subwords of the vocabulary; R rows, which hold one sentence or several.
+Shapes are named as in attention.py; N subwords of the vocabulary; R rows, which hold one sentence or several.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from transformer.model.positions import NoPositions, plus, positions
 
 
 class Transformer(Network):
-    """Stacks of attention, between embeddings and softmax."""
+    """Encoder and decoder, with embeddings and softmax."""
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -35,12 +35,12 @@ class Transformer(Network):
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.N))
 
     def prepare(self, length: int) -> None:
-        """Compute the sinusoids of rows of `length` now: a compiled model would be compiled again when they grow."""
+        """Compute what positions need for rows of `length`, so that a compiled model need not be compiled again."""
         self.source_positions.prepare(length)
         self.target_positions.prepare(length)
 
     def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
-        """The output [R, S, D] of the encoder, or of its first `layers`, and the sentences of the source's rows."""
+        """The output [R, S, D] of the encoder, or of its first `layers` layers, and the sentences of the source."""
         source = sentences(source_RS, END)
         bias, turns = self._reading(self.source_positions, source)
         x = self.dropout(plus(self.embed(source_RS), self.source_positions.of_embeddings(source.position)))
@@ -59,9 +59,9 @@ class Transformer(Network):
         )
 
     def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
-        """Weights [B, H, T, S] of decoder layer `layer`, counted from 1, over the source as it reads it for the target.
+        """Weights [B, H, T, S] of the attention over the source in decoder layer `layer`, counted from 1.
 
-        The weights at a target position are those that the subword there is predicted from.
+        The weights at a target position are those with which the subword there is predicted.
         """
         attention = cast(DecoderLayer, self.decoder[layer - 1]).encoder_attention
         inputs: list[tuple[Tensor, KeysValues, Tensor]] = []
@@ -72,15 +72,15 @@ class Transformer(Network):
         return attention.attend.weights(q, memory.keys, bias)
 
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Weights [B, H, T, S] of the last decoder layer over the source."""
+        """Weights [B, H, T, S] of the attention over the source in the last decoder layer."""
         return self.encoder_decoder_attention_weights(source_BS, target_BT, self.config.N)
 
     def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
-        """Each decoder layer's keys and values of the encoder's output."""
+        """The keys and values that each decoder layer computes from the encoder's output."""
         return [layer.encoder_attention.keys_values(encoded_BSD) for layer in self._decoder_layers()]
 
     def _reading(self, encoding: NoPositions, rows: Sentences, causal: bool = False) -> tuple[Tensor, Tensor | None]:
-        """The bias of the scores of a stack's self-attention, and the turns of its queries and keys."""
+        """What a stack's self-attention needs: the bias of its scores, and the turns of its queries and keys."""
         radius, more = self.config.attention_radius, encoding.of_scores(rows.position, rows.position)
         bias = own_bias(rows, causal, radius) if more is None else sentence_bias(rows, rows, causal, radius) + more
         return bias, encoding.turns(rows.position)
@@ -89,10 +89,11 @@ class Transformer(Network):
         return cast(Iterable[DecoderLayer], self.decoder)
 
     def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
-        """Decoder output [R, T, D] at each target position, which has seen the positions before it.
+        """Decoder output [R, T, D] at each target position, which depends on the positions before it.
 
-        A row may hold several sentences, each closed by its end; the k-th of a target row translates the k-th of the
-        source row, and sees no other. The decoder's input is each target sentence shifted right by a zero vector.
+        A row may hold several sentences, each closed by its end. The k-th sentence of a target row translates the k-th
+        sentence of the source row and reads no other. The decoder's input is each target sentence, shifted right by a
+        zero vector.
         """
         encoded, source = self.encode(source_RS)
         target = sentences(target_RT, END)
@@ -115,11 +116,11 @@ class Transformer(Network):
         own: Tensor,
         keys: Tensor,
     ) -> Tensor:
-        """Logits [B, W, N] of the token at `position`, given the one before it (None at position 0, where W is 1).
+        """Logits [B, W, N] of the token at `position`, given the token before it (None at position 0, where W is 1).
 
-        `bias` [B, 1, 1, S] hides the padding of the source. The caches, each layer's keys and values, are written to
-        from `place` on; `own` [B, 1, W, places] allows each hypothesis its own (`SelfAttention.step`), and
-        `keys` [B, places] are their positions.
+        `bias` [B, 1, 1, S] hides the padding of the source. Each layer writes keys and values to its cache from `place`
+        on. `own` [B, 1, W, places] shows each hypothesis its own places in the caches (`SelfAttention.step`), and
+        `keys` [B, places] are the positions of the places.
         """
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(plus(y, self.target_positions.of_embeddings(position)))
