@@ -219,7 +219,7 @@ def test_the_first_three_sentences_of_5_to_15_words_are_drawn_gold_beside_ours(t
     assert [svg.count(f">last{number}<") for number in range(6)] == [0, 2, 0, 2, 2, 0]
     assert svg.count(">S<") == svg.count(">NP<") == 3
     write_lines(tmp_path / "test.translation", ["(NP XX"] * 5)
-    refused(arguments("draw", **options, output=tmp_path / "no.svg"), "test.trees has 6 trees for 5 translations")
+    refused(arguments("draw", **options, output=tmp_path / "no.svg"), "6 trees, but there are 5 translations")
 
 
 def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, refused):

@@ -76,7 +76,7 @@ def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tre
     assert (scores["valid"], scores["error"], scores["skip"], scores["repaired"]) == (8, 0, 0, 1)
     assert (scores["up_to_40_words"]["f1"], scores["up_to_40_words"]["valid"]) == (100, 7)
     (tmp_path / "dev.translation").write_text(f"{short}\n" * 7 + "\n")
-    refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, as of `parse`")
+    refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, which `parse`")
 
 
 def test_a_part_that_is_not_scored_is_refused(house, tmp_path, refused):

@@ -105,5 +105,5 @@ def test_translations_are_repaired_scored_and_the_repaired_counted(tmp_path: Pat
 
 def test_a_translation_for_each_tree_is_needed(tmp_path: Path):
     (tmp_path / "test.trees").write_text(f"{GOLD}\n")
-    with pytest.raises(InputError, match="1 trees for 2 translations"):
+    with pytest.raises(InputError, match="1 trees, but there are 2 translations"):
         score_parses(["", ""], tmp_path / "test.trees")

@@ -1,4 +1,4 @@
-"""Trees of any shape, for properties of them."""
+"""A Hypothesis strategy for trees of any shape."""
 
 from hypothesis import strategies as st
 

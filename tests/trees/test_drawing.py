@@ -22,13 +22,13 @@ TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
 
 
 def texts(svg, kind):
-    """Each text of a kind, left to right and top to bottom: its middle, baseline and what it says."""
+    """The texts of a kind in an SVG: for each its middle, its baseline and its content."""
     root = ElementTree.fromstring(svg)
     found = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.get("class") == kind]
     return [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in found]
 
 
-def test_words_stand_in_one_row_and_labels_above_what_they_hold():
+def test_words_stand_in_one_row_and_labels_above_their_words():
     svg = draw({1: [JOHN]})
     places = {text: (x, y) for x, y, text in texts(svg, None)}
     assert list(places) == ["John", "has", "a", "dog", "."]
@@ -42,7 +42,7 @@ def test_words_stand_in_one_row_and_labels_above_what_they_hold():
 
 
 @given(TREES)
-def test_whatever_it_says_a_tree_is_drawn_in_order_and_nothing_overlaps(tree):
+def test_no_two_texts_of_a_tree_overlap_and_all_are_inside_the_page(tree):
     svg = draw({1: [tree]})
     assert len(texts(svg, None)) == len(words(tree))
     width = float(ElementTree.fromstring(svg).attrib["width"])
@@ -56,7 +56,7 @@ def test_whatever_it_says_a_tree_is_drawn_in_order_and_nothing_overlaps(tree):
         assert row[-1][0] + width_of(row[-1][1]) / 2 < width
 
 
-def test_sentences_stand_one_under_the_other_and_trees_of_one_beside_each_other():
+def test_each_sentence_is_a_row_and_each_of_its_trees_a_column():
     svg = draw({2: [JOHN, JOHN], 7: [JOHN, JOHN]}, ["gold", "ours"])
     notes = texts(svg, "note")
     assert [text for _, _, text in notes] == ["gold", "ours", "2", "7"]
@@ -67,7 +67,7 @@ def test_sentences_stand_one_under_the_other_and_trees_of_one_beside_each_other(
     assert notes[0][0] == left < notes[1][0] == right
 
 
-def test_no_trees_are_drawn_as_an_empty_page():
+def test_the_drawing_of_no_trees_is_an_empty_page():
     assert not texts(draw({}), None)
 
 

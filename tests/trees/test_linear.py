@@ -25,7 +25,7 @@ def repaired(text, count):
     return linearise(tree), changed
 
 
-def test_the_example_has_the_published_form():
+def test_a_linearised_tree_has_the_published_form():
     tree = read_tree(JOHN)
     assert linearise(tree) == FORM
     assert linearise(tree, "tags") == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
@@ -34,12 +34,12 @@ def test_the_example_has_the_published_form():
     assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
 
 
-def test_parentheses_in_words_are_leaves_as_penn_writes_them():
+def test_parentheses_in_words_become_lrb_and_rrb_in_leaves():
     tree = Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))
     assert linearise(tree, "words") == "(NP -LRB- f-LRB-x-RRB- )NP"
 
 
-def test_symbols_are_all_that_targets_hold_but_for_words():
+def test_symbols_are_all_tokens_of_targets_except_words():
     brackets = ["(NP", "(S", "(VP", ")NP", ")S", ")VP"]
     assert symbols(["John has a dog .", "go"], [FORM, "(S XX )S"]) == [*brackets, "XX"]
     assert symbols(["go .", "."], ["(S VB . )S", "(S . )S"]) == ["(S", ")S", ".", "VB"]
@@ -98,14 +98,14 @@ def test_each_kind_of_malformed_output_is_repaired(output, form):
         ("(S (NP a old dog", "(S (NP a old dog )NP at it . )S"),
     ],
 )
-def test_words_as_leaves_are_aligned_with_the_words(output, tree):
+def test_leaves_that_are_words_are_aligned_with_the_words_of_the_sentence(output, tree):
     sentence = ["a", "old", "dog", "at", "it", "."]
     found, changed = repair(output.split(), sentence, ["T"] * 6)
     assert (linearise(found, "words"), changed) == (tree, True)
 
 
 @given(TREES, st.data())
-def test_what_output_without_some_words_says_of_the_others_is_kept(tree, data):
+def test_missing_words_do_not_change_the_tree_over_the_others(tree, data):
     sentence = [f"w{number}" for number, _ in enumerate(words(tree))]
     places = iter(sentence)
     tree = build(Leaf("T", next(places)) if isinstance(item, Leaf) else item for item in walk(tree))
@@ -118,7 +118,7 @@ def test_what_output_without_some_words_says_of_the_others_is_kept(tree, data):
     assert pruned == linearise(repair(items, [w for w in sentence if w in kept], ["T"] * len(kept))[0], "words").split()
 
 
-def test_a_line_of_one_word_again_and_again_is_aligned_at_once():
+def test_a_long_line_that_repeats_one_word_is_aligned():
     found, changed = repair(["(S", *["-", "x"] * 2000], ["-"] * 4000 + ["."], ["T"] * 4001)
     assert (len(words(found)), changed) == (4001, True)
 
@@ -133,14 +133,14 @@ def test_a_line_of_one_word_again_and_again_is_aligned_at_once():
         ("", ["XX"] * 5),
     ],
 )
-def test_tags_go_to_the_words_that_their_leaves_stand_for(output, expected):
+def test_each_word_gets_the_tag_of_its_leaf(output, expected):
     sentence = ["the", "dog", ",", "runs", "."]
     assert tags_of(output.split(), sentence) == expected
     tree, _ = repair(output.split(), sentence, expected)
     assert tags(tree) == expected
 
 
-def test_misread_counts_the_leaves_that_are_other_words():
+def test_misread_counts_the_leaves_that_differ_from_their_words():
     assert [misread(text, ["a", "dog"]) for text in ("(S a dog )S", "(S a god )S", "(S XX XX )S")] == [0, 1, 2]
     assert {misread(text, ["a", "dog"]) for text in ("(S a )S", "(S a dog", "(S a a dog )S", "")} == {float("inf")}
 
@@ -152,7 +152,7 @@ def test_output_of_any_depth_is_repaired():
     assert repaired(deep, 1) == (deep, False)
 
 
-def test_a_tree_needs_words_and_a_tag_for_each():
+def test_repair_needs_words_and_a_tag_for_each():
     with pytest.raises(ValueError, match="at least one word"):
         repair(["(S", ")S"], [], [])
     with pytest.raises(ValueError, match="zip"):

@@ -31,7 +31,7 @@ TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
 
 @st.composite
 def annotated(draw, item):
-    """The text of a tree with functions, traces and blanks put in."""
+    """The text of a tree, with functions, traces and blanks added."""
     blank = draw(st.sampled_from([" ", "\n    ", "\r\n", "\t"]))
     if isinstance(item, Leaf):
         return f"({item.tag}{blank}{item.word})"
@@ -73,12 +73,12 @@ def test_blanks_between_brackets_do_not_matter():
         ("dog", 1),
     ],
 )
-def test_a_line_that_is_no_tree_is_refused_with_its_column(line, column):
+def test_a_line_that_is_not_a_tree_is_refused_with_the_column(line, column):
     with pytest.raises(InputError, match=f"^column {column}: "):
         read_tree(line)
 
 
-def test_a_file_that_has_no_tree_on_a_line_is_refused_with_its_line(tmp_path: Path):
+def test_a_file_with_an_empty_line_is_refused_with_the_line(tmp_path: Path):
     (tmp_path / "dev.trees").write_text(f"{JOHN}\n\n")
     with pytest.raises(InputError, match=r"dev\.trees, line 2, column 1: "):
         read_trees(tmp_path / "dev.trees")
@@ -90,14 +90,14 @@ def test_a_tree_of_the_treebank_loses_traces_functions_and_its_outer_bracket(pie
 
 
 @given(TREES.flatmap(lambda tree: st.tuples(st.just(tree), annotated(tree))), st.sampled_from(["", "TOP", "ROOT"]))
-def test_what_is_put_into_a_tree_is_taken_out_and_nothing_else(pair, root):
+def test_exactly_the_added_functions_traces_and_outer_brackets_are_removed(pair, root):
     tree, text = pair
     assert read(f"{text}\n( {text} )({root} {text})") == [tree] * 3
     assert read(f"{tree}") == [tree]
 
 
 @given(TREES)
-def test_a_printed_tree_is_the_same_to_both_readers(tree):
+def test_both_readers_read_a_printed_tree_alike(tree):
     assert [read_tree(str(tree))] == read(str(tree)) == [tree]
 
 
@@ -123,7 +123,7 @@ def test_deep_trees_and_long_sentences_are_read():
 
 @st.composite
 def long_and_deep(draw):
-    """More than 200 words, constituents over any neighbours, a chain of up to 300 over all."""
+    """A tree of more than 200 words, with constituents over any neighbours and up to 300 nested ones over all."""
     chance, labels = draw(st.randoms()), ["S", "NP", "VP", "ADVP|PRT"]
     parts = draw(st.lists(LEAVES, min_size=5, max_size=20)) * 41
     for _ in range(draw(st.integers(0, 100))):
@@ -164,13 +164,13 @@ def test_a_file_without_text_has_no_tree():
         ("(S " * 600 + "(NN cat)" + ")" * 600, 1, "500"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_its_line(pierre, text, line, fault):
+def test_a_text_that_is_not_a_tree_is_refused_with_the_line(pierre, text, line, fault):
     with pytest.raises(InputError, match=rf"^wsj_0001\.mrg, line {line}: .*{fault}.*$") as error:
         read(text.replace("{}", pierre[0]))
     assert "\n" not in str(error.value)
 
 
-def test_a_fault_in_the_second_of_two_lines_is_told_with_line_2(tmp_path: Path):
+def test_a_fault_in_the_second_line_is_reported_with_line_2(tmp_path: Path):
     text = f"{JOHN}\n(S (NP (DT the) dog))\n"
     (tmp_path / "two.mrg").write_text(text)
     for lines in (lambda: list(read_mrg(f"{tmp_path}/two.mrg", text)), lambda: read_trees(tmp_path / "two.mrg")):

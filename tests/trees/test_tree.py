@@ -13,7 +13,7 @@ def subtrees(tree):
 
 
 @given(st.lists(TREES, max_size=3), st.integers(1, 4), st.integers(0, 8))
-def test_constituents_are_all_subtrees_of_so_many_words_each_once(trees, least, more):
+def test_constituents_are_all_subtrees_with_the_given_numbers_of_words_without_repeats(trees, least, more):
     found = [each for tree in trees for each in subtrees(tree) if least <= len(words(each)) <= least + more]
     assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(found))
 
@@ -23,6 +23,6 @@ def test_a_walked_tree_is_built_again(tree):
     assert build(walk(tree)) == tree
 
 
-def test_parentheses_in_words_are_printed_as_penn_does():
+def test_parentheses_in_words_are_printed_as_lrb_and_rrb():
     tree = Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))
     assert str(tree) == "(NP (-LRB- -LRB-) (NN f-LRB-x-RRB-))"

@@ -1,4 +1,4 @@
-"""Drawings of constituency trees, as SVG that needs nothing else."""
+"""Draw constituency trees as self-contained SVG."""
 
 import re
 import unicodedata
@@ -10,8 +10,9 @@ from pathlib import Path
 from transformer.trees.linear import read_parses
 from transformer.trees.tree import Leaf, Tree, walk, words
 
-SIZE = 14  # of the letters; all lengths are pixels
-ROW = 44  # from a label to the one below
+# All lengths are in pixels.
+SIZE = 14  # the font size
+ROW = 44  # from one label down to the next
 GAP = 16  # between two words
 MARGIN = 40
 HEAD = """\
@@ -28,9 +29,10 @@ path {{ fill: none; stroke: #aaa }}
 
 
 def draw(sentences: Mapping[int, Sequence[Tree]], columns: Sequence[str] = ("",)) -> str:
-    """An SVG of trees: a row for each sentence, under its number, and a column, with its head, for each of its trees.
+    """An SVG with a row for each sentence and a column for each of the sentence's trees.
 
-    A tree has its words in one row at the bottom and each label in the middle above its words. Tags are left out.
+    Each row shows the number of its sentence, and each column its head. The words of a tree stand in one row at the
+    bottom, and each label stands above the middle of its words. Tags are left out.
     """
     drawn = {number: [_draw_tree(tree) for tree in trees] for number, trees in sentences.items()}
     widths = [
@@ -49,7 +51,7 @@ def draw(sentences: Mapping[int, Sequence[Tree]], columns: Sequence[str] = ("",)
 
 
 def width_of(text: str) -> float:
-    """About how wide a text is drawn: fonts differ, so rather too wide."""
+    """An estimate of the width of a drawn text, on the large side, because fonts differ."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     narrow = sum(bool(unicodedata.combining(letter)) for letter in text)
     capital = sum(letter.isupper() for letter in text)
@@ -57,13 +59,13 @@ def width_of(text: str) -> float:
 
 
 def _draw_tree(tree: Tree) -> tuple[str, float, float]:
-    """The shapes of a tree, the baseline of its root's label at 0, and its width and height.
+    """The shapes of a tree, its width and its height; the baseline of the root's label is at 0.
 
-    A subtree stands in a box as wide as its label or as its children's boxes, side by side.
+    Each subtree has a box. Its width is that of the label or that of all the children's boxes, whichever is larger.
     """
     items = list(walk(tree))
-    boxes: list[float] = []  # the width of each item that is no closing bracket, in order
-    children: list[float] = []  # that of the children of each, together
+    boxes: list[float] = []  # the width of each item except closing brackets, in order
+    children: list[float] = []  # the width of all the children of each of these items
     opened: list[int] = []
     depth = 0
     for item in items:
@@ -79,7 +81,7 @@ def _draw_tree(tree: Tree) -> tuple[str, float, float]:
                 children[opened[-1]] += boxes[place]
 
     shapes = []
-    above: list[tuple[float, float]] = []  # of each open constituent: its middle, and where its next child begins
+    above: list[tuple[float, float]] = []  # for each open constituent: its middle, and where its next child begins
     remaining = iter(zip(boxes, children, strict=True))
     for item in items:
         if isinstance(item, str) and item[0] == ")":
@@ -104,16 +106,16 @@ def _draw_tree(tree: Tree) -> tuple[str, float, float]:
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    """A text whose baseline is at y; what XML cannot hold is drawn as U+FFFD."""
+    """A text whose baseline is at y. U+FFFD replaces characters that XML does not allow."""
     held = re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
     attribute = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}"{attribute}>{escape(held)}</text>\n'
 
 
 def draw_examples(outputs: Sequence[str], gold: Path) -> str:
-    """An SVG of the first three sentences of 5 to 15 words: each gold tree beside what a decoder's output means.
+    """An SVG of the first three sentences of 5 to 15 words: each gold tree beside the tree of the decoder's output.
 
-    Raises InputError as `read_parses` does.
+    Raises the InputErrors of `read_parses`.
     """
     numbered = ((number, [tree, parse]) for number, (tree, parse, _) in enumerate(read_parses(outputs, gold), 1))
     shown = islice((row for row in numbered if 5 <= len(words(row[1][0])) <= 15), 3)

@@ -1,8 +1,8 @@
-"""Trees as a model writes them (section 6.3), and the repair of what it writes.
+"""Trees as a model writes them (section 6.3), and the repair of its output.
 
-The linearised form is that of Vinyals et al., "Grammar as a Foreign Language" (2015): every bracket
-carries its label, in place of every word stands XX and the words stay on the source side. In the authors' code
-the part-of-speech tag stands there; where trees are few, the word itself shows a model which one is next.
+The linearised form is that of Vinyals et al., "Grammar as a Foreign Language" (2015): every bracket carries its label,
+and XX replaces every word, because the words are on the source side. The authors' code writes the part-of-speech tag
+instead of XX. With few trees it helps to write the word itself, which shows the model which word comes next.
 """
 
 import math
@@ -29,15 +29,18 @@ def linearise(tree: Tree, form: Leaves = "XX") -> str:
 
 
 def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> tuple[Tree, bool]:
-    """The tree that a decoder's output means over exactly these words and tags, and whether it was repaired.
+    """Turn a decoder's output into a tree over exactly these words and tags; also returns whether it was repaired.
 
-    Well-formed output is left as it is. Otherwise constituents still open when an outer one closes, or at the
-    end, are closed there; a closing bracket where none is open is opened at the start, unless what it closes
-    is one constituent; other closing brackets that match nothing, constituents without words and other tokens are
-    dropped; without a single root all is wrapped in S. Where there are too few leaves or too many, those that are
-    words (of tags the punctuation) are aligned with the sentence's: words between them go where the leaf before is,
-    those before the first where it is, those after the last to the root; leaves that stand for none are dropped.
-    Raises ValueError when there are no words, or not as many tags as words.
+    Well-formed output is left as it is. Other output is repaired by these rules:
+    - A constituent that is still open when an outer one closes, or at the end, is closed there.
+    - A closing bracket that comes while no constituent is open closes one that began at the start of the output. If
+      nothing or just one constituent came before, the bracket is dropped.
+    - Other closing brackets without a match, constituents without words, and other tokens are dropped.
+    - If there is no single root, everything is wrapped in S.
+    - If there are more or fewer leaves than words, the leaves are aligned with the equal words of the sentence (leaves
+      that are tags: with punctuation). A word without a leaf goes where the leaf before it is, or where the first
+      leaf is; words after the last leaf go to the root. Leaves without a word are dropped.
+    Raises ValueError when there are no words, or when the numbers of tags and words differ.
     """
     unread = iter([Leaf(tag, word) for tag, word in zip(tags, words, strict=True)])
     if not words:
@@ -74,7 +77,7 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
 
 
 def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:
-    """How many words of a sentence each leaf stands for; of 200 words and more, frequent ones are not aligned."""
+    """How many words of the sentence each leaf stands for. From 200 words on, frequent words are not aligned."""
     counts = [1] * len(found)
     if len(found) != len(words):
         for _, start, end, first, last in SequenceMatcher(None, found, words).get_opcodes():
@@ -86,7 +89,7 @@ def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:
 
 
 def tags_of(tokens: Sequence[str], words: Sequence[str]) -> list[str]:
-    """The tag of each word in a decoder's output whose leaves are tags; XX where `repair` finds none."""
+    """The tag of each word, from a decoder's output whose leaves are tags; XX where `repair` finds no tag."""
     found = leaves(tokens)
     counted = zip(found, _aligned(found, words), strict=True)
     tags = [tag for leaf, count in counted for tag in [leaf, *[WORD] * count][:count]]
@@ -94,9 +97,9 @@ def tags_of(tokens: Sequence[str], words: Sequence[str]) -> list[str]:
 
 
 def misread(output: str, words: Sequence[str]) -> float:
-    """How many leaves in a decoder's output are not the words they stand for; infinity where there is a tree to repair.
+    """How many leaves of a decoder's output differ from their words; infinity if the tree needs repair.
 
-    Raises ValueError as `repair`.
+    Raises the ValueErrors of `repair`.
     """
     tokens = output.split()
     found = leaves(tokens)
@@ -106,15 +109,19 @@ def misread(output: str, words: Sequence[str]) -> float:
 
 
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
-    """Each tree of a file of gold trees, what the decoder's output means over its words and tags, and as `repair` says.
+    """For each tree of a file: this gold tree, the tree of the decoder's output, and whether the output was repaired.
 
-    Raises InputError when there are not as many outputs as gold trees, for outputs in Penn brackets, or as `read_trees`
-    does.
+    Raises InputError when the numbers of outputs and gold trees differ, when the outputs are in Penn brackets, and the
+    InputErrors of `read_trees`.
     """
     trees = read_trees(gold)
     if any(outputs) and all(map(_PENN_LINE.match, filter(None, outputs))):
-        raise InputError(f"the translations of {gold} are in Penn brackets, as of `parse`; give those of `translate`")
+        raise InputError(
+            f"the translations of {gold} are in Penn brackets, which `parse` prints; give the output of `translate`"
+        )
     if len(outputs) != len(trees):
-        raise InputError(f"{gold} has {len(trees)} trees for {len(outputs)} translations; translate the same part")
+        raise InputError(
+            f"{gold} has {len(trees)} trees, but there are {len(outputs)} translations; translate the same part"
+        )
     pairs = zip(trees, outputs, strict=True)
     return [(tree, *repair(output.split(), words(tree), tags(tree))) for tree, output in pairs]

@@ -1,4 +1,4 @@
-"""Trees in Penn brackets, `(S (NP (NNP John)) (VP (VBZ runs)) (. .))`: ours, a tree a line, and the treebank's."""
+"""Read trees in Penn brackets, `(S (NP (NNP John)) (VP (VBZ runs)) (. .))`: ours, one a line, and the treebank's."""
 
 import math
 import re
@@ -9,16 +9,16 @@ from typing import NamedTuple
 from transformer.support.files import InputError, read_lines
 from transformer.trees.tree import Leaf, Tree
 
-TRACE = "-NONE-"  # the tag of what is not there
+TRACE = "-NONE-"  # the tag of traces, which are not words
 ROOTS = ("TOP", "ROOT")
-DEEPEST = 500  # brackets within brackets
-# Only ASCII's blanks end a word, which may hold a no-break space.
+DEEPEST = 500  # the most brackets within brackets
+# Only ASCII blanks end a word, because a word may contain a no-break space.
 _TOKEN = re.compile(r"\(\s*(?P<label>[^()\t-\r ]+)?|\)|[^()\t-\r ]+")
 _FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
 
 
 class _Word(NamedTuple):
-    place: int  # in the text
+    place: int  # its index in the text
     text: str
 
 
@@ -29,7 +29,7 @@ class _Bracket(NamedTuple):
 
 
 class _FaultError(ValueError):
-    """What makes a text no tree, and where in the text."""
+    """A text is not a tree; `place` is the index in the text where it goes wrong."""
 
     def __init__(self, place: int, message: str):
         super().__init__(message)
@@ -37,7 +37,10 @@ class _FaultError(ValueError):
 
 
 def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
-    """The outermost brackets of a text. Raises _FaultError for text outside, and what is not balanced or too deep."""
+    """The outermost brackets of a text.
+
+    Raises _FaultError for text outside of brackets, and for brackets that are unbalanced or nested too deep.
+    """
     opened: list[_Bracket] = []
     for token in _TOKEN.finditer(text):
         place, found = token.start(), token[0]
@@ -63,12 +66,12 @@ def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
 
 
 def _tree(outermost: _Bracket, treebank: bool) -> Tree:
-    """The tree of a bracket; of the `treebank`, without what `read_mrg` removes. Raises _FaultError with the remedy."""
+    """The tree of a bracket; if `treebank`, without what `read_mrg` removes. Raises _FaultError with the remedy."""
     levels: list[list[Tree | Leaf]] = [[]]
     pending: list[_Bracket | str] = [outermost]
     while pending:
         item = pending.pop()
-        if isinstance(item, str):  # the label of a constituent whose children are read
+        if isinstance(item, str):  # the label of a constituent whose children have been read
             children = tuple(levels.pop())
             if children:
                 levels[-1].append(Tree(item, children))
@@ -104,8 +107,8 @@ def _tree(outermost: _Bracket, treebank: bool) -> Tree:
 def read_tree(line: str) -> Tree:
     """The one tree of a line.
 
-    Raises InputError naming the column, counted from 1, of what makes it no tree: a bracket that is not closed, closes
-    nothing, holds nothing or has no label, a word without a tag, text after the tree.
+    Raises InputError with the column, counted from 1, of the fault: a bracket that is not closed, closes nothing, holds
+    nothing or has no label; a word without a tag; or text after the tree.
     """
     try:
         trees = list(_brackets(line))
@@ -119,7 +122,7 @@ def read_tree(line: str) -> Tree:
 
 
 def read_trees(path: Path) -> list[Tree]:
-    """The trees of a file, one a line. Raises InputError naming file, line and column; see `read_tree`."""
+    """The trees of a file, one a line. Raises the InputErrors of `read_tree`, with file and line."""
     trees = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
@@ -130,15 +133,17 @@ def read_trees(path: Path) -> list[Tree]:
 
 
 def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
-    """The trees of a .mrg file, as parsers are trained on them: `text` is its content, or that from line `first` on.
+    """The trees of a .mrg file, in the form in which parsers are trained on them.
 
-    Traces go (-NONE-, and constituents that hold nothing else), functions and indices of labels (NP-SBJ-1 and
-    NP=2 are NP; -LRB- and the alternative ADVP|PRT stay), and the outer bracket, without label, TOP or ROOT;
-    one without label that holds several constituents is TOP, which EVALB leaves out. Unary chains stay, also
-    those of X over X: EVALB counts both. Words stay as they are, -LRB- and 1\\/2 too.
+    `text` is the content of the file, from its line `first` on. This function removes
+    - traces: words with the tag -NONE-, and constituents that hold nothing else;
+    - functions and indices of labels: NP-SBJ-1 and NP=2 become NP, while -LRB- and ADVP|PRT stay;
+    - the outer bracket if it has no label or is TOP or ROOT. If an outer bracket without label holds several
+      constituents, it becomes TOP, which EVALB does not count.
+    Unary chains stay, even X over X, because EVALB counts both. Words stay unchanged, also -LRB- and 1\\/2.
 
-    Raises InputError naming the file, `name`, and the line of the fault: the faults of `read_tree`, a tree without
-    words, and one nested more than DEEPEST deep.
+    Raises InputError with the file's `name` and the line of the fault: the faults of `read_tree`, a tree without words,
+    and a tree nested more than DEEPEST deep.
     """
     try:
         for outermost in _brackets(text, DEEPEST):

@@ -1,4 +1,4 @@
-"""What linearised trees are written with: brackets that carry their label, and leaves in place of words."""
+"""The symbols of linearised trees: brackets that carry their label, and leaves that stand for words."""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ LEAF = re.compile(r"[^()\s]+")
 
 
 def leaves(tokens: Iterable[str]) -> list[str]:
-    """What stands for words in a decoder's output: all that has no parenthesis."""
+    """The leaves in a decoder's output: all tokens without a parenthesis."""
     return [token for token in tokens if LEAF.fullmatch(token)]
 
 
 def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
-    """Every symbol of linearised trees, sorted: brackets, and XX or tags; where leaves are the words, no leaves."""
+    """All symbols of linearised trees, sorted: the brackets, and the leaves unless most trees have words as leaves."""
     found: set[str] = set()
-    of_words = 0  # trees whose leaves are the words, less the others
+    of_words = 0  # the number of trees whose leaves are the words, minus the number of others
     for source, target in zip(sources, targets, strict=False):
         tokens = target.split()
         found.update(tokens)

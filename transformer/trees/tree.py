@@ -1,4 +1,4 @@
-"""Constituency trees: constituents with labels over words with part-of-speech tags."""
+"""Constituency trees: labelled constituents over words with part-of-speech tags."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """A constituent: its label and its children, at least one. A sentence is a Tree, never a Leaf."""
+    """A constituent: its label and at least one child. A sentence is a Tree, never a Leaf."""
 
     label: str
     children: tuple["Tree | Leaf", ...]
 
     def __str__(self) -> str:
-        """Penn brackets on one line; parentheses inside words become -LRB- and -RRB-."""
+        """The tree in Penn brackets, on one line. Parentheses inside words become -LRB- and -RRB-."""
         text = ""
         for item in walk(self):
             if isinstance(item, Leaf):
@@ -31,12 +31,12 @@ class Tree:
 
 
 def escaped(text: str) -> str:
-    """Text with its parentheses as the treebank writes them."""
+    """A text with -LRB- and -RRB- for parentheses, as the treebank writes them."""
     return text.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
 def walk(tree: Tree) -> Iterator[Leaf | str]:
-    """The tree from left to right: "(NP" where a constituent opens, its leaves, ")NP" where it closes."""
+    """The items of a tree from left to right: "(NP" opens a constituent, ")NP" closes it, its leaves come between."""
     pending: list[Tree | Leaf | str] = [tree]
     while pending:
         item = pending.pop()
@@ -75,7 +75,7 @@ def tags(tree: Tree) -> list[str]:
 
 
 def constituents(trees: Iterable[Tree], least: int, most: int) -> Iterator[Tree]:
-    """Every constituent of so many words of some trees, whole trees among them, of equal ones the first."""
+    """Every constituent with `least` to `most` words, also whole trees. Of equal ones only the first is kept."""
     seen = set()
     for tree in trees:
         pending: list[Tree | Leaf] = [tree]
