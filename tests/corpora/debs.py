@@ -1,4 +1,4 @@
-"""Debian packages with pages of help."""
+"""Make Debian packages with help pages."""
 
 import hashlib
 import io

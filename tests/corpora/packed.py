@@ -1,4 +1,4 @@
-"""Texts, packed in every way, and how pairs of them are read or refused."""
+"""Pack texts in every format, and read pairs of them or expect an error."""
 
 import bz2
 import gzip
@@ -24,7 +24,7 @@ def write(path, content):
 
 
 def write_tar(path, *entries):
-    """Entries: (name, content), or a TarInfo."""
+    """Write an archive. Each entry is (name, content) or a TarInfo."""
     suffix = next(suffix for suffix in sorted(MODES, key=len, reverse=True) if path.name.endswith(suffix))
     with tarfile.open(path, MODES[suffix]) as tar:
         for entry in entries:
@@ -58,7 +58,7 @@ def read(sources, targets, folder, local=Path):
 
 
 def refused(sources, targets, folder):
-    """The one line that refuses these locations; nothing stays on the disk."""
+    """The message for these locations, which is one line. Nothing must be left on disk."""
     before = sorted(folder.rglob("*"))
     with pytest.raises(InputError) as error:
         read(sources, targets, folder)

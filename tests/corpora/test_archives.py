@@ -33,7 +33,7 @@ from transformer.support.files import InputError
         ("file:///data/treebank.zip/treebank/combined", Location("file:///data/treebank.zip", "treebank/combined")),
     ],
 )
-def test_a_location_is_a_file_with_a_member_and_a_column_and_prints_as_it_was_written(text, location):
+def test_a_location_is_parsed_into_file_member_and_column_and_printed_unchanged(text, location):
     assert Location.parse(text) == location
     assert str(location) == text
 
@@ -44,35 +44,35 @@ def test_a_location_is_a_file_with_a_member_and_a_column_and_prints_as_it_was_wr
         ("", "empty"),
         (" ", "empty"),
         ("#1", "empty"),
-        ("ftp://host/a.en", "only http://"),
-        ("http://host", "only http://"),
-        ("http:///a.en", "only http://"),
-        ("http://host/../a.en", "only http://"),
+        ("ftp://host/a.en", "write a URL as http://"),
+        ("http://host", "write a URL as http://"),
+        ("http:///a.en", "write a URL as http://"),
+        ("http://host/../a.en", "write a URL as http://"),
         ("a.tgz", "add a member, as in a.tgz/MEMBER"),
         ("a.tgz/", "add a member"),
-        ("a.tgz//etc/passwd", "no member"),
-        ("a.tgz/../a.en", "no member"),
-        ("a.tgz/b/./a.en", "no member"),
-        ("a.tgz/b/", "no member"),
-        ("a.tgz/b.zip/a.en", "no further archive"),
-        ("a.tgz/b.tar", "no further archive"),
+        ("a.tgz//etc/passwd", "not a member"),
+        ("a.tgz/../a.en", "not a member"),
+        ("a.tgz/b/./a.en", "not a member"),
+        ("a.tgz/b/", "not a member"),
+        ("a.tgz/b.zip/a.en", "not inside another archive"),
+        ("a.tgz/b.tar", "not inside another archive"),
         ("a.tsv", "add a column, as in a.tsv#1"),
-        ("a.tsv#0", "a column, from 1"),
-        ("a.tsv#-1", "a column, from 1"),
-        ("a.tsv#", "a column, from 1"),
-        ("a.tsv#two", "a column, from 1"),
-        ("a.en#2", "a column, from 1, of a .tsv"),
-        ("a.zip/a.en.gz#2", "a column, from 1, of a .tsv"),
+        ("a.tsv#0", "only a column of a .tsv, counted from 1"),
+        ("a.tsv#-1", "only a column of a .tsv, counted from 1"),
+        ("a.tsv#", "only a column of a .tsv, counted from 1"),
+        ("a.tsv#two", "only a column of a .tsv, counted from 1"),
+        ("a.en#2", "only a column of a .tsv, counted from 1"),
+        ("a.zip/a.en.gz#2", "only a column of a .tsv, counted from 1"),
     ],
 )
-def test_what_is_no_location_is_refused(text, problem):
+def test_a_wrong_location_is_refused(text, problem):
     with pytest.raises(InputError, match=re.escape(problem)) as error:
         Location.parse(text)
     assert str(error.value).startswith(f"location {text!r}: ")
 
 
 @given(st.text(alphabet="ab./#:12", max_size=12) | st.text())
-def test_any_text_is_a_location_that_prints_the_same_or_is_refused(text):
+def test_every_text_is_refused_or_is_a_location_that_is_printed_unchanged(text):
     with suppress(InputError):
         assert str(Location.parse(text)) == text
 
@@ -93,9 +93,9 @@ def test_any_text_is_a_location_that_prints_the_same_or_is_refused(text):
     ids=["link", "hard link", "folder", "fifo", "character device", "block device"],
 )
 @pytest.mark.parametrize("suffix", [".tar", ".tgz"])
-def test_a_member_that_is_no_plain_file_is_refused(tmp_path, entry, suffix):
+def test_a_member_that_is_not_a_plain_file_is_refused(tmp_path, entry, suffix):
     path = write_tar(tmp_path / f"x{suffix}", ("a.de", GERMAN), entry)
-    assert f"{path}/a.en: the member is no plain file" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
+    assert f"{path}/a.en: the member is not a plain file" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
 
 
 def zip_entry(name, mode=0, flags=0):
@@ -106,8 +106,8 @@ def zip_entry(name, mode=0, flags=0):
 
 def test_a_link_or_a_folder_in_a_zip_is_refused(tmp_path):
     path = write_zip(tmp_path / "x.zip", (zip_entry("a.en", stat.S_IFLNK | 0o777), b"/etc/passwd"), ("a.de/", b""))
-    assert "is no plain file" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-    assert "is no plain file" in refused(f"{path}/a.de", f"{path}/a.de", tmp_path)
+    assert "is not a plain file" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    assert "is not a plain file" in refused(f"{path}/a.de", f"{path}/a.de", tmp_path)
 
 
 def test_an_encrypted_member_is_refused(tmp_path):
@@ -137,10 +137,10 @@ def test_a_bomb_in_an_archive_is_refused(tmp_path, monkeypatch, suffix, writer):
     assert len(read(f"{path}/a.en", f"{path}/a.en", tmp_path)) == 30_000
 
 
-def test_a_sparse_member_counts_by_what_it_declares(tmp_path):
+def test_the_declared_size_of_a_sparse_member_counts(tmp_path):
     head = special("a.en", tarfile.GNUTYPE_SPARSE, size=0).tobuf()
     fields = bytearray(head)
-    fields[483:495] = b"%011o\0" % 2**33  # the real size; no part of it is stored
+    fields[483:495] = b"%011o\0" % 2**33  # the declared size; nothing of it is stored
     fields[148:156] = b" " * 8
     fields[148:156] = b"%06o\0 " % sum(fields[:512])
     path = write(tmp_path / "x.tar", bytes(fields) + bytes(1024))
@@ -157,7 +157,7 @@ def test_a_compressed_file_that_unpacks_to_too_much_is_stopped(tmp_path, monkeyp
     assert f"{inner}/a{suffix}: unpacks to more than 20000 bytes;" in refused(f"{inner}/a{suffix}", path, tmp_path)
 
 
-def test_the_limit_is_two_hundred_times_the_file_and_at_least_64_mib():
+def test_the_limit_is_two_hundred_times_the_size_of_the_file_and_at_least_64_mib():
     assert (archives.EXPANSION, archives.LEAST_LIMIT) == (200, 64 * 1024**2)
 
 
@@ -203,7 +203,7 @@ def test_a_damaged_member_names_the_archive_to_remove(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["no", "no.gz", "no.tgz/a", "no.zip/a", "room.d", "room.zip/a", "room.tar/a"])
-def test_a_file_that_is_not_there_is_named(tmp_path, name):
+def test_a_missing_file_is_named(tmp_path, name):
     for room in ("room.d", "room.zip", "room.tar"):
         (tmp_path / room).mkdir()
     message = refused(tmp_path / name, tmp_path / name, tmp_path)
@@ -212,7 +212,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, name):
     )
 
 
-def test_members_are_listed_in_their_order_and_opened_one_by_one(tmp_path):
+def test_members_are_listed_in_the_order_of_the_archive_and_opened_one_by_one(tmp_path):
     for path in (
         write_tar(tmp_path / "x.tgz", ("b/2", b"two"), special("b", tarfile.DIRTYPE), ("./b/1", b"one")),
         write_zip(tmp_path / "x.zip", ("b/2", b"two"), ("b/", b""), ("b/1", b"one")),

@@ -13,7 +13,7 @@ def clean(pairs, cleaning):
     return [pair for pair in pairs if cleaner.keeps(*pair)], cleaner.removed
 
 
-def test_each_step_removes_its_own_in_its_order():
+def test_each_pair_is_counted_under_the_first_step_that_removes_it():
     pairs = [
         ("a b", "x y"),
         ("b c", "b c"),
@@ -45,12 +45,12 @@ def test_a_pair_is_kept_or_counted_and_cleaning_again_removes_nothing(pairs, ide
 
 
 @pytest.mark.parametrize(("duplicates", "left"), [("keep", 4), ("pair", 3), ("source", 2)])
-def test_what_counts_as_a_duplicate_is_said_by_the_config(duplicates, left):
+def test_the_config_says_what_counts_as_a_duplicate(duplicates, left):
     pairs = [("a", "x"), ("a", "y"), ("a", "x"), ("b", "x")]
     kept, removed = clean(pairs, Cleaning(duplicates=duplicates))
     assert len(kept) == left
     assert removed.get(f"duplicate {duplicates}", 0) == 4 - left
 
 
-def test_untranslated_pairs_stay_unless_the_config_says_otherwise():
+def test_untranslated_pairs_are_kept_by_default():
     assert clean([("a b", "a b")], Cleaning())[0] == [("a b", "a b")]

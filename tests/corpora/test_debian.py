@@ -7,7 +7,7 @@ from transformer.support.files import InputError
 
 @pytest.fixture
 def package(tmp_path):
-    """A package of three pages and two files that are none."""
+    """A package with three help pages and two other files."""
     path = tmp_path / "help-de_1_all.deb"
     others = {"./usr/share/libreoffice/help/de/contents.js": b"x", "./usr/share/doc/text/a.html": b"x"}
     path.write_bytes(deb({TEXT + name: body for name, body in PAGES.items()} | others))
@@ -16,7 +16,7 @@ def package(tmp_path):
 
 @pytest.fixture
 def apt_get(tmp_path, monkeypatch):
-    """Makes a shell script the apt-get of this test."""
+    """Installs a shell script as the apt-get of this test."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
@@ -28,7 +28,7 @@ def apt_get(tmp_path, monkeypatch):
     return install
 
 
-def test_pages_come_in_byte_order_of_their_paths_and_nothing_else_comes(package):
+def test_only_pages_are_read_in_byte_order_of_their_paths(package):
     assert list(read_pages(package).items()) == [
         ("a.html", b"eins"),
         ("b/10.html", b"zehn"),
@@ -56,13 +56,13 @@ def test_a_damaged_package_is_refused(package, damage):
         read_pages(package)
 
 
-def test_a_package_packed_in_another_way_is_refused(package):
+def test_a_package_in_another_format_is_refused(package):
     package.write_bytes(ar({"debian-binary": b"2.0\n", "data.tar.zst": b"of Ubuntu"}))
     with pytest.raises(InputError, match=r"no package of Debian 12 \(no data\.tar\.xz in it\)"):
         read_pages(package)
 
 
-def test_apt_writes_into_the_given_folder_only(tmp_path, apt_get):
+def test_apt_writes_only_into_the_given_folder(tmp_path, apt_get):
     apt_get('echo "$@" >> calls; touch one_1_all.deb two_1%3a2_all.deb')
     folder = tmp_path / "fetched"
     folder.mkdir()
@@ -85,7 +85,7 @@ def test_a_failing_apt_is_reported_with_its_first_and_last_complaint(tmp_path, a
         download_packages(["one"], tmp_path)
 
 
-def test_a_silently_failing_apt_is_reported_with_its_status(tmp_path, apt_get):
+def test_an_apt_that_fails_without_a_message_is_reported_with_its_exit_status(tmp_path, apt_get):
     apt_get("exit 7")
     with pytest.raises(InputError, match="exit status 7"):
         download_packages(["one"], tmp_path)
@@ -99,11 +99,11 @@ def test_a_missing_apt_is_reported(tmp_path, monkeypatch):
 
 def test_an_apt_that_leaves_no_package_is_reported(tmp_path, apt_get):
     apt_get("true")
-    with pytest.raises(InputError, match="0 files of one"):
+    with pytest.raises(InputError, match="0 files of one, expected 1"):
         download_packages(["one"], tmp_path)
 
 
-def test_the_pinned_text_is_fetched_and_nothing_stays_on_disk(tmp_path, package, apt_get, monkeypatch):
+def test_a_text_with_the_pinned_sha_256_is_fetched_and_nothing_stays_on_disk(tmp_path, package, apt_get, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
@@ -112,7 +112,7 @@ def test_the_pinned_text_is_fetched_and_nothing_stays_on_disk(tmp_path, package,
     assert list(scratch.iterdir()) == []
 
 
-def test_packages_of_a_mirror_need_no_apt_get(tmp_path, package, monkeypatch):
+def test_packages_in_a_mirror_need_no_apt_get(tmp_path, package, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     pool = tmp_path / "mirror/deb.debian.org/debian/pool/main/libr/libreoffice"
     pool.mkdir(parents=True)
@@ -122,7 +122,7 @@ def test_packages_of_a_mirror_need_no_apt_get(tmp_path, package, monkeypatch):
     assert fetch_pages({"de": DebianPackage("help-de", HASH)}, tmp_path / "mirror") == {"de": PAGES}
 
 
-def test_another_text_names_both_hashes(package, apt_get):
+def test_the_error_for_another_text_gives_both_hashes(package, apt_get):
     apt_get(f"cp {package} .")
     expected = rf"help-de \(de\).*SHA-256 {HASH}, expected {'0' * 64}"
     with pytest.raises(InputError, match=expected):

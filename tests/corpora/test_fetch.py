@@ -18,7 +18,7 @@ from transformer.support.files import InputError
 BODY = random.Random(0).randbytes(300_000)
 SIZE, HASH = len(BODY), hashlib.sha256(BODY).hexdigest()
 HALF = SIZE // 2
-NO_URLS = """
+WRONG_URLS = """
 file /file ftp://host/file http:/host/file http:///file http://host http://host/ http://host/a//b http://host/a/
 http://../file http://host/../file http://host/a/%2e%2E/file http://host/. http://host/a%2F..%2Fb file://data/own
 http://user:word@host/file http://host:port/file http://host/file?x=1 http://host/file#2 http://host/a%00b
@@ -130,7 +130,7 @@ def the_server():
 
 @pytest.fixture
 def server(the_server):
-    """Answers a request with the first of `answers`, which it drops unless it is the last."""
+    """A server that answers each request with the first of `answers`, and then drops it unless it is the last."""
     the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
     the_server.over = threading.Event()
     yield the_server
@@ -151,13 +151,13 @@ def beside(path, suffix):
 
 
 def leave(path, content):
-    """A partial file, left by an earlier process."""
+    """Write the partial file that an earlier process would have left."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside(path, ".part").write_bytes(content)
 
 
 def error(url, path, **options):
-    """The message of a download that fails, one line that names the URL and leaves nothing at the target."""
+    """The message of a failed download. It must be one line that names the URL, and `path` must not exist."""
     with pytest.raises(InputError) as raised:
         fetch(url, path, **options)
     message = str(raised.value)
@@ -180,14 +180,14 @@ def test_a_url_has_a_place_in_a_folder(url, place):
     assert local_path(url) == Path(place)
 
 
-@pytest.mark.parametrize("url", NO_URLS.split())
-def test_what_is_not_the_url_of_a_file_is_refused(url, path):
+@pytest.mark.parametrize("url", WRONG_URLS.split())
+def test_a_url_that_is_not_that_of_a_file_is_refused(url, path):
     with pytest.raises(InputError, match="not the URL of a file"):
         fetch(url, path)
 
 
 @given(st.text() | st.from_regex(r"(https?|file)://[\w.%:/\\-]*", fullmatch=True))
-def test_no_url_leaves_the_folder(url):
+def test_no_url_leads_out_of_the_folder(url):
     with suppress(InputError):
         place = local_path(url)
         assert not place.is_absolute()
@@ -195,7 +195,7 @@ def test_no_url_leaves_the_folder(url):
         assert len(place.parts) > 1
 
 
-def test_a_file_is_downloaded_with_its_progress(server, path, capsys):
+def test_a_file_is_downloaded_and_progress_is_shown(server, path, capsys):
     fetch(server.url, path)
     assert path.read_bytes() == BODY
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
@@ -210,7 +210,7 @@ def test_an_empty_file_needs_no_request(server, path):
     assert path.read_bytes() == b""
 
 
-def test_a_file_that_is_there_is_only_checked(server, path):
+def test_an_existing_file_is_only_checked(server, path):
     fetch(server.url, path)
     fetch(server.url, path)
     assert len(server.requests) == 1
@@ -232,7 +232,7 @@ def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have
 
 @settings(max_examples=25)
 @given(faults=st.lists(st.sampled_from([*TRANSIENT, goes_on_elsewhere, status(416)]), max_size=4))
-def test_four_faults_in_a_row_do_no_harm(the_server, tmp_path_factory, faults):
+def test_a_download_survives_four_faults_in_a_row(the_server, tmp_path_factory, faults):
     the_server.answers, the_server.requests = [*faults, ranges], []
     path = tmp_path_factory.mktemp("downloads") / "file.gz"
     fetch(the_server.url, path)
@@ -240,7 +240,7 @@ def test_four_faults_in_a_row_do_no_harm(the_server, tmp_path_factory, faults):
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
 
 
-def test_a_connection_that_broke_is_gone_on_from(server, path, capsys):
+def test_a_download_continues_after_a_broken_connection(server, path, capsys):
     server.answers = [closes_half_way, ranges]
     fetch(server.url, path)
     assert path.read_bytes() == BODY
@@ -250,7 +250,7 @@ def test_a_connection_that_broke_is_gone_on_from(server, path, capsys):
     assert "trying again in 0.0001 s" in errors
 
 
-def test_attempts_that_bring_something_are_not_counted(server, path):
+def test_attempts_that_bring_something_new_do_not_count_as_failures(server, path):
     server.answers = [closes_half_way] * 12 + [ranges]
     fetch(server.url, path)
     assert path.read_bytes() == BODY
@@ -258,7 +258,7 @@ def test_attempts_that_bring_something_are_not_counted(server, path):
 
 
 @pytest.mark.parametrize("answer", TRANSIENT[1:])  # the first one brings half of the rest each time
-def test_five_attempts_that_bring_nothing_new_are_the_end(server, path, answer):
+def test_a_download_fails_after_five_attempts_that_bring_nothing_new(server, path, answer):
     server.answers = [answer]
     assert "(5 attempts in a row)" in error(server.url, path)
     left = beside(path, ".part").read_bytes()
@@ -266,7 +266,7 @@ def test_five_attempts_that_bring_nothing_new_are_the_end(server, path, answer):
     assert len(server.requests) == 5 + (left != b"")
 
 
-def test_the_pause_doubles(server, path, monkeypatch):
+def test_the_pause_doubles_after_each_failure_and_starts_again_after_progress(server, path, monkeypatch):
     pauses = []
     monkeypatch.setattr("time.sleep", pauses.append)
     server.answers = [status(503), status(503), closes_half_way, status(503), ranges]
@@ -274,7 +274,7 @@ def test_the_pause_doubles(server, path, monkeypatch):
     assert pauses == [2, 4, 1, 2]
 
 
-def test_a_server_without_ranges_starts_over(server, path):
+def test_a_download_from_a_server_without_ranges_starts_over(server, path):
     server.answers = [whole]
     leave(path, b"x" * HALF)
     fetch(server.url, path)
@@ -283,7 +283,7 @@ def test_a_server_without_ranges_starts_over(server, path):
 
 
 @pytest.mark.parametrize("answer", [status(416), goes_on_elsewhere, lambda handler: handler.reply(206, BODY)])
-def test_a_server_that_does_not_go_on_where_asked_is_asked_for_the_whole(server, path, answer):
+def test_a_server_that_answers_with_a_wrong_range_is_asked_for_the_whole_file(server, path, answer):
     server.answers = [answer, ranges]
     leave(path, b"x" * HALF)
     fetch(server.url, path)
@@ -291,7 +291,7 @@ def test_a_server_that_does_not_go_on_where_asked_is_asked_for_the_whole(server,
     assert [asked for _, asked in server.requests] == [f"bytes={HALF}-", None]
 
 
-def test_a_stalled_connection_is_given_up(server, path):
+def test_a_stalled_connection_is_closed_and_tried_again(server, path):
     server.answers = [stalls, ranges]
     fetch(server.url, path, stall=0.1)
     assert path.read_bytes() == BODY
@@ -301,7 +301,7 @@ def test_a_stalled_connection_is_given_up(server, path):
 
 
 @pytest.mark.parametrize("number", [400, 401, 403, 404, 410, 204])
-def test_a_refusal_is_final_and_what_was_there_stays(server, path, number):
+def test_a_refusal_is_final_and_the_partial_file_stays(server, path, number):
     server.answers = [status(number)]
     leave(path, BODY[:HALF])
     assert f"HTTP status {number}" in error(server.url, path)
@@ -323,7 +323,7 @@ def test_the_remedy_names_the_place_in_a_mirror(server, path):
         lambda handler: ranges(handler, total=6000 + SIZE),
     ],
 )
-def test_another_size_is_refused_before_it_comes(server, path, answer, have):
+def test_a_file_of_another_size_is_refused_before_it_is_downloaded(server, path, answer, have):
     server.answers = [answer]
     leave(path, BODY[:have])
     assert f"bytes offered, expected {SIZE}" in error(server.url, path)
@@ -341,7 +341,7 @@ def test_another_size_is_refused_before_it_comes(server, path, answer, have):
 def test_a_server_that_sends_too_much_is_cut_off(server, path, answer):
     server.answers = [answer]
     leave(path, BODY[:HALF])
-    assert f"more than {SIZE} bytes arrive" in error(server.url, path)
+    assert f"more than {SIZE} bytes arrived" in error(server.url, path)
     assert beside(path, ".part").read_bytes() == b""
     server.answers = [ranges]
     fetch(server.url, path)
@@ -354,13 +354,13 @@ def test_bytes_beyond_the_declared_length_are_not_read(server, path):
     assert path.read_bytes() == BODY
 
 
-def test_a_file_declared_as_an_encoding_stays_packed(server, path):
+def test_a_file_that_the_server_declares_as_an_encoding_stays_packed(server, path):
     server.answers = [lambda handler: handler.reply(200, BODY, Content_Length=SIZE, Content_Encoding="gzip")]
     fetch(server.url, path)
     assert path.read_bytes() == BODY
 
 
-def test_another_content_is_kept_aside_and_the_next_call_starts_afresh(server, path):
+def test_a_file_with_a_wrong_sha_256_is_kept_aside_and_the_next_call_starts_over(server, path):
     server.answers = [lambda handler: handler.reply(200, BODY[::-1], Content_Length=SIZE), ranges]
     got = hashlib.sha256(BODY[::-1]).hexdigest()
     assert f"SHA-256 {got}, expected {HASH}, kept as {path}.bad" in error(server.url, path)
@@ -371,7 +371,7 @@ def test_another_content_is_kept_aside_and_the_next_call_starts_afresh(server, p
     assert server.requests[-1][1] is None
 
 
-def test_a_partial_file_that_is_too_long_is_begun_again(server, path):
+def test_a_partial_file_that_is_too_long_is_downloaded_again(server, path):
     leave(path, BODY + b"x")
     fetch(server.url, path)
     assert path.read_bytes() == BODY
@@ -379,14 +379,14 @@ def test_a_partial_file_that_is_too_long_is_begun_again(server, path):
 
 @pytest.fixture
 def mirror(server, tmp_path):
-    """The file's place in a mirror; the server has nothing."""
+    """The path of the file in a mirror. The server has nothing."""
     place = tmp_path / "mirror" / local_path(server.url)
     place.parent.mkdir(parents=True)
     server.answers = [status(404)]
     return place
 
 
-def test_the_mirror_is_looked_into_first_and_stays(server, tmp_path, path, mirror):
+def test_a_file_in_the_mirror_is_copied_and_stays_there(server, tmp_path, path, mirror):
     mirror.write_bytes(BODY)
     before = mirror.stat()
     leave(path, b"x" * HALF)
@@ -409,7 +409,7 @@ def test_a_wrong_file_in_the_mirror_is_named_and_stays(server, tmp_path, path, m
     assert server.requests == []
 
 
-def test_what_the_mirror_lacks_is_downloaded(server, tmp_path, path, mirror):
+def test_a_file_that_the_mirror_lacks_is_downloaded(server, tmp_path, path, mirror):
     server.answers = [ranges]
     fetch(server.url, path, mirror=tmp_path / "mirror")
     assert path.read_bytes() == BODY
@@ -434,7 +434,7 @@ def test_a_file_of_this_machine_is_copied(tmp_path, path):
         ("http://none.invalid/file", "Name or service not known"),
     ],
 )
-def test_no_connection_is_one_line_after_five_attempts(path, url, reason, monkeypatch):
+def test_a_missing_connection_is_reported_in_one_line_after_five_attempts(path, url, reason, monkeypatch):
     def find(name, *arguments, find=socket.getaddrinfo):
         if name == "none.invalid":
             raise socket.gaierror(-2, "Name or service not known")
@@ -445,15 +445,15 @@ def test_no_connection_is_one_line_after_five_attempts(path, url, reason, monkey
 
 
 @pytest.mark.parametrize("url", ["http://a..b/file", "http://127.0.0.1:99999/file"])
-def test_an_impossible_host_is_one_line_after_one_attempt(path, url):
+def test_an_impossible_host_is_reported_in_one_line_after_one_attempt(path, url):
     assert "attempts" not in error(url, path)
 
 
-def test_a_server_without_tls_is_one_line(server, path):
+def test_a_server_without_tls_is_reported_in_one_line(server, path):
     assert "SSLError" in error(server.url.replace("http", "https"), path)
 
 
-def test_redirections_are_followed_to_web_servers_only(server, path):
+def test_only_redirections_to_web_servers_are_followed(server, path):
     server.answers = [lambda handler: handler.reply(302, b"", Location="/elsewhere"), ranges]
     fetch(server.url, path)
     assert path.read_bytes() == BODY
@@ -462,7 +462,7 @@ def test_redirections_are_followed_to_web_servers_only(server, path):
     assert "InvalidSchema" in error(server.url, path.with_name("other"))
 
 
-def test_the_proxy_of_the_environment_is_used(server, path, monkeypatch):
+def test_the_proxy_in_the_environment_is_used(server, path, monkeypatch):
     monkeypatch.delenv("no_proxy")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.server_port}")
@@ -470,7 +470,7 @@ def test_the_proxy_of_the_environment_is_used(server, path, monkeypatch):
     assert server.requests == [("http://name.invalid/file", None)]
 
 
-def test_a_full_disk_is_one_line_and_the_part_stays(server, path):
+def test_a_full_disk_is_reported_in_one_line_and_the_partial_file_stays(server, path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, limits[1]))
     try:
@@ -489,7 +489,7 @@ def test_a_folder_that_cannot_be_made_is_named(server, tmp_path):
 
 
 def start(*arguments):
-    """A download in a thread: locks belong to open files, so it stands for a process."""
+    """Start a download in a thread. Locks belong to open files, so a thread behaves like a process here."""
     errors = []
 
     def run():
@@ -512,7 +512,7 @@ def start(*arguments):
     ],
     ids=["succeeds", "fails", "gets another file"],
 )
-def test_a_second_process_waits_and_takes_over_what_the_first_one_left(server, path, answers, requests):
+def test_a_second_process_waits_and_continues_from_the_partial_file_of_the_first(server, path, answers, requests):
     asked, answer = threading.Event(), threading.Event()
 
     def held(handler):
@@ -537,7 +537,7 @@ def test_a_second_process_waits_and_takes_over_what_the_first_one_left(server, p
     assert [asked for _, asked in server.requests] == requests
 
 
-def test_a_mirror_that_is_no_folder_is_named(server, path):
+def test_a_mirror_that_is_not_a_folder_is_named(server, path):
     with pytest.raises(InputError, match=r"nowhere: no such folder; correct `mirror`"):
         download(server.url, path, SIZE, HASH, mirror=path.with_name("nowhere"))
     assert not server.requests

@@ -26,7 +26,7 @@ def write(folder, corpus=SMALL):
     return folder
 
 
-def test_every_symbol_is_defined_and_reached():
+def test_every_symbol_is_defined_and_can_be_reached():
     reached, pending = set(), ["_root"]
     while pending:
         symbol = pending.pop()
@@ -37,7 +37,7 @@ def test_every_symbol_is_defined_and_reached():
     assert reached == set(grammar._RULES) | set(WORDS)
 
 
-def test_sentences_differ_and_have_the_length_asked_for(trees):
+def test_all_sentences_are_different_and_have_the_given_lengths(trees):
     assert len({tuple(words(tree)) for tree in trees}) == len(trees) == 1500
     assert {len(words(tree)) for tree in trees} == set(range(4, 21))
 
@@ -46,13 +46,13 @@ def test_the_seed_decides_the_sentences():
     assert list(generate(20, 5, (4, 9))) == list(generate(20, 5, (4, 9))) != list(generate(20, 6, (4, 9)))
 
 
-def test_trees_are_deep_and_have_all_the_labels_of_english(trees):
+def test_trees_have_the_labels_and_tags_of_english(trees):
     labels = Counter(item[1:] for tree in trees for item in walk(tree) if item[0] == "(" and len(item) > 1)
     assert {"S", "NP", "VP", "PP", "SBAR", "ADJP", "ADVP", "PRT", "QP", "SQ", "SBARQ", "WHNP"} <= set(labels)
     assert {"DT", "NN", "NNS", "NNP", "VBZ", "VBP", "VBD", "VBG", "VBN"} <= {t for tree in trees for t in tags(tree)}
 
 
-def test_the_words_before_a_phrase_do_not_say_where_it_attaches(trees):
+def test_prepositional_phrases_often_follow_both_noun_phrases_and_words(trees):
     attached = Counter(
         (before[:1], before[1:])
         for tree in trees
@@ -76,9 +76,9 @@ def test_a_becomes_an_before_a_vowel(trees):
                 assert (article == "an") == (word[0] in "aeiou")
 
 
-def test_more_sentences_than_there_are_is_an_error(monkeypatch):
+def test_asking_for_more_sentences_than_there_are_is_an_error(monkeypatch):
     monkeypatch.setattr(grammar, "ATTEMPTS", 100)
-    with pytest.raises(InputError, match=r"words: \[1, 2\] leaves 0 of 5 sentences"):
+    with pytest.raises(InputError, match=r"words: \[1, 2\] allows only 0 different sentences, not 5; allow longer"):
         list(generate(5, 1, (1, 2)))
 
 

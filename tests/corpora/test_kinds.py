@@ -21,7 +21,7 @@ SELF = {"origin": "self-training", **TEXT, "gold": "wsj", "parser": "parser", "c
 PARSED = {"origin": "parsed-text", **TEXT, "gold": "wsj", "copies": 2, "trees": ["own.mrg"]}
 
 
-def test_the_origin_tells_corpora_apart():
+def test_the_origin_decides_the_kind_of_corpus():
     own = {"origin": "files", **TEXT, "cleaning": {"words": [1, 60], "ratio": 2.5}}
     own |= {part: [{"en": f"{part}.en", "de": f"{part}.de"}] for part in ("train", "dev", "test")}
     kinds = [

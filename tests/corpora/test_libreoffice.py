@@ -32,7 +32,7 @@ def test_segments_are_the_paragraphs_and_headings_that_have_an_id():
     assert segments(page) == {"hd_id1": "A big title", "par_idN6": "one two <three> H2O", "par_id7": "cell"}
 
 
-def test_a_phrase_in_variants_is_read_in_its_default():
+def test_the_default_of_a_phrase_with_variants_is_read():
     other = '<span hidden="true" id="MACx" class="MAC"><span class="emph">Command</span> too</span>'
     default = '<span hidden="true" id="defaultx"><span class="emph">Ctrl</span></span>'
     page = f'<p id="par_id1">Press <span class="switchinline">{other}{default}</span>+F{other}.</p>'
@@ -45,7 +45,7 @@ def test_a_segment_is_one_line_without_tabs(text):
         assert segment == " ".join(segment.split())
 
 
-def test_fetched_segments_stand_in_a_file_with_their_language(tmp_path, monkeypatch):
+def test_fetched_segments_are_written_to_a_file_with_their_language(tmp_path, monkeypatch):
     pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
     monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages, _: dict.fromkeys(packages, pages))
     libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
@@ -53,14 +53,14 @@ def test_fetched_segments_stand_in_a_file_with_their_language(tmp_path, monkeypa
     assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
 
 
-def test_text_that_cannot_be_had_names_the_alternatives(tmp_path, monkeypatch):
+def test_the_error_for_missing_help_pages_names_the_alternatives(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     expected = r"apt-get cannot be run .*another experiment, such as config/quick-captions\.yaml, .*`origin: files`"
     with pytest.raises(InputError, match=expected):
         libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
 
 
-def test_sentences_are_split_where_both_sides_have_as_many():
+def test_segments_are_split_if_both_sides_have_the_same_number_of_sentences():
     pairs = split_sentences('Close it. "Saved" is shown! Why?', "Schließen. „Gespeichert“ erscheint! Warum?")
     assert pairs == [
         ("Close it.", "Schließen."),
@@ -70,14 +70,14 @@ def test_sentences_are_split_where_both_sides_have_as_many():
     assert split_sentences("One. Two.", "Eins und zwei.") == [("One. Two.", "Eins und zwei.")]
 
 
-def test_a_page_goes_to_a_part_by_the_shares():
+def test_pages_go_to_parts_according_to_the_shares():
     pages = [f"text/{number}.html" for number in range(2000)]
     counts = {part: [part_of(page, Shares(dev=0.1, test=0.2)) for page in pages].count(part) for part in PARTS}
     assert counts["dev"] == pytest.approx(200, abs=40)
     assert counts["test"] == pytest.approx(400, abs=60)
 
 
-def test_a_test_page_stays_one_when_the_share_of_dev_changes():
+def test_test_pages_stay_the_same_when_the_share_of_dev_changes():
     pages = [f"text/{number}.html" for number in range(200)]
     narrow, wide = ([part_of(page, Shares(dev, 0.2)) == "test" for page in pages] for dev in (0.05, 0.5))
     assert narrow == wide
@@ -85,7 +85,7 @@ def test_a_test_page_stays_one_when_the_share_of_dev_changes():
 
 @pytest.fixture
 def origin(tmp_path):
-    """Forty pages, each with a sentence of its own, two of one segment, and one that all pages share."""
+    """Forty pages, each with its own sentence, a segment of two sentences, and a segment that all pages share."""
     path = tmp_path / "help.tsv"
     lines = []
     for language, word in (("en", "page"), ("de", "Seite")):
@@ -116,7 +116,7 @@ def test_parts_share_no_page_and_no_source(tmp_path, origin):
         assert {part_of(f"{line.split()[2][:-1]}.html", HELP.shares) for line in source if line[-1] == "."} == {part}
 
 
-def test_longer_pairs_of_dev_and_test_pages_are_a_part_of_their_own(tmp_path):
+def test_longer_pairs_of_dev_and_test_pages_go_to_their_own_part(tmp_path):
     def line(language, number, words):
         return f"{language}\t{number}.html\tpar_id1\t{' '.join([language] * (words - 1))} {number}."
 
@@ -132,7 +132,7 @@ def test_longer_pairs_of_dev_and_test_pages_are_a_part_of_their_own(tmp_path):
     assert all(len(pair.split()) <= 8 for sides in parts.values() for pair in sides[0])
 
 
-def test_the_record_describes_and_counts(tmp_path, origin):
+def test_the_record_describes_the_corpus_and_counts_its_pairs(tmp_path, origin):
     prepare(HELP, origin, tmp_path / "ende", **LANGUAGES)
     record = json.loads((tmp_path / "ende" / "corpus.json").read_text())
     pairs = {part: len(lines[0]) for part, lines in read_parts(tmp_path / "ende").items()}
@@ -155,7 +155,7 @@ def test_a_corpus_is_the_same_when_made_again(tmp_path, origin):
     assert read_parts(tmp_path / "once") == read_parts(tmp_path / "again")
 
 
-def test_an_unknown_language_names_those_there_are(tmp_path, origin):
+def test_the_error_for_an_unknown_language_lists_the_known_ones(tmp_path, origin):
     with pytest.raises(InputError, match="no language 'xx'; it has en, de"):
         prepare(HELP, origin, tmp_path, name="help", source="en", target="xx")
 

@@ -14,7 +14,7 @@ LANGUAGES = {"name": "own", "source": "en", "target": "de"}
 
 @pytest.fixture
 def own(tmp_path):
-    """An own corpus with a further test set; each part has two pairs, of 3 and 4 English and 3 and 3 German tokens."""
+    """A corpus with a further test set. Each part has two pairs: 3 and 4 English tokens, 3 and 2 German ones."""
     texts = {}
     for part in (*PARTS, "newer"):
         texts[part] = ({language: str(tmp_path / f"{part}.{language}") for language in ("en", "de")},)
@@ -43,12 +43,12 @@ def test_text_is_lower_cased_normalised_and_tokenised(language, line, tokens):
     assert list(moses_lowercase([line], language)) == [tokens]
 
 
-def test_lower_case_comes_before_tokens_as_in_the_published_text():
-    """Moses takes the dot after `Bart`, but not after `bart`, for that of an abbreviation."""
+def test_text_is_lower_cased_before_it_is_tokenised():
+    """The published text is made in this order. Moses takes `Bart.` for an abbreviation, but not `bart.`."""
     assert list(moses_lowercase(["Er hat einen Bart."], "de")) == ["er hat einen bart ."]
 
 
-def test_every_part_and_further_test_set_is_tokens(tmp_path, own, write):
+def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
     write(own)
     for part in (*PARTS, "newer"):
         assert read_lines(tmp_path / f"own/{part}.source") == ["a dog .", "it &apos;s red ."]
@@ -68,12 +68,12 @@ def test_a_further_test_set_is_not_cleaned(tmp_path, own, write):
     assert len(read_lines(tmp_path / "own/newer.source")) == 2
 
 
-def test_a_text_of_another_number_of_tokens_is_refused_and_leaves_nothing(tmp_path, own, write):
+def test_a_text_with_another_number_of_tokens_is_refused_and_nothing_is_left(tmp_path, own, write):
     write(replace(own, tokens={"test": {"en": 7, "de": 5}, "newer": {"de": 5}}))
     for path in (tmp_path / "own").iterdir():
         path.unlink()
     with pytest.raises(
-        InputError, match=r"^corpora\.own\.tokens\.newer\.de: the text has 5 tokens, not 6; take the text"
+        InputError, match=r"^corpora\.own\.tokens\.newer\.de: the text has 5 tokens, not 6; use the text"
     ):
         write(replace(own, tokens={"newer": {"de": 6}}))
     assert not list((tmp_path / "own").iterdir())
@@ -89,15 +89,15 @@ def test_a_further_test_set_is_among_the_files_and_bad_text_in_it_is_named(own, 
         write(own)
 
 
-def test_impossible_values_are_told_together():
+def test_impossible_values_are_reported_together():
     text = [{"en": "x.en", "de": "x.de"}]
     values = {"origin": "moses-lowercase", "train": text, "dev": text, "test": text}
     values |= {"tests": {"test": text, "2017": text, "newer": []}, "tokens": {"newr": {"de": 1}, "dev": {"fr": 2}}}
     with pytest.raises(ConfigError) as caught:
         load(MosesFiles, values, "own")
     assert caught.value.faults == [
-        "tests: 'test' is no name of a further test set; write one such as test_2017",
-        "tests: '2017' is no name of a further test set; write one such as test_2017",
+        "tests: 'test' cannot name a further test set; write a name such as test_2017",
+        "tests: '2017' cannot name a further test set; write a name such as test_2017",
         "tests.newer: is empty; give at least one text",
         "tokens.newr: unknown part newr; did you mean newer?",
         "tokens.dev.fr: unknown language fr; known: en, de",

@@ -17,7 +17,7 @@ from transformer.support.files import InputError
         ("a\N{NO-BREAK SPACE}naïve*", "a naïve\\*"),
     ],
 )
-def test_plain_text_is_tokenised_as_the_treebank_is(line, sentence):
+def test_plain_text_is_tokenised_like_the_treebank(line, sentence):
     assert " ".join(tokenise(line)) == sentence
 
 
@@ -33,12 +33,12 @@ def text(tmp_path: Path):
 LINES = [f"Sentence {number} isn't long." for number in range(200)]
 
 
-def test_sentences_drawn_have_the_words_asked_for_and_differ(text):
+def test_drawn_sentences_are_different_and_have_the_given_lengths(text):
     path = text(["Too short.", "This one (here) has too many words.", ""] * 50 + LINES * 3)
     drawn = plain_sentences(path, 200, (6, 6), 1)
     assert sorted(drawn) == sorted(f"Sentence {number} is n't long ." for number in range(200))
     with pytest.raises(
-        InputError, match=r"train\.source: 200 different sentences of 6 to 6 words, not 201; ask for fewer"
+        InputError, match=r"train\.source: only 200 different sentences of 6 to 6 words, not 201; ask for fewer"
     ):
         plain_sentences(path, 201, (6, 6), 1)
 
@@ -49,7 +49,7 @@ def test_the_draw_depends_on_the_seed_but_not_on_order_or_repetition(text):
     assert plain_sentences(text(LINES), 20, (1, 9), 2) != drawn
 
 
-def test_every_sentence_is_as_likely_as_any_other(text):
+def test_every_sentence_is_equally_likely(text):
     path = text([*LINES[:10], *LINES[:5] * 4])
     counts = Counter(sentence for seed in range(100) for sentence in plain_sentences(path, 5, (1, 9), seed))
     assert sum(counts.values()) == 500
@@ -66,7 +66,7 @@ def test_a_large_text_is_not_held_in_memory(text):
     assert peak < path.stat().st_size / 4
 
 
-def test_a_bad_byte_in_plain_text_names_its_line(tmp_path):
+def test_a_bad_byte_in_plain_text_is_reported_with_its_line(tmp_path):
     (tmp_path / "plain").write_bytes(b"A good line.\nA bad \xff line.\n")
     with pytest.raises(InputError, match="plain, line 2: byte 0xff"):
         plain_sentences(tmp_path / "plain", 1, (1, 9), 1)

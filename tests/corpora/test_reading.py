@@ -23,12 +23,12 @@ PAIRS = [("one", "eins"), ("two", "zwei")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """For hypothesis, which cannot take a folder for each example."""
+    """A folder for all examples of Hypothesis, which cannot use a fixture anew for each example."""
     return tmp_path_factory.mktemp("reading")
 
 
 def sgml(*documents):
-    """A set of (docid, {seg id: text})."""
+    """An SGML set of documents, each (docid, {seg id: text})."""
     body = "".join(
         f'<doc sysid="ref" docid="{name}">\n<p>\n'
         + "".join(f'<seg id="{number}"> {html.escape(text)} </seg>\n' for number, text in segments.items())
@@ -41,7 +41,7 @@ def sgml(*documents):
 # Locations
 
 
-def test_a_url_is_read_from_its_download_which_is_asked_for_once(tmp_path):
+def test_a_url_is_read_from_its_download_whose_path_is_asked_for_once(tmp_path):
     path, asked = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH), ("a.de", GERMAN)), []
 
     def local(url):
@@ -60,7 +60,7 @@ def lines(alphabet):
 
 
 TEXT = st.text(st.sampled_from(UNUSUAL) | st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=9)
-# A CR that ends a line belongs to the line's end, a byte order mark that starts a file is none of the text.
+# A CR at the end of a line belongs to the line's end, and a byte order mark at the start of a file is not text.
 KEPT = TEXT.filter(lambda text: not text.endswith("\r") and not text.startswith("\ufeff"))
 
 
@@ -111,19 +111,19 @@ def test_sgml_is_aligned_by_document_and_segment(tmp_path):
 
 
 @pytest.mark.parametrize("unescaped", ["AT&T", "a < b", "1<2", "a & b;"])
-def test_sgml_that_escapes_nothing_is_read_too(tmp_path, unescaped):
+def test_sgml_without_escapes_is_read(tmp_path, unescaped):
     path = write(tmp_path / "a.sgm", f"<DOC docid=a><hl><seg id=1>{unescaped}</seg></hl></DOC>".encode())
     assert read(path, path, tmp_path) == [(unescaped, unescaped)]
 
 
-def test_two_tables_and_a_plain_file_go_together(tmp_path):
+def test_two_tables_or_a_table_and_a_plain_file_can_be_paired(tmp_path):
     table = write(tmp_path / "a.tsv", b"x\tone\ny\ttwo\n")
     other = write_zip(tmp_path / "b.zip", ("b.tsv", b"eins\nzwei\n"))
     assert read(f"{table}#2", f"{other}/b.tsv#1", tmp_path) == PAIRS
     assert read(f"{table}#2", write(tmp_path / "a.de", GERMAN), tmp_path) == PAIRS
 
 
-def test_members_are_unpacked_into_the_folder_for_as_long_as_they_are_read(tmp_path):
+def test_members_are_unpacked_into_the_folder_only_while_they_are_read(tmp_path):
     path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH), ("a.de", GERMAN), ("other", b"no"))
     room = tmp_path / "room"
     room.mkdir()
@@ -167,24 +167,24 @@ def test_the_first_pairs_come_before_a_large_file_is_read(tmp_path):
         ("a\u2028b\u2029c\x85d\ve\ff\tg\xa0h\0i".encode(), ["a\u2028b\u2029c\x85d\ve\ff\tg\xa0h\0i"]),
     ],
 )
-def test_a_line_ends_at_a_line_feed_and_nowhere_else(tmp_path, bytes_, texts):
+def test_only_a_line_feed_ends_a_line(tmp_path, bytes_, texts):
     path = write(tmp_path / "a", bytes_)
     assert [source for source, _ in read(path, path, tmp_path)] == texts
 
 
 @pytest.mark.parametrize("suffix", list(PACK))
-def test_a_bad_byte_names_its_file_and_line(tmp_path, suffix):
+def test_a_bad_byte_is_reported_with_file_and_line(tmp_path, suffix):
     good = write(tmp_path / "good", b"a\nb\n")
     bad = write(tmp_path / f"bad{suffix}", PACK[suffix](b"a\nb\xe9\n"))
     assert refused(good, bad, tmp_path).startswith(f"{bad}, line 2: byte 0xe9 is not UTF-8; convert")
 
 
-def test_a_bad_byte_in_a_member_names_the_member(tmp_path):
+def test_a_bad_byte_in_a_member_is_reported_with_the_member(tmp_path):
     path = write_tar(tmp_path / "x.tar", ("a.en.gz", gzip.compress(b"a\n\xff")), ("a.de", GERMAN))
     assert refused(f"{path}/a.en.gz", f"{path}/a.de", tmp_path).startswith(f"{path}/a.en.gz, line 2: byte 0xff")
 
 
-def test_a_file_without_line_feeds_is_not_taken_into_memory(tmp_path, monkeypatch):
+def test_a_file_without_line_feeds_is_not_read_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "LONGEST_LINE", 10)
     good = write(tmp_path / "good", b"123456789\n123456789")
     assert len(read(good, good, tmp_path)) == 2
@@ -199,21 +199,21 @@ def test_sides_of_different_length_are_refused_with_both_counts(folder, one, oth
         assert read(source, target, folder) == [("a", "b")] * one
     else:
         message = refused(source, target, folder)
-        assert message == f"{source} has {one} lines and {target} has {other}; a pair of files needs as many in both"
+        assert message == f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"
 
 
 def test_a_row_without_the_column_is_refused(tmp_path):
     path = write(tmp_path / "a.tsv", b"a\tb\tc\nd\te\n")
-    message = f"{path}#1, line 2: no column 3, only 2; correct it"
+    message = f"{path}#1, line 2: no column 3, only 2; correct the line"
     assert refused(f"{path}#1", f"{path}#3", tmp_path) == message
     plain = write(tmp_path / "a.en", ENGLISH)
     assert refused(plain, f"{path}#3", tmp_path) == message.replace("#1", "#3")
 
 
-def test_sgml_sides_with_different_segments_are_refused_with_the_first(tmp_path):
+def test_sgml_sides_with_different_segments_are_refused_and_the_first_difference_is_named(tmp_path):
     source = write(tmp_path / "s.sgm", sgml(("a", {1: "x", 2: "y"}), ("b", {1: "z"})))
     target = write(tmp_path / "t.sgm", sgml(("a", {1: "x", 2: "y"}), ("c", {1: "z"})))
-    message = f"{source} and {target}: segment 1 of document 'b' is in one only"
+    message = f"{source} and {target}: only one has segment 1 of document 'b'"
     assert refused(source, target, tmp_path).startswith(message)
     assert "segment 1 of document 'b'" in refused(
         write(tmp_path / "u.sgm", sgml(("a", {1: "x", 2: "y"}))), source, tmp_path
@@ -247,7 +247,7 @@ def test_a_member_that_comes_twice_is_refused(tmp_path, suffix, writer):
     assert "two members have this name" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
 
 
-def test_unsafe_members_that_nobody_asked_for_are_ignored(tmp_path):
+def test_unsafe_members_are_ignored_unless_they_are_asked_for(tmp_path):
     unsafe = [
         special("../x", tarfile.REGTYPE),
         special("/y", tarfile.SYMTYPE, linkname="/"),
@@ -258,14 +258,14 @@ def test_unsafe_members_that_nobody_asked_for_are_ignored(tmp_path):
     assert read(f"{path}/a.en", f"{path}/a.en", tmp_path) == [("one", "one"), ("two", "two")]
 
 
-def test_a_missing_member_lists_those_with_a_similar_name(tmp_path):
+def test_the_error_for_a_missing_member_lists_similar_names(tmp_path):
     path = write_tar(tmp_path / "x.tgz", ("./training/europarl.de-en.en", ENGLISH), ("README", b""))
     message = refused(f"{path}/europarl.de-en.en", f"{path}/training/europarl.de-en.en", tmp_path)
     assert f"{path}/europarl.de-en.en: no such member (closest: training/europarl.de-en.en);" in message
     assert "(closest: none has a similar name)" in refused(f"{path}/q", f"{path}/q", tmp_path)
 
 
-def test_a_full_disk_is_told_while_a_member_is_unpacked(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_while_a_member_is_unpacked(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -274,7 +274,7 @@ def test_a_full_disk_is_told_while_a_member_is_unpacked(tmp_path, monkeypatch):
     assert "cannot be written (No space left on device)" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
 
 
-# What docs/reading.md says of characters
+# What docs/reading.md says about characters
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_a_full_disk_is_told_while_a_member_is_unpacked(tmp_path, monkeypatch):
         ("\0", "kept", False),
     ],
 )
-def test_unusual_characters_mean_to_subwords_and_word_counts_what_the_docs_say(
+def test_subwords_and_word_counts_treat_unusual_characters_as_the_docs_say(
     subwords, character, as_subwords, is_blank_in_word_counts
 ):
     def normalized(text):
@@ -307,14 +307,14 @@ def test_unusual_characters_mean_to_subwords_and_word_counts_what_the_docs_say(
 
 
 def test_nul_is_never_in_a_vocabulary_and_always_unknown(tmp_path, text):
-    """So pairs with it are dropped from train, and refused in dev and test."""
+    """Therefore pairs with NUL are removed from train and refused in dev and test."""
     learn([line.replace(" ", "\0", 1) for line in text(0, 300)], 60, tmp_path / "x.model")
     model = Subwords(tmp_path / "x.model")
     assert "\0" not in "".join(model.processor.id_to_piece(list(range(len(model)))))
     assert model.decode([ids[:-1] for ids in model.encode(["big\0cat"])]) == ["big ⁇ cat"]
 
 
-def test_a_damaged_compressed_file_is_no_wrong_encoding(tmp_path):
+def test_a_damaged_compressed_file_is_not_reported_as_a_wrong_encoding(tmp_path):
     content = bytearray(gzip.compress("".join(f"Straße {i * i}\n" for i in range(5000)).encode()))
     content[len(content) // 2] ^= 255
     (tmp_path / "a.gz").write_bytes(content)

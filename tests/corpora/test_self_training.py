@@ -28,7 +28,7 @@ def gold(tmp_path: Path):
 
 
 def given(gold, sentences, parses, sure=None):
-    """The gold trees with some lines as plain sentences and their parses; all as sure as each other, unless said."""
+    """The gold trees, with plain sentences and their parses. By default all parses have the same log P."""
     columns = (sentences, parses, sure or [-0.1] * len(parses))
     paths = [gold / name for name in ("plain.source", "plain.translation", "plain.logp")]
     for path, lines in zip(paths, columns, strict=True):
@@ -37,7 +37,7 @@ def given(gold, sentences, parses, sure=None):
 
 
 def chosen(gold, sentences, parses, sure=None, keep=1.0):
-    """What `best_parses` gives for such lines."""
+    """The result of `best_parses` for these lines."""
     lines = given(gold, sentences, parses, sure)
     return best_parses(gold, lines.parses, lines.log_probabilities, keep)
 
@@ -52,13 +52,13 @@ def self_training(copies=3, keep=1.0):
     return SelfTraining("self-training", **TEXT, parser="parser", copies=copies, keep=keep)
 
 
-def test_gold_trees_stand_as_often_as_asked_before_the_parses(gold):
+def test_copies_of_the_gold_trees_come_before_the_parses(gold):
     folder = write(self_training(), given(gold, ["they sleep", "he"], [FORM, "(S XX )S"]))
     assert read_lines(folder / "train.source") == ["we go"] * 3 + ["they sleep", "he"]
     assert read_lines(folder / "train.target") == [FORM] * 4 + ["(S XX )S"]
 
 
-def test_dev_and_test_are_those_of_the_gold_corpus(gold):
+def test_dev_and_test_are_copied_from_the_gold_corpus(gold):
     folder = write(self_training(), given(gold, ["they sleep"], [FORM]))
     for name in ("dev.source", "dev.target", "dev.trees", "test.source", "test.target", "test.trees"):
         assert (folder / name).read_bytes() == (gold / name).read_bytes()
@@ -72,7 +72,7 @@ def test_malformed_parses_are_left_out_and_counted(gold):
     assert record["removed"] == {"malformed": 4, "less sure": 0}
 
 
-def test_the_share_of_the_parses_that_the_model_is_surest_of_stays_in_its_order(gold):
+def test_the_share_of_parses_with_the_highest_log_p_is_kept_in_order(gold):
     sentences = [f"they sleep{number}" for number in range(6)]
     sure = ["-0.5", "-0.1", "-0.7", "-0.2", "-0.01", "-0.3"]
     parses = [FORM] * 4 + [ENDED, FORM]
@@ -81,7 +81,7 @@ def test_the_share_of_the_parses_that_the_model_is_surest_of_stays_in_its_order(
     assert removed == {"malformed": 1, "less sure": 3}
 
 
-def test_parses_with_other_words_as_leaves_are_malformed_where_words_are_leaves(gold):
+def test_parses_whose_leaves_are_other_words_are_malformed(gold):
     parses = ["(S we sleep )S", "(S we slept )S", "(S (NP we )NP (VP go )VP"]
     sentences = ["we sleep", "we sleep", "we go"]
     assert len(chosen(gold, sentences, parses)[0]) == 2
@@ -92,12 +92,12 @@ def test_parses_with_other_words_as_leaves_are_malformed_where_words_are_leaves(
 def test_gold_trees_of_an_earlier_version_are_refused(gold):
     write_json(gold / "corpus.json", {})
     with pytest.raises(
-        InputError, match=rf"^{gold}/corpus\.json: `leaves` is None, none of XX, .*; make the corpus again$"
+        InputError, match=rf"^{gold}/corpus\.json: `leaves` is None, not one of XX, .*; make the corpus again$"
     ):
         chosen(gold, ["they sleep"], [FORM])
 
 
-def test_a_parse_and_a_number_for_each_sentence_are_needed(gold):
+def test_each_sentence_needs_a_parse_and_a_log_p(gold):
     with pytest.raises(InputError, match="2 lines"):
         chosen(gold, ["they sleep", "he"], [FORM])
     with pytest.raises(InputError, match="2 lines"):
@@ -107,7 +107,7 @@ def test_a_parse_and_a_number_for_each_sentence_are_needed(gold):
 
 
 @pytest.mark.parametrize("name", ["parsed.mrg", "parsed.mrg.gz"])
-def test_parsed_text_of_ones_own_is_read_as_the_treebank_is(gold, name):
+def test_parsed_text_is_read_like_the_treebank(gold, name):
     text = "( (S (NP-SBJ (PRP they)) (VP (VBP sleep) (-NONE- *))) )\n\n(ROOT (FRAG (RB naïvely)))\n"
     packed = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
     (gold / name).write_bytes(packed)
@@ -118,7 +118,7 @@ def test_parsed_text_of_ones_own_is_read_as_the_treebank_is(gold, name):
     assert json.loads((folder / "corpus.json").read_text())["pairs"] == {"train": 4, "dev": 1, "test": 1}
 
 
-def test_a_fault_in_parsed_text_names_file_and_line(gold):
+def test_a_fault_in_parsed_text_is_reported_with_file_and_line(gold):
     (gold / "parsed.mrg").write_text(f"{TREE}\n(())\n")
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
     with pytest.raises(InputError, match=rf"^{gold}/parsed\.mrg, line 2: \(\) holds nothing"):
@@ -127,9 +127,9 @@ def test_a_fault_in_parsed_text_names_file_and_line(gold):
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("( (S\n(NP we)))\n", r"line 1: .* is not closed; .*parsed text has a tree a line"), ("\n", "holds no tree")],
+    [("( (S\n(NP we)))\n", r"line 1: .* is not closed; .*text as one tree a line"), ("\n", "holds no tree")],
 )
-def test_parsed_text_that_is_none_is_refused(gold, text, fault):
+def test_a_file_without_whole_trees_on_its_lines_is_refused(gold, text, fault):
     (gold / "parsed.mrg").write_text(text)
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
     with pytest.raises(InputError, match=fault):
@@ -138,5 +138,5 @@ def test_parsed_text_that_is_none_is_refused(gold, text, fault):
 
 def test_impossible_values_are_faults():
     assert self_training(copies=0).faults() == ["copies: 0 is not positive"]
-    assert self_training(keep=0.0).faults() == ["keep: 0.0 is no share; give one above 0, at most 1"]
+    assert self_training(keep=0.0).faults() == ["keep: 0.0 is not in (0, 1]; give one such as 0.5"]
     assert ParsedText("parsed-text", **TEXT, trees=(), copies=1).faults() == ["trees: is empty; give at least one file"]

@@ -20,7 +20,7 @@ def read_parts(folder):
 
 @pytest.fixture
 def own(tmp_path):
-    """An own corpus: in each part a good pair, an untranslated one, and the good one again."""
+    """A corpus of files. Each part has a good pair, an untranslated pair, and the good pair again."""
     paths = {}
     for part in PARTS:
         paths[part] = ({language: str(tmp_path / f"{part}.{language}") for language in ("en", "de")},)
@@ -31,7 +31,7 @@ def own(tmp_path):
 
 @pytest.fixture
 def prepare(tmp_path):
-    """Prepares a corpus in the folder `own`; `downloads` holds what URLs gave."""
+    """Writes a corpus to the folder `own`. Downloaded files are in `downloads`."""
     given = Given(Path("corpus.yaml"), tmp_path / "downloads")
     return lambda corpus, **names: corpus.write(tmp_path / "own", given, **LANGUAGES | names)
 
@@ -41,14 +41,14 @@ def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
     write_whole(own, folder, given, **LANGUAGES)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert {"corpus.json", "dev.source", "train.target"} <= before.keys()
-    (tmp_path / "dev.en").write_text("other text\nb c\na b\n")  # is written first
+    (tmp_path / "dev.en").write_text("other text\nb c\na b\n")  # dev is written before train fails
     (tmp_path / "train.en").write_text("a b\n")
     with pytest.raises(InputError, match="has 1 lines"):
         write_whole(own, folder, given, **LANGUAGES)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_of_own_files_train_alone_is_cleaned(tmp_path, own, prepare):
+def test_only_train_is_cleaned(tmp_path, own, prepare):
     prepare(own)
     whole = [["a b", "b c", "a b"], ["x y", "b c", "x y"]]
     assert read_parts(tmp_path / "own") == {"train": [["a b"], ["x y"]], "dev": whole, "test": whole}
@@ -60,14 +60,14 @@ def test_of_own_files_train_alone_is_cleaned(tmp_path, own, prepare):
     }
 
 
-def test_a_part_that_is_decoded_may_have_lines_of_4096_words(tmp_path, own, prepare):
+def test_dev_and_test_may_have_lines_of_4096_words(tmp_path, own, prepare):
     for path in own.dev[0].values():
         Path(path).write_text("x " * 4096 + "\n")
     prepare(own)
     assert len((tmp_path / "own/dev.source").read_text().split()) == 4096
 
 
-def test_texts_come_one_after_the_other_from_files_and_downloads(tmp_path, own, prepare):
+def test_the_texts_of_a_part_follow_each_other_and_may_be_files_or_downloads(tmp_path, own, prepare):
     folder = tmp_path / "downloads/example.org"
     folder.mkdir(parents=True)
     (folder / "more.en.gz").write_bytes(gzip.compress(b"more text\n"))
@@ -97,7 +97,7 @@ def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, co
     (tmp_path / "train.en").unlink()
     with pytest.raises(InputError, match=message):
         prepare(own)
-    assert not list((tmp_path / "own").glob("[!u]*"))  # but the empty folder for what is unpacked
+    assert not list((tmp_path / "own").glob("[!u]*"))  # nothing but the empty folder `unpacked`
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
@@ -107,7 +107,7 @@ def test_an_empty_part_is_refused(tmp_path, own, prepare):
         prepare(own)
 
 
-def test_a_train_that_cleaning_empties_is_refused_with_what_each_step_removed(own, prepare):
+def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_step(own, prepare):
     with pytest.raises(InputError, match=r"train has no pair left.*words: 2"):
         prepare(replace(own, cleaning=replace(STRICT, words=(5, 9))))
 
@@ -117,6 +117,6 @@ def test_a_language_that_a_text_lacks_is_named(own, prepare):
         prepare(own, target="fr")
 
 
-def test_a_location_that_is_none_is_told_with_its_key(own):
+def test_a_wrong_location_is_reported_with_its_key(own):
     with pytest.raises(InputError, match=r"corpora\.own\.dev\[0\]\.de: location 'pairs\.tsv': add a column"):
         replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},)).files("own", "en", "de")

@@ -32,26 +32,26 @@ def treebank(tmp_path: Path):
 )
 def test_files_are_found_in_any_folder_and_read_by_their_numbers(treebank, first, last, found):
     for path in list((treebank / "mrg").rglob("*1.mrg")):
-        path.rename(treebank / path.name)  # as in nltk's sample: 0001 and 0201 are found before 0100
+        path.rename(treebank / path.name)  # now 0001 and 0201 are found before 0100, as in nltk's sample
     assert "".join(words(tree)[0] for tree in read_treebank(treebank, first, last)) == found
 
 
 @pytest.mark.parametrize(
     ("folder", "found"),
-    [("mrg", r"no wsj_SSNN\.mrg of section 04, 05 below it"), ("nowhere", "no such folder")],
+    [("mrg", r"it has no files wsj_SSNN\.mrg of section 04, 05"), ("nowhere", "no such folder")],
 )
-def test_a_folder_without_some_sections_is_told_what_should_be_there(treebank, folder, found):
-    with pytest.raises(InputError, match=rf"{folder}: {found}; set trees of the corpus to .*00/wsj_0001\.mrg"):
+def test_the_error_for_missing_sections_says_which_files_are_needed(treebank, folder, found):
+    with pytest.raises(InputError, match=rf"{folder}: {found}; set `trees` of the corpus to .*00/wsj_0001\.mrg"):
         read_treebank(treebank / folder, 200, 599)
 
 
-def test_two_files_of_one_number_are_refused(treebank):
+def test_two_files_with_the_same_number_are_refused(treebank):
     (treebank / "wsj_0201.mrg").write_text("( (S (NN b)) )\n")
-    with pytest.raises(InputError, match=r"02/wsj_0201\.mrg and .*/wsj_0201\.mrg are both file 0201; set trees"):
+    with pytest.raises(InputError, match=r"02/wsj_0201\.mrg and .*/wsj_0201\.mrg are both file 0201; set `trees`"):
         read_treebank(treebank, 1, 399)
 
 
-def test_a_fault_in_a_file_is_told_with_its_path(treebank):
+def test_a_fault_in_a_file_is_reported_with_its_path(treebank):
     (treebank / "mrg/02/wsj_0201.mrg").write_bytes(b"( (S (NN b)) )\n( (S (NN \xe9)) )\n")
     with pytest.raises(InputError, match=r"02/wsj_0201\.mrg, line 2: byte 0xe9 is not UTF-8"):
         read_treebank(treebank, 1, 399)
@@ -59,7 +59,10 @@ def test_a_fault_in_a_file_is_told_with_its_path(treebank):
 
 @pytest.fixture
 def corpus(tmp_path, pierre):
-    """A treebank of six files of one tree, in a folder and as an archive that has more; three are train, two dev."""
+    """A treebank of six files with one tree each: three are train, two dev, one test.
+
+    It is in a folder and in an archive, which also has another file.
+    """
     folder = tmp_path / "wsj"
     folder.mkdir()
     with zipfile.ZipFile(tmp_path / "treebank.zip", "w") as archive:
@@ -77,7 +80,7 @@ def write(corpus, folder, downloads):
 
 
 @pytest.mark.parametrize("location", ["wsj", "treebank.zip/treebank/wsj"])
-def test_a_corpus_has_words_linearised_trees_and_trees(tmp_path, corpus, pierre, location):
+def test_a_corpus_has_sources_targets_and_trees(tmp_path, corpus, pierre, location):
     corpus = dataclasses.replace(corpus, trees=str(tmp_path / location))
     write(corpus, tmp_path, tmp_path)
     tree = read_tree(pierre[1])
@@ -94,7 +97,7 @@ def test_a_corpus_has_words_linearised_trees_and_trees(tmp_path, corpus, pierre,
 @pytest.mark.parametrize(
     ("form", "start"), [("tags", "(S (NP NNP )NP (VP MD "), ("words", "(S (NP Pierre )NP (VP will ")]
 )
-def test_tags_or_words_are_the_leaves_where_the_corpus_says_so(tmp_path, corpus, pierre, form, start):
+def test_the_config_can_make_tags_or_words_the_leaves(tmp_path, corpus, pierre, form, start):
     corpus = dataclasses.replace(corpus, leaves=form)
     write(corpus, tmp_path, tmp_path)
     [line] = set(read_lines(tmp_path / "train.target"))
@@ -103,7 +106,7 @@ def test_tags_or_words_are_the_leaves_where_the_corpus_says_so(tmp_path, corpus,
     assert json.loads((tmp_path / "corpus.json").read_text())["leaves"] == form
 
 
-def test_constituents_of_training_trees_are_training_sentences_where_the_corpus_says_so(tmp_path, corpus, pierre):
+def test_the_config_can_add_constituents_to_the_training_sentences(tmp_path, corpus, pierre):
     corpus = dataclasses.replace(corpus, constituents=(2, 3))
     write(corpus, tmp_path, tmp_path)
     whole = corpus.sentences["train"] * ["Pierre will try to join our board ."]
@@ -122,16 +125,16 @@ def test_a_treebank_that_lacks_trees_is_refused_with_the_numbers(tmp_path, corpu
 
 
 @pytest.mark.parametrize(("trees", "files"), [("my/wsj", []), ("http://a.org/t.zip/wsj", ["http://a.org/t.zip"])])
-def test_of_a_treebank_the_archive_is_a_file_and_a_folder_is_none(trees, files):
+def test_the_files_of_a_treebank_are_its_archive_if_it_has_one(trees, files):
     plain = PlainText("ende", 5, (1, 9), 1)
     corpus = Treebank("treebank", "trees", "mine", trees, (1, 2), (3, 3), (4, 4), plain, {})
     assert corpus.files("wsj", "words", "trees") == files
 
 
-def test_the_wsj_sample_is_read_whole(wsj_sample):
+def test_the_wsj_sample_is_read_completely(wsj_sample):
     trees = read_treebank(wsj_sample, 1, 199)
     assert len(trees) == 3914
-    assert sum(len(words(tree)) for tree in trees) == 94_084  # 100,676 less 6,592 -NONE-
+    assert sum(len(words(tree)) for tree in trees) == 94_084  # 100,676 minus 6,592 with the tag -NONE-
     labels: Counter[str] = Counter()
     for tree in trees:
         labels.update(item[1:] for item in walk(tree) if isinstance(item, str) and item[0] == "(")

@@ -1,4 +1,4 @@
-"""The members of archives, in bounded memory, guarded against damage and bombs."""
+"""Read members of archives in bounded memory, and refuse damaged archives and decompression bombs."""
 
 import bz2
 import functools
@@ -18,19 +18,20 @@ from typing import IO, Any
 from transformer.corpora.location import Location
 from transformer.support.files import InputError
 
-EXPANSION = 200  # what is packed may be so many times the size of its file, ...
-LEAST_LIMIT = 2**26  # ... or 64 MiB where that is more; beyond that it is a bomb
+# A file may unpack to 200 times its size, or to 64 MiB if that is more. Anything larger counts as a bomb.
+EXPANSION = 200
+LEAST_LIMIT = 2**26  # bytes
 BUFFER = 2**17  # bytes
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-# RuntimeError: what zipfile raises for a compression it does not know.
+# zipfile raises RuntimeError for a compression that it does not know.
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
 def members(file: str) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """The members of an archive in their order: each one's path and a function that opens it.
+    """The members of an archive in their order: the path of each, and a function that opens it.
 
-    A member must be read before the next is asked for. Raises InputError when the archive is damaged; the
-    function, when the member is no plain file, lies outside the archive or unpacks to too much.
+    Read a member before you ask for the next one. Raises InputError when the archive is damaged. The function raises
+    InputError when the member is not a plain file, lies outside the archive, or unpacks to too many bytes.
     """
     archive = Location(file)
     if file.lower().endswith(".zip"):
@@ -54,7 +55,7 @@ def _member(
     def open_member() -> IO[bytes]:
         limit = limit_of(Path(file))
         if not plain:
-            problem = "is no plain file but a link, a folder, a device or encrypted"
+            problem = "is not a plain file but a link, a folder, a device or an encrypted file"
         elif name.startswith("/") or ".." in name.split("/"):
             problem = f"lies outside the archive, at {name}"
         elif size > limit:
@@ -73,7 +74,7 @@ def limit_of(path: Path) -> int:
 
 
 def open_guarded(path: Path, location: Location) -> io.BufferedReader:
-    """The bytes of a file, decompressed as its suffix says, guarded."""
+    """The bytes of a file, decompressed according to its suffix. Reading raises InputError as `_Guarded` says."""
     with undamaged(location):
         stream = OPENERS.get(path.suffix.lower(), open)(path, "rb")
         return io.BufferedReader(_Guarded(stream, location, limit_of(path)), BUFFER)
@@ -81,7 +82,7 @@ def open_guarded(path: Path, location: Location) -> io.BufferedReader:
 
 @contextmanager
 def undamaged(location: Location) -> Iterator[None]:
-    """Raises InputError naming a location that cannot be read or is damaged."""
+    """Raises InputError that names the location if the enclosed code finds it unreadable or damaged."""
     try:
         yield
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
@@ -93,7 +94,7 @@ def undamaged(location: Location) -> Iterator[None]:
 
 
 class _Guarded(io.RawIOBase):
-    """A stream that ends in InputError where it is damaged or longer than `limit` bytes."""
+    """A stream that raises InputError where it is damaged and when more than `limit` bytes come."""
 
     def __init__(self, stream: IO[bytes], location: Location, limit: int) -> None:
         self.stream, self.location, self.limit, self.count = stream, location, limit, 0

@@ -1,4 +1,4 @@
-"""What stays of a corpus, pair by pair."""
+"""Decide which pairs of a corpus are kept."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from transformer.support.strict import not_a_range
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What a pair needs to stay.
+    """The conditions on which a pair is kept.
 
-    Words a side (least, most), at most `ratio` times as many on one side as on the other. Pairs whose sides are
-    `identical` (untranslated), and `duplicates` of a pair or a source that came before, are removed or kept.
+    Each side has `words` (least, most) words, and no side has more than `ratio` times as many as the other. Pairs with
+    `identical` sides (untranslated ones) are kept or removed. So are `duplicates`, which repeat an earlier pair or an
+    earlier source.
     """
 
     words: tuple[int, int] = (1, 250)
@@ -24,28 +25,28 @@ class Cleaning:
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         found = not_a_range("words", self.words)
-        return found if self.ratio >= 1 else [*found, f"ratio: {self.ratio} is below 1, which no pair is"]
+        return found if self.ratio >= 1 else [*found, f"ratio: {self.ratio} is below 1; give 1 or more"]
 
 
 def unusable(source: str, target: str) -> str:
-    """Why a pair can be of no use, or nothing."""
+    """Why a pair is unusable; empty if it is usable."""
     if not source.strip() or not target.strip():
         return "empty side"
     return "NUL character" if "\0" in source or "\0" in target else ""
 
 
 def undecodable(source: str, target: str) -> str:
-    """Why a pair of dev or test can be of no use, or nothing; a word has a subword or more."""
+    """Why a pair of dev or test is unusable; empty if it is usable. A word has at least one subword."""
     too_long = any(len(side.split()) > LONGEST for side in (source, target))
     return unusable(source, target) or (f"more than {LONGEST} words on a side" if too_long else "")
 
 
 class Cleaner:
-    """Decides on one pair after the other, and counts in `removed` what each step takes out, in the order of the steps.
+    """Decides on one pair after the other; `removed` counts the pairs that each step removes, in the order of steps.
 
-    Removed are pairs with an empty side, with a NUL character (no vocabulary has it), with equal
-    sides, with too few or too many words on a side, with one side too long for the other, and repetitions of a
-    pair, or of a source, that stays. Memory grows with duplicates only: about 100 bytes a pair where they go.
+    The steps remove pairs with an empty side, with a NUL character (which no vocabulary has), with identical sides,
+    with too few or too many words on a side, with too different numbers of words, and repetitions of a pair or a source
+    that was kept. Memory grows only if duplicates are removed, by about 100 bytes a pair.
     """
 
     def __init__(self, cleaning: Cleaning):
@@ -60,14 +61,14 @@ class Cleaner:
         self.seen: set[bytes] = set()
 
     def keeps(self, source: str, target: str) -> bool:
-        """Whether a pair stays."""
+        """Whether a pair is kept."""
         fault = self.fault(source, target)
         if fault:
             self.removed[fault] += 1
         return not fault
 
     def fault(self, source: str, target: str) -> str:
-        """The step that takes a pair out, or nothing."""
+        """The step that removes a pair; empty if the pair is kept."""
         if reason := unusable(source, target):
             return reason
         least, most = self.cleaning.words

@@ -1,6 +1,6 @@
-"""The help pages of LibreOffice from Debian packages, their text held to its SHA-256.
+"""Get the help pages of LibreOffice from Debian packages, and check the SHA-256 of their text.
 
-It imports nothing but the standard library: `make reproduce` asks it for the pages before anything is installed.
+This module imports only the standard library, because `make reproduce` calls it before anything is installed.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from transformer.support.files import InputError, check_mirror, read_bytes
 
-POOL = Path("deb.debian.org/debian/pool/main/libr/libreoffice")  # in a mirror
+POOL = Path("deb.debian.org/debian/pool/main/libr/libreoffice")  # the folder of the packages in a mirror
 PAGE = re.compile(r"(?:\./)?usr/share/libreoffice/help/[^/]+/text/(.+\.html)")
-HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar archive: its name, its size
+HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar archive; groups: its name, its size
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class DebianPackages:
 
 
 def download_packages(packages: Sequence[str], folder: Path) -> list[Path]:
-    """Download Debian packages into `folder` with apt-get; its lists stay there too; root is not needed.
+    """Download Debian packages into `folder` with apt-get. This needs no root, and apt's lists are kept there, too.
 
     Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails.
     """
     folder = Path(folder).absolute()
-    # Started by root, apt would download as its own user, who may not enter the folder: no sandbox then.
+    # If root starts apt, it downloads as its own user `_apt`, who may not be allowed to enter the folder.
     options = ["-o", "APT::Sandbox::User=root"]
     for option, name in (("State", "state"), ("State::Lists", "state/lists"), ("Cache", "cache")):
         (folder / name).mkdir(parents=True, exist_ok=True)
         options += ["-o", f"Dir::{option}={folder / name}"]
     complaints: list[str] = []
-    # A failed update is no reason to stop: another source may be broken, or a hook may need root.
+    # If the update fails, the download may still work: another source may be broken, or a hook may need root.
     for command in (["update"], ["download", *packages]):
         try:
             finished = subprocess.run(
@@ -72,13 +72,13 @@ def download_packages(packages: Sequence[str], folder: Path) -> list[Path]:
     for package in packages:
         found = list(folder.glob(f"{package}_*.deb"))
         if len(found) != 1:
-            raise InputError(f"apt-get left {len(found)} files of {package}, not one")
+            raise InputError(f"apt-get left {len(found)} files of {package}, expected 1")
         archives += found
     return archives
 
 
 def _data(deb: bytes) -> bytes:
-    """The tar archive of a package's files. Raises ValueError and LZMAError when there is none."""
+    """The tar archive of a package's files. Raises ValueError when it is missing, LZMAError when it is damaged."""
     place = len(b"!<arch>\n")
     while header := HEADER.match(deb, place):
         start, size = header.end(), int(header[2])
@@ -89,9 +89,9 @@ def _data(deb: bytes) -> bytes:
 
 
 def read_pages(deb: Path) -> dict[str, bytes]:
-    """The LibreOffice help pages of a Debian package: path under `text/` -> HTML, in byte order of the paths.
+    """The LibreOffice help pages of a Debian package: path below `text/` -> HTML, in byte order of the paths.
 
-    Nothing goes to disk. Raises InputError when the package is damaged or packed in another way than Debian 12's.
+    Nothing is written to disk. Raises InputError when the package is damaged or not packed like those of Debian 12.
     """
     try:
         with tarfile.open(fileobj=BytesIO(_data(read_bytes(deb))), mode="r:") as archive:
@@ -108,10 +108,10 @@ def read_pages(deb: Path) -> dict[str, bytes]:
 def fetch_pages(packages: Mapping[str, DebianPackage], mirror: Path | None = None) -> dict[str, dict[str, bytes]]:
     """Fetch help pages, language -> path -> HTML, from the Debian package of each language.
 
-    The packages are those in `mirror`, under POOL, where it has all of them, else apt-get's. The SHA-256 pins the text
-    of each language, not its package, whose revision moves while the text does not: it is that of its pages
-    concatenated in byte order of their paths. Nothing stays on disk. Raises InputError as `check_mirror`,
-    `download_packages` and `read_pages` do, and when a text has another hash.
+    If `mirror` has all packages below POOL, they are read there, else apt-get downloads all of them. Nothing stays on
+    disk. The SHA-256 is that of the text of a language: its pages, concatenated in byte order of their paths. It is not
+    the package's, because Debian revises packages without changing the text. Raises InputError when a text has another
+    SHA-256, and the InputErrors of `check_mirror`, `download_packages` and `read_pages`.
     """
     check_mirror(mirror)
     names = [package.name for package in packages.values()]

@@ -1,8 +1,8 @@
-"""The words of the generated English: classes of words, nouns and verbs in all their forms."""
+"""The words of the generated English: classes of words, and nouns and verbs with all their forms."""
 
 FORMS = {"s": "VBZ", "p": "VBP", "ds": "VBD", "dp": "VBD", "b": "VB", "g": "VBG", "n": "VBN"}
 
-# A class of words a line: symbol, tag, words.
+# Each line is a class of words: symbol, tag, words. A word that comes twice is twice as likely.
 LEXICON = """
 .        .    .
 ?        .    ?
@@ -76,7 +76,7 @@ have/dp  VBD  had
 have/b   VB   have
 """
 
-# Base forms; irregular nouns as singular|plural.
+# Nouns in the singular; irregular ones as singular|plural.
 NOUNS = """
 man|men woman|women child|children person|people wife|wives knife|knives foot|feet mouse|mice teacher
 student doctor lawyer farmer soldier writer painter driver worker manager king queen friend neighbour
@@ -88,7 +88,7 @@ offer watch visit order idea problem reason war law party company bank price gov
 court judge case country army meeting
 """
 
-# A frame of verbs a line, base forms; irregular ones as base|past|participle.
+# Each line is a verb frame: symbol, verbs in the base form; irregular ones as base|past|participle.
 VERBS = """
 V.i  sleep|slept|slept fall|fell|fallen arrive laugh work walk play wait dance travel cry smile \
      leave|left|left go|went|gone come|came|come sing|sang|sung return rest fight|fought|fought \
@@ -110,7 +110,7 @@ V.p  pick turn bring|brought|brought take|took|taken throw|threw|thrown call sen
 
 
 def _third(word: str) -> str:
-    """Plural of a noun, third person singular of a verb."""
+    """The plural of a noun, or the third person singular of a verb."""
     if word.endswith(("s", "x", "z", "ch", "sh", "go")):
         return word + "es"
     return word[:-1] + "ies" if word[-1] == "y" and word[-2] not in "aeou" else word + "s"
@@ -127,7 +127,7 @@ def _gerund(verb: str) -> str:
 
 
 def _lexicon() -> dict[str, tuple[str, list[str]]]:
-    """Of each class of words its tag and its words."""
+    """For each class of words its tag and its words."""
     lexicon = {}
     for line in LEXICON.strip().splitlines():
         symbol, tag, *members = line.split()
@@ -148,4 +148,4 @@ def _lexicon() -> dict[str, tuple[str, list[str]]]:
     return lexicon
 
 
-WORDS = _lexicon()  # of each class of words its tag and its words
+WORDS = _lexicon()  # for each class of words its tag and its words

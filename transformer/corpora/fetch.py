@@ -1,4 +1,4 @@
-"""Downloading files: resumed after a break, tried again, and held to their size and SHA-256."""
+"""Download files: resume after a break, try again after a failure, and check size and SHA-256."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ from transformer.support.strict import not_positive
 
 @dataclass(frozen=True)
 class Download:
-    """The size and the SHA-256 of what a URL gives."""
+    """The size and the SHA-256 of the file at a URL."""
 
     bytes: int
     sha256: str
@@ -36,16 +36,16 @@ class Download:
         return found
 
 
-ATTEMPTS = 5  # in a row that bring nothing new
+ATTEMPTS = 5  # a download fails after so many attempts in a row that bring nothing new
 BLOCK = 2**16  # bytes
 URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
 RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
 def local_path(url: str) -> Path:
-    """Where a URL's file lies in a folder of downloads: host[:port]/path, that of file:///path at localhost/path.
+    """The path of a URL's file in a folder of downloads: host[:port]/path. For file:///path it is localhost/path.
 
-    Raises InputError for other schemes, a query, a fragment, and a path with a component that is empty, . or ..
+    Raises InputError for other schemes, a query, a fragment, and a path with a component that is empty, `.` or `..`.
     """
     match = URL.fullmatch(url)
     place = (match[1] or "localhost").lower() + match[2] if match else ""
@@ -58,12 +58,13 @@ def local_path(url: str) -> Path:
 def download(
     url: str, path: Path, size: int, sha256: str, mirror: Path | None = None, pause: float = 1.0, stall: float = 30.0
 ) -> None:
-    """Download a file of `size` bytes from `url` to `path`, or copy it from `mirror` if it has `local_path(url)`.
+    """Download a file of `size` bytes from `url` to `path`, or copy it from `mirror` if `local_path(url)` is there.
 
-    The content grows in `path`.part, where a later call goes on after a break; `path` appears when size and SHA-256
-    are right. A connection is given up after `stall` seconds of silence; a new one is tried after `pause` seconds, and
-    after twice the last pause each time that nothing new came. Of two processes that download to one path the second
-    waits. Raises InputError when the file cannot be had or stored, and when it is another: then it is `path`.bad.
+    The content is written to `path`.part, which a later call continues after a break. `path` appears when size and
+    SHA-256 are right. A connection that is silent for `stall` seconds is closed. A new attempt begins after `pause`
+    seconds, and the pause doubles each time that an attempt brings nothing new. If another process downloads to the
+    same path, this one waits for it. Raises InputError when the file cannot be downloaded or stored, and when its size
+    or SHA-256 is wrong; the wrong file is kept as `path`.bad.
     """
     check_mirror(mirror)
     path = Path(path)
@@ -75,12 +76,12 @@ def download(
             source = mirrored
         path.parent.mkdir(parents=True, exist_ok=True)
         with _lock(part) as stream:
-            if path.exists():  # the process that was waited for has downloaded it
+            if path.exists():  # another process downloaded it while this one waited
                 part.unlink()
                 part = path
             elif source:
                 if fault := _fault(source, size, sha256):
-                    raise InputError(f"{source}: {fault}; replace it by the file of {url}")
+                    raise InputError(f"{source}: {fault}; replace it with the file from {url}")
                 stream.truncate(stream.seek(0))
                 with source.open("rb") as given:
                     _append(iter(partial(given.read, BLOCK), b""), stream, size, url)
@@ -97,7 +98,7 @@ def download(
 
 
 def _lock(part: Path) -> BinaryIO:
-    """Open a partial file to go on at its end, once no other process has it."""
+    """Wait until no other process writes a partial file, and open it at its end."""
     while True:
         stream = part.open("ab")
         locked(stream, wait=True)
@@ -105,21 +106,21 @@ def _lock(part: Path) -> BinaryIO:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(stream.fileno()), part.stat()):
                 return stream
-        stream.close()  # the process that was waited for has renamed the file
+        stream.close()  # another process renamed the file while this one waited
 
 
 def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) -> None:
-    """Fill `stream` to `size` bytes, in as many attempts as bring something new."""
+    """Fill `stream` up to `size` bytes. Raises InputError after ATTEMPTS attempts in a row that bring nothing new."""
     if stream.tell() > size:
         stream.truncate(stream.seek(0))
     most, failures = stream.tell(), 0
     while stream.tell() != size:
         try:
             _attempt(url, stream, size, stall)
-        except ValueError as error:  # of requests: an invalid URL, host, proxy or redirection
+        except ValueError as error:  # requests raises it for an invalid URL, host, proxy or redirection
             raise _error(url, _reason(error)) from error
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            # Not every byte is progress: a server that always starts over, and breaks, would be asked for ever.
+            # Only bytes beyond the most so far are progress. A server that always starts over and breaks brings none.
             failures = 0 if stream.tell() > most else failures + 1
             most = max(most, stream.tell())
             if failures == ATTEMPTS:
@@ -130,7 +131,7 @@ def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) ->
 
 
 def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
-    """Request what `stream` lacks and append it. Raises InputError when another attempt would not help."""
+    """Request the missing part of `stream` and append it. Raises InputError if another attempt would not help."""
     have = stream.tell()
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
@@ -149,20 +150,20 @@ def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
             raise _error(url, f"{total} bytes offered, expected {size}: an error page, or the file has changed")
         if status == 200:
             stream.truncate(stream.seek(0))
-        # Not iter_content, which unpacks a .gz file that the server declares as an encoding.
+        # iter_content would unpack a .gz file that the server declares as an encoding.
         _append(response.raw.stream(BLOCK, decode_content=False), stream, size, url)
     if stream.tell() < size:
         raise requests.ConnectionError(f"closed after {stream.tell()} of {size} bytes")
 
 
 def _append(blocks: Iterable[bytes], stream: BinaryIO, size: int, url: str) -> None:
-    """Append `blocks` and show progress. Raises InputError when they exceed `size`; then nothing is left."""
+    """Append `blocks` and show progress. Raises InputError when they exceed `size`, and then empties `stream`."""
     done, total = (-(-count // 10**6) for count in (stream.tell(), size))
     with closing(Progress(url, total, "MB", done)) as progress:
         for block in blocks:
             if stream.tell() + len(block) > size:
                 stream.truncate(stream.seek(0))
-                raise _error(url, f"more than {size} bytes arrive: an error page, or the file has changed")
+                raise _error(url, f"more than {size} bytes arrived: an error page, or the file has changed")
             stream.write(block)
             if more := -(-stream.tell() // 10**6) - progress.done:
                 progress.update(more)
@@ -170,7 +171,7 @@ def _append(blocks: Iterable[bytes], stream: BinaryIO, size: int, url: str) -> N
 
 
 def _fault(path: Path, size: int, sha256: str) -> str:
-    """What is wrong with a file; nothing when size and SHA-256 are right."""
+    """What is wrong with a file; empty if size and SHA-256 are right."""
     if (length := path.stat().st_size) != size:
         return f"{length} bytes, expected {size}"
     with path.open("rb") as stream:
@@ -179,7 +180,7 @@ def _fault(path: Path, size: int, sha256: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The name of an exception, and what the innermost that led to it says."""
+    """The name of an exception, and the message of the innermost exception that led to it."""
     inner = error
     while deeper := inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__):
         inner = deeper

@@ -1,8 +1,8 @@
-"""Generated English: sentences and their trees from a probabilistic context-free grammar, written by hand.
+"""Generated English: sentences and their trees from a hand-written probabilistic context-free grammar.
 
-It stands in for a treebank where none can be had; labels and tags are the Penn Treebank's. Hard is what is
-hard in English: where phrases, clauses and coordinations attach, words of several classes (plan, that, her).
-What helps is what helps there: agreement, verb frames, prepositions. Sentences begin in lower case.
+It replaces a treebank where none is available. Labels and tags are those of the Penn Treebank. The same things are hard
+to parse as in English: where phrases, clauses and coordinations attach, and words of several classes (plan, that, her).
+The same things help: agreement, verb frames and prepositions. Sentences begin in lower case.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from transformer.trees.tree import Leaf, Tree, build, words
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sentences of each part; `plain` are those without trees, for the semi-supervised row of Table 4."""
+    """How many sentences each part has. `plain` has no trees; it serves the semi-supervised row of Table 4."""
 
     train: int
     dev: int
@@ -36,7 +36,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Grammar(Kind):
-    """A corpus of generated English with its trees: sentences of so many words (least, most)."""
+    """A corpus of generated English with its trees. `words` is the range of words in a sentence (least, most)."""
 
     origin: Literal["grammar"]
     description: str
@@ -50,14 +50,14 @@ class Grammar(Kind):
         return not_a_range("words", self.words)
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
-        """As `Kind.count`."""
+        """See `Kind.count`."""
         return self.sentences.train, self.sentences.plain
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Write {train,dev,test}.{source,target}, {dev,test}.trees, plain.source and corpus.json into `folder`.
 
-        Sources are words, targets linearised trees, `.trees` Penn brackets. No sentence occurs twice; dev and
-        test stay the same when the sizes of train and plain change. Raises InputError as `generate` does.
+        Sources are words, targets are linearised trees, and `.trees` are in Penn brackets. No sentence occurs twice.
+        Dev and test stay the same when the sizes of train and plain change. Raises the InputErrors of `generate`.
         """
         sizes = asdict(self.sentences)
         trees = generate(sum(sizes.values()), self.seed, self.words)
@@ -71,8 +71,9 @@ class Grammar(Kind):
 FINITE = {"s": "s", "p": "p", "ds": "s", "dp": "p"}
 ATTEMPTS = 100_000
 
-# A rule a line: weight, symbol, expansion. {v} runs over FORMS, {f} over FINITE with {n} its number, {n}
-# alone over s and p. What stands before "/" is the label; a symbol that begins with "_" is no constituent.
+# Each line is a rule: weight, symbol, expansion. {v} runs over FORMS. {f} runs over FINITE, and {n} is then its number.
+# {n} alone runs over s and p. The label of a symbol is the part before "/". A symbol that begins with "_" is not a
+# constituent: its children belong to the constituent around it.
 RULES = """
 66  S/root      _clause .
 5   S/root      PP/time , _clause .
@@ -241,7 +242,7 @@ RULES = """
 
 
 def _rules() -> dict[str, tuple[list[list[str]], list[float]]]:
-    """Of each symbol its expansions and their cumulative weights."""
+    """For each symbol its expansions and their cumulative weights."""
     weights: dict[str, list[tuple[list[str], float]]] = {}
     for line in filter(None, RULES.splitlines()):
         if "{f}" in line:
@@ -263,7 +264,7 @@ _RULES = _rules()
 
 
 def _sample(random: Random, most: int) -> list[Leaf | str]:
-    """A sentence as `walk` gives it; empty when it would have more than `most` words."""
+    """The items of a sentence, as in `walk`; empty if it would have more than `most` words."""
     items: list[Leaf | str] = []
     pending = ["_root"]
     length = 1
@@ -294,9 +295,9 @@ def _sample(random: Random, most: int) -> list[Leaf | str]:
 
 
 def generate(sentences: int, seed: int, words: tuple[int, int]) -> Iterator[Tree]:
-    """Trees whose sentences all differ and have from words[0] to words[1] words, punctuation counted.
+    """Trees of different sentences, each of words[0] to words[1] words including punctuation.
 
-    Raises InputError when the grammar has, as far as ATTEMPTS in a row can tell, no further such sentence.
+    Raises InputError when ATTEMPTS attempts in a row bring no new sentence.
     """
     random = Random(seed)
     seen: set[tuple[str, ...]] = set()
@@ -309,4 +310,6 @@ def generate(sentences: int, seed: int, words: tuple[int, int]) -> Iterator[Tree
             misses = 0
             yield build(items)
         elif (misses := misses + 1) == ATTEMPTS:
-            raise InputError(f"words: {list(words)} leaves {len(seen)} of {sentences} sentences; allow longer ones")
+            raise InputError(
+                f"words: {list(words)} allows only {len(seen)} different sentences, not {sentences}; allow longer ones"
+            )

@@ -14,7 +14,7 @@ Corpus = LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTrainin
 
 @dataclass(frozen=True)
 class TaskCorpus:
-    """A corpus as a task uses it: from side `source` to side `target`."""
+    """A corpus as one task uses it: a model translates from side `source` to side `target`."""
 
     name: str
     source: str

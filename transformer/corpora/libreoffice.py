@@ -1,4 +1,4 @@
-"""The help pages of LibreOffice as a corpus: their segments paired, cleaned and split."""
+"""Make a corpus from the help pages of LibreOffice: pair their segments, clean the pairs and split them into parts."""
 
 import hashlib
 import re
@@ -14,13 +14,13 @@ from transformer.model.ids import LONGEST
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import not_positive
 
-ALTERNATIVES = "choose another experiment, such as config/quick-captions.yaml, or an own corpus (`origin: files`)"
+ALTERNATIVES = "choose another experiment, such as config/quick-captions.yaml, or your own text (`origin: files`)"
 SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[\"“„«(]*[A-ZÀ-ÖØ-Þ])")
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of the pages that go to dev and to test; train has the rest."""
+    """The shares of the pages that go to dev and to test. Train has the rest."""
 
     dev: float
     test: float
@@ -45,14 +45,13 @@ class LibreOfficeHelp(Kind):
     shares: Shares
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
-        """Pair, clean and split two languages of the LibreOffice help; write the corpus.
+        """Pair, clean and split two languages of the LibreOffice help, and write the corpus.
 
-        The text given is the file that `fetch` wrote. Segments of one page and id make a pair,
-        or a pair a sentence (`split_sentences`). A page goes to one part with all its pairs, and of a source only
-        the first pair stays, so that none stands in two parts. What pages of dev and test have with more words on both
-        sides than `cleaning` allows goes to a part more, `longer`, which no table of the paper is measured on and which
-        may stay empty. Raises InputError for a language that the corpus lacks, a damaged file of segments, and another
-        part that stays empty.
+        The given text is the file that `fetch` wrote. Two segments of the same page and id make a pair, or one pair for
+        each sentence (`split_sentences`). All pairs of a page go to the same part. Only the first pair of each source
+        is kept, so no source is in two parts. Pairs of dev and test pages with more words on both sides than `cleaning`
+        allows go to a further part, `longer`, which may stay empty; no table of the paper is measured on it. Raises
+        InputError for a language that the corpus lacks, for a damaged file of segments, and if another part is empty.
         """
         for language in (source, target):
             if language not in self.packages:
@@ -84,7 +83,7 @@ class LibreOfficeHelp(Kind):
 
 
 class _Segments(HTMLParser):
-    """Collects paragraphs and headings that have an id; of text in variants for systems, the default one."""
+    """Collects paragraphs and headings that have an id. If a text has variants for several systems, the default counts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,10 +121,10 @@ class _Segments(HTMLParser):
 
 
 def segments(page: str) -> dict[str, str]:
-    """The segments of a LibreOffice help page, id -> text: `<p>` and `<h1>` to `<h6>` of par_id..., hd_id
+    """The segments of a LibreOffice help page, id -> text: `<p>` and `<h1>` to `<h6>` whose id is par_id... or hd_id...
 
-    White space is collapsed, empty segments are left out, and of an id that comes again the first is kept. A
-    phrase in variants for several systems or programs (`<span hidden>`) is read in its default.
+    White space is collapsed, and empty segments are left out. If an id comes twice, the first segment is kept. If a
+    phrase has variants for several systems or programs (`<span hidden>`), its default is read.
     """
     parser = _Segments()
     parser.feed(page)
@@ -134,9 +133,9 @@ def segments(page: str) -> dict[str, str]:
 
 
 def fetch(packages: DebianPackages, path: Path, mirror: Path | None = None) -> None:
-    """Fetch the LibreOffice help; write its segments to `path`, lines of language, page, id, text.
+    """Fetch the LibreOffice help and write its segments to `path`, one a line: language, page, id, text.
 
-    Raises InputError as `fetch_pages` does.
+    Raises the InputErrors of `fetch_pages`.
     """
     try:
         texts = fetch_pages(packages.packages, mirror)
@@ -165,13 +164,13 @@ def _read_segments(path: Path) -> dict[str, dict[tuple[str, str], str]]:
 
 
 def split_sentences(source: str, target: str) -> list[Pair]:
-    """A pair of segments as pairs of sentences, or as it is where the sides differ in their number."""
+    """Split a pair of segments into pairs of sentences, unless the sides have different numbers of sentences."""
     sources, targets = SENTENCE_BREAK.split(source), SENTENCE_BREAK.split(target)
     return list(zip(sources, targets, strict=True)) if len(sources) == len(targets) else [(source, target)]
 
 
 def part_of(page: str, shares: Shares) -> str:
-    """The part a page belongs to, by the SHA-256 of its name: the same wherever and whenever it is asked."""
+    """The part of a page. It depends only on the SHA-256 of the page's name and the shares."""
     place = int.from_bytes(hashlib.sha256(page.encode()).digest()[:8]) / 2**64
     if place < shares.test:
         return "test"

@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 from transformer.support.files import InputError
 
 URL = re.compile(r"(?:https?://[^/]+|file://[^/]*)/.+")
-# The host (taken whole, hence ?+) may end like an archive too.
+# A host may end like an archive, too, so it is matched as a whole (?+).
 ARCHIVE = re.compile(r"((?:\w+://[^/]*/)?+.*?\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip))(?:/(.*))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Location:
-    """Where a text lies: a path or URL, the member where that is an archive, the column (from 1) of a .tsv."""
+    """Where a text lies: a path or URL, the member if that is an archive, and the column (from 1) of a .tsv."""
 
     file: str
     member: str | None = None
@@ -24,7 +24,7 @@ class Location:
 
     @classmethod
     def parse(cls, text: str) -> "Location":
-        """`FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError when it is none."""
+        """Parse `FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError otherwise."""
         marked = re.fullmatch(r"(.*)#([^/#]*)", text)
         path, column = marked.groups() if marked else (text, "")
         archive = ARCHIVE.fullmatch(path)
@@ -34,13 +34,13 @@ class Location:
         if not path.strip():
             problem = "it is empty; give a path or a URL"
         elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
-            problem = "only http://HOST/PATH, https://HOST/PATH and file:///PATH, without .., are URLs"
+            problem = "write a URL as http://HOST/PATH, https://HOST/PATH or file:///PATH, without .."
         elif archive and not member:
             problem = f"it is an archive; add a member, as in {file}/MEMBER"
         elif member and (ARCHIVE.fullmatch(member) or {"", ".", ".."} & set(member.split("/"))):
-            problem = f"{member!r} is no member; give a path without . and .. that leads into no further archive"
+            problem = f"{member!r} is not a member; give a path without . and .. that is not inside another archive"
         elif marked and (not table or not location.column):
-            problem = "after # stands a column, from 1, of a .tsv; correct it or rename the file"
+            problem = "only a column of a .tsv, counted from 1, may follow #; correct it or rename the file"
         elif table and not marked:
             problem = f"add a column, as in {path}#1"
         else:
@@ -49,5 +49,5 @@ class Location:
 
     @property
     def kind(self) -> str:
-        """The suffix that tells the format, without that of its compression: `.sgm` of `dev/test.en.sgm.gz`."""
+        """The suffix that names the format, without that of a compression: `.sgm` for `dev/test.en.sgm.gz`."""
         return PurePosixPath(re.sub(r"\.(gz|bz2|xz)$", "", (self.member or self.file).lower())).suffix

@@ -1,4 +1,4 @@
-"""Parallel texts, lower-cased and tokenised as Moses' scripts do it."""
+"""Parallel texts, lower-cased and tokenised like those of Moses' scripts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,11 +18,12 @@ ALL = Cleaning(words=(1, LONGEST), ratio=LONGEST)  # keeps every pair that can b
 
 
 def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
-    """Each line as Moses' lowercase, normalize-punctuation and tokenizer make it, in this order.
+    """Apply Moses' lowercase, normalize-punctuation and tokenizer, in this order, to each line.
 
     Blanks separate tokens. &, <, >, |, quotes and square brackets are escaped, as in `&amp;`.
     """
-    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # slow, and the workflow imports this module
+    # This import is slow, and the workflow imports this module.
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
     normaliser, tokeniser = MosesPunctNormalizer(language), MosesTokenizer(language)
     for line in lines:
@@ -31,9 +32,9 @@ def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class MosesFiles(Files):
-    """Parallel texts, read and cleaned as `Files`, then lower-cased and tokenised (`moses_lowercase`).
+    """Parallel texts, read and cleaned like `Files`, then lower-cased and tokenised (`moses_lowercase`).
 
-    `tests` are further test sets, by name. `tokens`: part -> language -> how many tokens that side must have.
+    `tests` are further test sets, by name. `tokens` says how many tokens a side must have: part -> language -> tokens.
     """
 
     origin: Literal["moses-lowercase"]  # type: ignore[assignment]
@@ -45,7 +46,7 @@ class MosesFiles(Files):
         found = super().faults()
         for part, texts in self.tests.items():
             if part in PARTS or not re.fullmatch(r"[a-z]\w*", part):
-                found.append(f"tests: {part!r} is no name of a further test set; write one such as test_2017")
+                found.append(f"tests: {part!r} cannot name a further test set; write a name such as test_2017")
             if not texts:
                 found.append(f"tests.{part}: is empty; give at least one text")
         parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.test for language in text)
@@ -60,14 +61,14 @@ class MosesFiles(Files):
         return found
 
     def files(self, name: str, source: str, target: str) -> list[str]:
-        """The files and URLs of all parts, as `Kind.files`."""
+        """The files and URLs of all parts; see `Kind.files`."""
         further = [self._further(part).files(f"{name}.tests.{part}", source, target) for part in self.tests]
         return list(dict.fromkeys(file for files in (super().files(name, source, target), *further) for file in files))
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Read parallel texts, clean train, tokenise all, and write the corpus to `folder`.
 
-        Raises InputError as `Files.write` does, and for a side that has not as many tokens as `tokens` says.
+        Raises the InputErrors of `Files.write`, and InputError for a side with another number of tokens than `tokens`.
         """
         super().write(folder, given, name=name, source=source, target=target)
         record = read_json(folder / "corpus.json")
@@ -85,18 +86,18 @@ class MosesFiles(Files):
                 if found != expected:
                     raise InputError(
                         f"corpora.{name}.tokens.{part}.{language}: the text has {found} tokens, not {expected}; "
-                        "take the text and the sacremoses (requirements.txt) that were counted, or correct the number"
+                        "use the text and the sacremoses (requirements.txt) that gave this number, or correct it"
                     )
         write_record(folder, record["pairs"], record["removed"], self, name=name, source=source, target=target)
 
     def _further(self, part: str) -> Files:
-        """A further test set as a corpus of its own, whose parts are all that text."""
+        """A further test set as its own corpus; all parts of that corpus are the same text."""
         texts = self.tests[part]
         return Files("files", train=texts, dev=texts, test=texts, cleaning=ALL)
 
 
 def _tokenise(path: Path, language: str) -> int:
-    """Put a text's tokens in its place. Returns how many there are."""
+    """Replace a text with its tokens. Returns how many there are."""
     count = 0
     with atomic(path) as stream:
         for line in moses_lowercase(stream_lines(path), language):

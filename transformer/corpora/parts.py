@@ -1,4 +1,4 @@
-"""A corpus as files: the parts train, dev and test, a file a side, a segment a line; and its record, corpus.json."""
+"""A corpus as files: for each part (train, dev, test) and side a file with one segment a line, and corpus.json."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ PARTS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Given:
-    """What a corpus is made from, besides what its config says."""
+    """The files from which a corpus is made, besides those in its config."""
 
-    config: Path  # named in messages
-    downloads: Path  # the folder that holds what URLs gave
+    config: Path  # the config's file, which messages name
+    downloads: Path  # the folder of downloaded files
     text: Path | None = None
     gold: Path | None = None  # the folder of a corpus of trees
     parses: Path | None = None
     log_probabilities: Path | None = None
 
     def need(self, name: str) -> Path:
-        """One of the paths that may be missing. Raises InputError where it is."""
+        """The path of that name. Raises InputError when it is missing."""
         path: Path | None = getattr(self, name)
         if path is None:
             raise InputError(f"{self.config}: this corpus needs --{name.replace('_', '-')}")
@@ -32,46 +32,46 @@ class Given:
 
 
 class Kind:
-    """A kind of corpus. The fields of its dataclass are the keys of its config; its methods answer what stages ask.
+    """A kind of corpus. The fields of its dataclass are the keys of its config, and the stages call its methods.
 
-    `of` is a function from a task's name to that task's corpus.
+    The argument `of` is a function from a task's name to that task's corpus.
     """
 
     description: str
     licence: str
 
     def files(self, name: str, source: str, target: str) -> list[str]:
-        """The files and URLs from which corpus `name` is read, for a task from `source` to `target`; no folders.
+        """The files and URLs (not folders) from which corpus `name` is read, for a task from `source` to `target`.
 
-        Raises InputError for a location that is none, and a language that the corpus lacks.
+        Raises InputError for a wrong location, and for a language that the corpus lacks.
         """
         return []
 
     def tasks(self) -> dict[str, str]:
-        """The tasks that its config names, by the key that names them."""
+        """The tasks that its config names: key -> task."""
         return {}
 
     def runs(self) -> dict[str, tuple[str, str]]:
-        """The runs, (task, model), whose parses it holds, by the key that names the model."""
+        """The runs whose parses it contains: the key that names the model -> (task, model)."""
         return {}
 
     def read(self, of: "Callable[[str], Kind]") -> list[str]:
-        """The tasks whose text it is made from."""
+        """The tasks from whose text it is made."""
         return []
 
     def count(self, of: "Callable[[str], Kind]") -> tuple[int | None, int]:
-        """Pairs of train before cleaning, None where the config does not tell; and sentences without trees."""
+        """How many pairs train has before cleaning (None if unknown), and how many sentences have no trees."""
         return None, 0
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
-        """Write its parts and its record into `folder`: `write_part` and `write_record`, or as they do."""
+        """Write its parts and its record into `folder`, in the form of `write_part` and `write_record`."""
         raise NotImplementedError
 
 
 def write_part(folder: Path, part: str, pairs: Iterable[Pair], removed: Mapping[str, int], name: str) -> int:
-    """Write `part`.source and `part`.target, a segment a line; returns how many.
+    """Write `part`.source and `part`.target, one segment a line, and return the number of pairs.
 
-    Raises InputError when there is none.
+    Raises InputError when there are no pairs.
     """
     count = 0
     with atomic(Path(folder) / f"{part}.source") as sources, atomic(Path(folder) / f"{part}.target") as targets:
@@ -98,9 +98,9 @@ def write_record(
     cleaned: Iterable[str] = ("train",),
     leaves: Leaves | None = None,
 ) -> None:
-    """Write corpus.json: what the corpus is, how many pairs each part has, how many each cleaning step removed.
+    """Write corpus.json: what the corpus is, how many pairs each part has, and how many each cleaning step removed.
 
-    `read` is how many pairs there were of the parts that are cleaned; `leaves` are those of linearised trees.
+    Its key `read` is the number of pairs in the `cleaned` parts before cleaning. Corpora of trees give their `leaves`.
     """
     record = {
         "corpus": name,
@@ -118,9 +118,9 @@ def write_record(
 
 
 def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
-    """Have a corpus written, and its files appear in `folder` when all of them are there; corpus.json comes last.
+    """Write a corpus to a temporary folder and then move its files to `folder`, corpus.json last.
 
-    Raises InputError as `Kind.write` does; then nothing is left.
+    Raises the InputErrors of `Kind.write`, and then leaves nothing behind.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as temporary:

@@ -1,4 +1,4 @@
-"""Plain English tokenised as the Penn Treebank is: sentences to be parsed."""
+"""Plain English sentences to be parsed, tokenised like the Penn Treebank."""
 
 import hashlib
 import heapq
@@ -16,9 +16,9 @@ _PENN = str.maketrans(
 
 @dataclass(frozen=True)
 class PlainText:
-    """Sentences without trees, to be parsed by the first parser.
+    """Sentences without trees, which the first parser parses.
 
-    So many, of so many words (least, most), drawn by seed from the train sources of a task.
+    `sentences` of them, each with `words` (least, most) words, are drawn by `seed` from the train sources of `task`.
     """
 
     task: str
@@ -32,20 +32,20 @@ class PlainText:
 
 
 def tokenise(line: str) -> list[str]:
-    """The words of English text as the Penn Treebank writes them: do n't, `` '' for quotes, -LRB-, --, 1\\/2."""
-    from nltk.tokenize import TreebankWordTokenizer  # slow, and the workflow imports this module
+    """The words of English text in the form of the Penn Treebank: do n't, `` '' for quotes, -LRB-, --, 1\\/2."""
+    # This import is slow, and the workflow imports this module.
+    from nltk.tokenize import TreebankWordTokenizer
 
     return TreebankWordTokenizer().tokenize(line.translate(_PENN), convert_parentheses=True)
 
 
 def plain_sentences(path: Path, count: int, words: tuple[int, int], seed: int) -> list[str]:
-    """So many sentences, all different, of words[0] to words[1] words (`tokenise`), from a text of a sentence a line.
+    """Draw `count` different sentences of words[0] to words[1] words (`tokenise`) from a text, one a line, by `seed`.
 
-    Drawn by `seed`; every different line is as likely as any other, however often it comes. One pass, which
-    holds the sentences drawn and no more of the text. Raises InputError when there are fewer, and as
-    `stream_lines` does.
+    Every different line is equally likely, however often it comes. The text is read once, and only the drawn sentences
+    are held in memory. Raises InputError when there are too few sentences, and the InputErrors of `stream_lines`.
     """
-    drawn: list[tuple[int, str]] = []  # a heap, the highest lot, negated, first
+    drawn: list[tuple[int, str]] = []  # a heap of (negated lot, sentence): the highest lot comes first
     sentences: set[str] = set()
     key = str(seed).encode()
     for line in stream_lines(path):
@@ -61,7 +61,7 @@ def plain_sentences(path: Path, count: int, words: tuple[int, int], seed: int) -
                 sentences.remove(heapq.heappop(drawn)[1])
     if len(drawn) < count:
         raise InputError(
-            f"{path}: {len(drawn)} different sentences of {words[0]} to {words[1]} words, not {count}; "
+            f"{path}: only {len(drawn)} different sentences of {words[0]} to {words[1]} words, not {count}; "
             "ask for fewer or allow other lengths"
         )
     return [sentence for _, sentence in sorted(drawn, reverse=True)]

@@ -1,4 +1,4 @@
-"""Pairs from parallel text, wherever it lies and however it is packed (docs/reading.md), in bounded memory."""
+"""Read pairs from parallel text in all formats of docs/reading.md, in bounded memory."""
 
 import codecs
 import difflib
@@ -20,18 +20,18 @@ from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
-Paths = dict[tuple[str, str | None], Path]  # (file, member) -> where it lies on the disk
+Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
 
 @contextmanager
 def open_pairs(
     sources: str, targets: str, local: Callable[[str], Path], folder: Path
 ) -> Iterator[Iterator[tuple[str, str]]]:
-    """The pairs (source, target) of two locations, line by line in a stream.
+    """The pairs (source, target) of two locations, in a stream.
 
-    `local` gives the path of a URL's download. Members of archives are unpacked below `folder`, as long as the
-    context lasts. Raises InputError, on entering or while reading: a location that is none, a file or member
-    that is missing, unsafe or damaged, a line that is not UTF-8, sides that do not belong together.
+    `local` gives the path of a URL's download. Members of archives are unpacked below `folder` and removed when the
+    context ends. Raises InputError, on entering or while reading, for a wrong location, a file or member that is
+    missing, unsafe or damaged, a line that is not UTF-8, and sides that do not belong together.
     """
     local = functools.cache(local)
     sides = [Location.parse(text) for text in (sources, targets)]
@@ -42,7 +42,7 @@ def open_pairs(
 
 @contextmanager
 def open_text(text: str, local: Callable[[str], Path], folder: Path) -> Iterator[Iterator[str]]:
-    """The lines of one location, as `open_pairs` reads them."""
+    """The lines of one location, read in the same way as by `open_pairs`."""
     location = Location.parse(text)
     if "://" in location.file:
         location = replace(location, file=str(local(location.file)))
@@ -51,7 +51,7 @@ def open_text(text: str, local: Callable[[str], Path], folder: Path) -> Iterator
 
 
 def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
-    """Copy the members that are asked for into `folder`, in one pass over each archive."""
+    """Copy the members of these locations into `folder`, in one pass over each archive."""
     paths: Paths = {(side.file, None): Path(side.file) for side in sides if side.member is None}
     for file in dict.fromkeys(side.file for side in sides if side.member):
         wanted = {str(side.member) for side in sides if side.file == file}
@@ -80,17 +80,17 @@ def _lines(location: Location, paths: Paths) -> Iterator[str]:
         try:
             yield from decode_lines(str(location), _split(location, stream))
         except InputError:
-            while stream.read(BUFFER):  # were the file damaged, this would be the reason, and told
+            while stream.read(BUFFER):  # if the file is damaged, this raises InputError with the true reason
                 pass
             raise
 
 
 def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
-    """Lines without a byte order mark, without LF or CR LF."""
+    """The lines of a stream, without a byte order mark and without their LF or CR LF."""
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
             raise InputError(
-                f"{location}, line {number}: {LONGEST_LINE} bytes without a line feed; end lines by LF or CR LF"
+                f"{location}, line {number}: {LONGEST_LINE} bytes without a line feed; end lines with LF or CR LF"
             )
         if number == 1 and not (line := line.removeprefix(codecs.BOM_UTF8)):
             continue
@@ -104,7 +104,7 @@ def _pairs(source: Location, target: Location, paths: Paths) -> Iterator[tuple[s
         sources, targets = _segments(source, paths), _segments(target, paths)
         for key in (*sources, *targets):
             if key not in sources or key not in targets:
-                raise InputError(f"{source} and {target}: {key} is in one only; give two sides of one set")
+                raise InputError(f"{source} and {target}: only one has {key}; give two sides of the same set")
         yield from ((text, targets[key]) for key, text in sources.items())
     else:
         texts = _texts(source, paths), _texts(target, paths)
@@ -114,7 +114,7 @@ def _pairs(source: Location, target: Location, paths: Paths) -> Iterator[tuple[s
                     number + (text is not None) + sum(1 for _ in rest) for text, rest in zip(pair, texts, strict=True)
                 )
                 raise InputError(
-                    f"{source} has {one} lines and {target} has {other}; a pair of files needs as many in both"
+                    f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"
                 )
             yield pair
 
@@ -133,13 +133,13 @@ def _columns(location: Location, lines: Iterator[str], first: int, second: int) 
         fields = line.split("\t")
         if len(fields) < max(first, second):
             raise InputError(
-                f"{location}, line {number}: no column {max(first, second)}, only {len(fields)}; correct it"
+                f"{location}, line {number}: no column {max(first, second)}, only {len(fields)}; correct the line"
             )
         yield fields[first - 1], fields[second - 1]
 
 
 class _SegmentParser(HTMLParser):
-    """Collects the segments of a NIST or WMT set: what names a segment -> its text."""
+    """Collects the segments of a NIST or WMT set: a segment's document and id -> its text."""
 
     def __init__(self, location: Location) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ class _SegmentParser(HTMLParser):
         elif tag == "seg":
             key = f"segment {names.get('id')} of document {self.document!r}"
             if self.key or key in self.segments or not names.get("id"):
-                self.fail(f"{key} comes twice, has no id or lies in another")
+                self.fail(f"{key} comes twice, has no id or lies in another segment")
             self.key, self.segments[key] = key, ""
 
     def handle_endtag(self, tag: str) -> None:

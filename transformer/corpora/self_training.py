@@ -1,4 +1,4 @@
-"""The semi-supervised corpora of Table 4: gold trees, and trees of plain text by the first parser or by one's own."""
+"""The semi-supervised corpora of Table 4: gold trees, and trees of plain text by the first parser or another one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from transformer.trees.tree import words
 
 
 class _WithGold(Kind):
-    """What both have: the trees of task `gold`, `copies` times, and more; dev and test are those of `gold`."""
+    """A corpus whose train is the trees of task `gold`, `copies` times, and then parses. Dev and test are `gold`'s."""
 
     gold: str
     copies: int
 
     def tasks(self) -> dict[str, str]:
-        """The task whose trees stand in it."""
+        """The task whose trees it contains."""
         return {"gold": self.gold}
 
     def read(self, of: Callable[[str], Kind]) -> list[str]:
-        """As `Kind.read`."""
+        """See `Kind.read`."""
         return [self.gold]
 
     def _write(
@@ -39,7 +39,7 @@ class _WithGold(Kind):
     ) -> None:
         """Write the corpus into `folder`: train is that of the folder `gold`, `copies` times, then the parses.
 
-        Raises InputError as `read_parallel` does, and when the record of `gold` lacks `leaves`.
+        Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves`.
         """
         trees = list(zip(*read_parallel(gold / "train.source", gold / "train.target"), strict=True))
         pairs = chain(chain.from_iterable(repeat(trees, self.copies)), parses)
@@ -54,9 +54,9 @@ class _WithGold(Kind):
 
 @dataclass(frozen=True)
 class SelfTraining(_WithGold):
-    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences parsed by model `parser`.
+    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences, parsed by model `parser`.
 
-    Of the parses the share `keep` with the highest log P a subword stays.
+    Only the share `keep` of the parses is kept, those with the highest log P per subword.
     """
 
     origin: Literal["self-training"]
@@ -70,23 +70,23 @@ class SelfTraining(_WithGold):
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         found = not_positive(self, "copies")
-        return found if 0 < self.keep <= 1 else [*found, f"keep: {self.keep} is no share; give one above 0, at most 1"]
+        return found if 0 < self.keep <= 1 else [*found, f"keep: {self.keep} is not in (0, 1]; give one such as 0.5"]
 
     def runs(self) -> dict[str, tuple[str, str]]:
         """The run that parses the plain sentences."""
         return {"parser": (self.gold, self.parser)}
 
     def read(self, of: Callable[[str], Kind]) -> list[str]:
-        """The gold trees, and the text from which their plain sentences are drawn."""
+        """The task of the gold trees, and the task from whose text the plain sentences are drawn."""
         return [self.gold, *of(self.gold).tasks().values()]
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
-        """As `Kind.count`."""
+        """See `Kind.count`."""
         trees, plain = of(self.gold).count(of)
         return trees and self.copies * trees + round(self.keep * plain), 0
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
-        """As `Kind.write`, from gold trees, parses and their log P. Raises InputError as `best_parses` does."""
+        """Write a corpus from gold trees, parses and their log P. Raises the InputErrors of `best_parses`."""
         gold, parses, sure = (given.need(key) for key in ("gold", "parses", "log_probabilities"))
         trees, removed = best_parses(gold, parses, sure, self.keep)
         self._write(folder, gold, trees, removed, name=name, source=source, target=target)
@@ -94,7 +94,7 @@ class SelfTraining(_WithGold):
 
 @dataclass(frozen=True)
 class ParsedText(_WithGold):
-    """A corpus of trees: those of task `gold`, `copies` times, and text that a parser of one's own has parsed."""
+    """A corpus of trees: those of task `gold`, `copies` times, and text that another parser has parsed."""
 
     origin: Literal["parsed-text"]
     description: str
@@ -112,7 +112,7 @@ class ParsedText(_WithGold):
         return list(dict.fromkeys(Location.parse(trees).file for trees in self.trees))
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
-        """As `Kind.write`, from gold trees and the files. Raises InputError as `parsed_text` does."""
+        """Write a corpus from gold trees and the files of trees. Raises the InputErrors of `parsed_text`."""
         gold = given.need("gold")
         parsed = parsed_text(self, gold, given.downloads, folder)
         self._write(folder, gold, parsed, {}, name=name, source=source, target=target)
@@ -121,16 +121,19 @@ class ParsedText(_WithGold):
 def _leaves_of(gold: Path) -> Leaves:
     found, known = read_json(gold / "corpus.json").get("leaves"), get_args(Leaves)
     if found not in known:
-        raise InputError(f"{gold}/corpus.json: `leaves` is {found}, none of {', '.join(known)}; make the corpus again")
+        raise InputError(
+            f"{gold}/corpus.json: `leaves` is {found}, not one of {', '.join(known)}; make the corpus again"
+        )
     return cast(Leaves, found)
 
 
 def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) -> tuple[list[Pair], dict[str, int]]:
-    """The share `keep` of the parses with the highest log P a subword, and how many were removed for what.
+    """The share `keep` of the parses with the highest log P per subword, and how many were removed for each reason.
 
-    Files of linearised trees and of their log P belong to the plain sentences of the folder `gold`. Those that are no
-    tree over their sentence, or in which other words stand as leaves, are removed, too, as `malformed`.
-    Raises InputError as `read_parallel` does, for a record of `gold` without `leaves`, and where a log P is no number.
+    `parses` and `log_probabilities` have a line for each plain sentence of the folder `gold`: the linearised tree and
+    its log P. A parse that is not a tree over its sentence, or whose leaves are other words, is removed as `malformed`.
+    Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves` and when a log P
+    is not a number.
     """
     sentences = gold / "plain.source"
     of_words = _leaves_of(gold) == "words"
@@ -155,9 +158,9 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
 
 
 def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -> Iterator[Pair]:
-    """Words and linearised tree of each tree of a corpus's files, in a stream; `downloads` holds what URLs gave.
+    """The words and the linearised form of each tree in a corpus's files, in a stream.
 
-    Raises InputError as `open_text` and `read_mrg` do, and for a record of `gold` without `leaves`.
+    Raises the InputErrors of `open_text` and `read_mrg`, and InputError when the record of `gold` has no `leaves`.
     """
     form = _leaves_of(gold)
     for location in corpus.trees:
@@ -169,6 +172,6 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -
                         found = True
                         yield " ".join(words(tree)), linearise(tree, form)
                 except InputError as error:
-                    raise InputError(f"{error}; parsed text has a tree a line") from None
+                    raise InputError(f"{error}; write parsed text as one tree a line") from None
         if not found:
             raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")

@@ -1,4 +1,4 @@
-"""Corpora from parallel texts: one's own files, or downloads."""
+"""Corpora from parallel texts: your own files, or downloads."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import unknown
 
-Texts = tuple[dict[str, str], ...]  # language -> location (transformer.corpora.location.Location); one after the other
+Texts = tuple[dict[str, str], ...]  # a text is language -> location (transformer.corpora.location.Location)
 
 
 @dataclass(frozen=True)
 class Files(Kind):
-    """A corpus of parallel texts: one's own files, or downloads."""
+    """A corpus of parallel texts: your own files, or downloads. The texts of a part are read one after the other."""
 
     origin: Literal["files"]
     train: Texts
@@ -29,29 +29,29 @@ class Files(Kind):
     description: str = "own text"
     licence: str = "licence not stated"
     cleaning: Cleaning = field(default_factory=Cleaning)
-    pairs: int | None = None  # of train before cleaning, for `plan`
+    pairs: int | None = None  # how many train has before cleaning; `plan` uses it
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
         return [f"{part}: is empty; give at least one text" for part in PARTS if not getattr(self, part)]
 
     def files(self, name: str, source: str, target: str) -> list[str]:
-        """The files and URLs of all parts, as `Kind.files`."""
+        """The files and URLs of all parts; see `Kind.files`."""
         pairs = [pair for part in PARTS for pair in self._texts(part, name, source, target)]
         return list(dict.fromkeys(Location.parse(text).file for pair in pairs for text in pair))
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
-        """As `Kind.count`."""
+        """See `Kind.count`."""
         return self.pairs, 0
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Read parallel texts, clean train, and write the corpus to `folder`.
 
-        Dev and test stay as they are: scores are comparable on the same text only. Raises InputError as
-        `transformer.corpora.reading.open_pairs` does, and for a pair of dev or test that cannot be used.
+        Dev and test are not cleaned, because scores are comparable only on the same text. Raises the InputErrors of
+        `transformer.corpora.reading.open_pairs`, and InputError for an unusable pair of dev or test.
         """
         unpacked = folder / "unpacked"
-        shutil.rmtree(unpacked, ignore_errors=True)  # what a killed process has left
+        shutil.rmtree(unpacked, ignore_errors=True)  # a killed process may have left it
         unpacked.mkdir(parents=True)
         cleaner = Cleaner(self.cleaning)
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
@@ -78,7 +78,7 @@ class Files(Kind):
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
     def _texts(self, part: str, name: str, source: str, target: str) -> list[tuple[str, str]]:
-        """The locations of a part, source and target. Raises InputError for a missing language, a wrong location."""
+        """The locations of a part, as (source, target). Raises InputError for a missing language or wrong location."""
         texts: Texts = getattr(self, part)
         for i, text in enumerate(texts):
             for language in (source, target):

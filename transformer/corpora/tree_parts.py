@@ -1,4 +1,4 @@
-"""The parts of a corpus of trees."""
+"""Write the parts of a corpus of trees."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from transformer.trees.tree import Tree, words
 
 
 def write_trees(folder: Path, part: str, trees: Sequence[Tree], form: Leaves = "XX") -> None:
-    """Write `part`.source (words), `part`.target (linearised trees) and, of a part to be scored, `part`.trees."""
+    """Write `part`.source (words) and `part`.target (linearised trees), and for dev and test also `part`.trees."""
     write_lines(folder / f"{part}.source", (" ".join(words(tree)) for tree in trees))
     write_lines(folder / f"{part}.target", (linearise(tree, form) for tree in trees))
     if part in ("dev", "test"):

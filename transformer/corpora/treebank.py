@@ -23,19 +23,19 @@ from transformer.trees.tree import Tree, constituents
 
 @dataclass(frozen=True)
 class Treebank(Kind):
-    """A corpus of trees in the files wsj_NNNN.mrg of the Penn Treebank; each part is a range of their numbers."""
+    """A corpus of trees in the files wsj_NNNN.mrg of the Penn Treebank. Each part is a range of file numbers NNNN."""
 
     origin: Literal["treebank"]
     description: str
     licence: str
-    trees: str  # a location: the folder of the files, one's own or in an archive
+    trees: str  # a location: the folder of the files, on disk or in an archive
     train: tuple[int, int]
     dev: tuple[int, int]
     test: tuple[int, int]
     plain: PlainText
-    sentences: dict[str, int]  # that each part must have
+    sentences: dict[str, int]  # how many trees each part must have
     leaves: Leaves = "XX"
-    constituents: tuple[int, int] | None = None  # words of those that train has, too
+    constituents: tuple[int, int] | None = None  # constituents of (least, most) words are added to train
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
@@ -43,24 +43,23 @@ class Treebank(Kind):
         return [fault for name, values in ranges.items() if values for fault in not_a_range(name, values)]
 
     def files(self, name: str, source: str, target: str) -> list[str]:
-        """The archive that holds the trees; a folder of one's own is not among files."""
+        """The archive that contains the trees; nothing if they are in a folder."""
         location = Location.parse(self.trees)
         return [location.file] if location.member else []
 
     def tasks(self) -> dict[str, str]:
-        """The task from whose text plain sentences are drawn."""
+        """The task from whose text the plain sentences are drawn."""
         return {"plain.task": self.plain.task}
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
-        """As `Kind.count`; how many constituents there are is not known beforehand."""
+        """See `Kind.count`. With `constituents` the number of pairs is not known beforehand."""
         return None if self.constituents else self.sentences.get("train"), self.plain.sentences
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json.
 
-        Sources are words, targets linearised trees, `.trees` Penn brackets. To the trees of train their `constituents`
-        are added where the corpus says of how many words. Raises InputError as `read_treebank` does, and when a part
-        has another number of trees than the corpus says.
+        Sources are words, targets are linearised trees, and `.trees` are in Penn brackets. Raises the InputErrors of
+        `read_treebank`, and InputError when the number of trees of a part is not the one in `sentences`.
         """
         with _folder_of(self.trees, given.downloads) as trees:
             parts = {part: read_treebank(trees, *getattr(self, part)) for part in PARTS}
@@ -79,9 +78,10 @@ class Treebank(Kind):
 
 
 def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
-    """The trees of the files wsj_NNNN.mrg, first <= NNNN <= last, anywhere below `folder`, by their numbers.
+    """The trees of all files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
 
-    Raises InputError when a section (two digits of NNNN) has none, when two have one number, and as `read_mrg` does.
+    Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number,
+    and the InputErrors of `read_mrg`.
     """
     files: dict[int, Path] = {}
     for path in sorted(folder.rglob("*")):
@@ -90,14 +90,14 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             if number in files:
                 raise InputError(
                     f"{folder}: {files[number]} and {path} are both file {number:04}; "
-                    "set trees of the corpus to a folder that holds one treebank"
+                    "set `trees` of the corpus to a folder that contains one treebank"
                 )
             files[number] = path
     if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
-        sections = f"no wsj_SSNN.mrg of section {', '.join(sorted(missing))} below it"
+        sections = f"it has no files wsj_SSNN.mrg of section {', '.join(sorted(missing))}"
         found = sections if folder.is_dir() else "no such folder"
         raise InputError(
-            f"{folder}: {found}; set trees of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
+            f"{folder}: {found}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
         )
     return [tree for _, path in sorted(files.items()) for tree in read_mrg(str(path), "\n".join(read_lines(path)))]
@@ -105,7 +105,7 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
 
 @contextmanager
 def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
-    """The folder that a location names; where it lies in an archive, a temporary one with a copy of its files."""
+    """The folder that a location names. If it is in an archive, its files are copied to a temporary folder."""
     location = Location.parse(trees)
     if location.member is None:
         yield Path(location.file)
