@@ -29,7 +29,7 @@ def test_a_corpus_that_lacks_its_gold_trees_says_which_option(tmp_path, refused)
 def test_lines_that_no_model_decodes_are_refused_when_a_part_is_encoded_not_when_train_is(house, tmp_path, refused):
     for part, wrong, message in (
         ("dev", "the " * 4096, "4097 subwords, but at most 4096 can be translated; split the line"),
-        ("test", "a \0 b", "a NUL character marks a damaged file"),
+        ("test", "a \0 b", "a NUL character, as in damaged files; repair the file"),
     ):
         for side, other in (("source", "target"), ("target", "source")):
             write_lines(tmp_path / side, ["a cat", wrong])

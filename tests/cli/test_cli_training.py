@@ -74,7 +74,7 @@ def test_what_training_reads_must_be_there_and_fit_together(house, tmp_path, ref
     write_lines(tmp_path / "text", [*read_lines(sides["source"]), *["zzz zyx"] * 99])
     line = arguments("subwords", source=tmp_path / "text", target=tmp_path / "text", output=other, vocabulary=60)
     assert main(line) == 0
-    refused(training(house, tmp_path, subwords=other), "and not with 60 subwords, SHA-256", "encode the corpus again")
+    refused(training(house, tmp_path, subwords=other), ", not with 60 subwords, SHA-256", "encode the corpus again")
     assert not (tmp_path / "run").exists()
 
 

@@ -19,7 +19,7 @@ lengths_of_pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), m
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    """Pairs of 2 to 24 subwords; those of a source are the pair's number + 3, those of its target one more each."""
+    """Pairs of 2 to 24 subwords. Pair i has the source i + 3, i + 3, ..., end and the target i + 4, i + 4, ..., end."""
     random = np.random.default_rng(1)
     lengths = random.integers(2, 25, (COUNT, 2))
     prefix = tmp_path_factory.mktemp("tokens") / "train"
@@ -44,7 +44,7 @@ def sentences(ids):
 
 
 def numbers(step):
-    """The pairs in a step's micro-batches, in the order in which they stand in rows."""
+    """The numbers of the pairs in a step's micro-batches, in the order of the rows."""
     return [number - 3 for micro in step for row in sentences(micro.source) for number, _ in row]
 
 
@@ -53,14 +53,14 @@ def sequence(batches, epoch, index, steps):
 
 
 @pytest.mark.parametrize("tokens", [480, 512, 2048, 25_000])
-def test_a_step_of_as_many_subwords_as_a_micro_batch_holds_is_one(tokens):
+def test_a_step_fits_into_a_micro_batch_of_the_same_number_of_subwords(tokens):
     lengths = drawn_lengths(4 * tokens // 27, 256)
     shape = shapes(lengths, tokens)[0]
     assert max(shape[1:]) * shape.rows <= 1.1 * tokens
 
 
 @pytest.mark.parametrize("epoch", [0, 7])
-def test_every_pair_comes_once_an_epoch(pairs, epoch):
+def test_every_pair_comes_once_in_an_epoch(pairs, epoch):
     steps = list(batches(pairs).epoch(epoch))
     assert sorted(np.concatenate([step.pairs for step in steps]).tolist()) == list(range(COUNT))
 
@@ -78,7 +78,7 @@ def test_rows_hold_whole_pairs_side_by_side(pairs):
 
 
 @pytest.mark.parametrize(("tokens", "mean"), [(25_000, 31), (512, 9), (512, 13), (512, 24)])
-def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_asked_for(tokens, mean):
+def test_an_epoch_has_few_shapes_little_padding_and_steps_of_the_requested_size(tokens, mean):
     lengths = drawn_lengths(40 * tokens // mean, 256)
     lengths = np.clip((lengths * mean / lengths[:, 1].mean()).astype(int), 2, 256)
     steps = list(in_order(lengths, np.arange(len(lengths)), shapes(lengths, tokens)))
@@ -89,7 +89,7 @@ def test_an_epoch_has_few_shapes_little_padding_and_as_many_tokens_a_step_as_ask
     assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.03
 
 
-def test_pairs_come_in_the_order_drawn_but_for_what_does_not_fit():
+def test_pairs_come_roughly_in_the_drawn_order():
     lengths = drawn_lengths(5000, 256)
     order = np.random.default_rng(3).permutation(len(lengths))
     place = np.argsort(order)
@@ -108,7 +108,7 @@ def test_micro_batches_cover_the_step(pairs):
         )
 
 
-def test_the_size_of_a_micro_batch_changes_no_step(pairs):
+def test_the_size_of_micro_batches_does_not_change_the_steps(pairs):
     few, many = (sequence(batches(pairs, micro=micro), 0, 0, 20) for micro in (40, 400))
     assert few == many
 
@@ -119,12 +119,12 @@ def test_the_seed_decides_the_order(pairs):
     assert sequence(batches(pairs, seed=2), 0, 0, 30) != first
 
 
-def test_epochs_differ(pairs):
+def test_epochs_combine_different_pairs(pairs):
     first, second = ({tuple(sorted(step.pairs.tolist())) for step in batches(pairs).epoch(epoch)} for epoch in (0, 1))
     assert len(first & second) < len(first) / 10
 
 
-def test_going_on_from_any_position_continues_the_same_sequence(pairs):
+def test_the_sequence_is_the_same_when_it_continues_from_any_position(pairs):
     count = len(list(batches(pairs, tokens=600).epoch(0)))
     steps = 2 * count + 3
     whole = sequence(batches(pairs, tokens=600), 0, 0, steps)
@@ -140,13 +140,13 @@ def test_pairs_that_are_too_long_are_left_out(pairs):
     assert 0 < len(kept) < COUNT
 
 
-def test_a_corpus_without_a_pair_short_enough_is_refused(pairs):
+def test_a_corpus_with_only_long_pairs_is_refused(pairs):
     with pytest.raises(InputError, match="no pair has at most 0 subwords on both sides; raise longest_pair"):
         batches(pairs, max_length=0)
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])
-def test_shares_of_a_step_make_the_step_and_are_of_like_size(pairs, count):
+def test_the_shares_of_a_step_add_up_to_it_and_have_similar_sizes(pairs, count):
     dealt = [
         Batches(pairs, TOKENS, MICRO, 256, 1, slice(rank, None, count)).from_position(0, 0) for rank in range(count)
     ]
@@ -157,7 +157,7 @@ def test_shares_of_a_step_make_the_step_and_are_of_like_size(pairs, count):
 
 
 @given(lengths_of_pairs, st.integers(1, 100))
-def test_each_pair_has_a_shape_that_holds_it_and_comes_once(lengths, tokens):
+def test_each_pair_comes_once_in_a_shape_that_holds_it(lengths, tokens):
     lengths = np.array(lengths)
     kinds = shapes(lengths, tokens)
     steps = list(in_order(lengths, np.arange(len(lengths)), kinds))
@@ -173,7 +173,7 @@ def test_each_pair_has_a_shape_that_holds_it_and_comes_once(lengths, tokens):
 
 
 @given(lengths_of_pairs, st.integers(1, 6), st.integers(1, 60), st.integers(1, 60))
-def test_what_has_no_row_has_room_in_none(lengths, rows, source, target):
+def test_a_pair_without_a_row_has_room_in_no_row(lengths, rows, source, target):
     lengths = np.array(lengths)
     found = pack(lengths, Shape(rows, source, target))
     room = np.tile([source, target], (rows, 1))
@@ -182,7 +182,7 @@ def test_what_has_no_row_has_room_in_none(lengths, rows, source, target):
     assert not any((room >= pair).all(1).any() for pair in lengths[found < 0])
 
 
-def test_a_part_is_read_once_in_batches_without_empty_rows(pairs):
+def test_some_pairs_are_read_once_in_batches_without_empty_rows(pairs):
     found = list(once(pairs, np.arange(5, 90), 200))
     assert sorted(numbers(found)) == list(range(5, 90))
     assert all((micro.source != PADDING).any(1).all() for micro in found)

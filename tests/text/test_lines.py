@@ -12,7 +12,7 @@ from transformer.text.subwords import Subwords
         ("the \0 cat", "a NUL char"),
     ],
 )
-def test_a_file_with_a_line_that_no_model_decodes_is_refused_by_its_number(subwords, tmp_path, line, fault):
+def test_a_file_with_a_line_that_cannot_be_decoded_is_refused_with_the_line(subwords, tmp_path, line, fault):
     loaded, path = Subwords(subwords), tmp_path / "dev.source"
     assert len(loaded.encode(["cat"])[0]) == 2
     path.write_text("the cat .\n\n" + "cat " * 4095)

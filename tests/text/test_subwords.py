@@ -28,7 +28,7 @@ def subwords(path):
     return Subwords(path)
 
 
-def test_the_vocabulary_has_exactly_the_size_asked_for(subwords):
+def test_the_vocabulary_has_exactly_the_requested_size(subwords):
     assert len(subwords) == SIZE
     assert max(max(ids) for ids in subwords.encode(TEXT)) < SIZE
 
@@ -41,7 +41,7 @@ def test_padding_end_and_unknown_have_their_ids(subwords):
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS) | st.text("eghiloprstß.,()1", min_size=1), min_size=1).map(" ".join)))
-def test_text_of_known_characters_comes_back(subwords, lines):
+def test_text_of_known_characters_is_unchanged_by_encoding_and_decoding(subwords, lines):
     encoded = subwords.encode(lines)
     assert all(ids[-1] == END and not {PADDING, END, UNKNOWN} & set(ids[:-1]) for ids in encoded)
     assert subwords.decode([ids[:-1] for ids in encoded]) == lines
@@ -54,13 +54,13 @@ def test_any_text_can_be_encoded(subwords, text):
     assert not {PADDING, END} & set(ids[:-1])
 
 
-def test_symbols_stay_whole(subwords):
+def test_each_symbol_is_one_subword(subwords):
     line = "(S (NP XX XX )NP XX )S"
     assert subwords.pieces(line) == [f"\u2581{symbol}" for symbol in line.split()]
     assert subwords.decode([ids[:-1] for ids in subwords.encode([line])]) == [line]
 
 
-def test_a_subword_that_begins_a_word_says_so(subwords):
+def test_only_subwords_that_begin_a_word_are_marked(subwords):
     line = "open the documents , größe ."
     pieces = subwords.pieces(line)
     assert "".join(pieces).replace("\u2581", " ").strip() == line
@@ -107,7 +107,7 @@ def files(tmp_path):
     return paths
 
 
-def test_a_small_text_is_learnt_whole_and_of_a_large_one_pairs_are_drawn_by_seed(files):
+def test_a_small_text_is_used_completely_and_a_large_one_is_sampled_by_seed(files):
     for path, sign in zip(files, "-+", strict=True):
         path.write_text("".join(f"{sign}{i}\n" for i in range(50)))
     assert list(map(int, sampled(*files, Sample(50, 1)))) == [*range(0, -50, -1), *range(50)]
@@ -132,7 +132,7 @@ def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, f
     assert encoded == [subwords.encode(TEXT[:50]), subwords.encode(TEXT[50:100])]
 
 
-def test_a_text_that_cannot_be_read_is_named_while_it_is_learnt(files, tmp_path):
+def test_a_text_that_cannot_be_read_is_named_while_subwords_are_learned(files, tmp_path):
     files[1].write_bytes(files[1].read_bytes()[:-1] + b"\xe9\n")
     with pytest.raises(InputError, match=r"train\.target, line 50: byte 0xe9 is not UTF-8"):
         learn(sampled(*files, Sample(99, 1)), SIZE, tmp_path / "x.model")
@@ -145,11 +145,11 @@ def test_sides_of_different_length_are_refused_before_anything_is_encoded(path, 
         next(encode_pairs(*files, path, 1))
 
 
-def test_the_pairs_of_two_texts_are_their_ids_in_no_file_that_stays(path, subwords, files, tmp_path, monkeypatch):
+def test_pairs_of_two_texts_are_read_from_files_that_are_deleted(path, subwords, files, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     pairs = pairs_of(*files, path, len(Subwords(path)))
-    with pytest.raises(InputError, match=r"encoded with 120 subwords, SHA-256 .*, and not with 4 subwords, SHA-256"):
+    with pytest.raises(InputError, match=r"encoded with 120 subwords, SHA-256 .*, not with 4 subwords, SHA-256"):
         pairs_of(*files, path, 4)
     assert not list((tmp_path / "scratch").iterdir())
     assert side_of(pairs, 1) == subwords.encode(TEXT[50:100])

@@ -32,21 +32,21 @@ def unpadded(pairs, i):
         lambda v: st.tuples(st.just(v), st.lists(st.tuples(sentences(v), sentences(v)), min_size=1, max_size=5))
     )
 )
-def test_pairs_written_are_the_pairs_read(tmp_path_factory, vocabulary_and_pairs):
+def test_pairs_that_are_written_and_read_are_unchanged(tmp_path_factory, vocabulary_and_pairs):
     vocabulary, pairs = vocabulary_and_pairs
     read = written(tmp_path_factory.getbasetemp(), pairs, vocabulary)
     assert [unpadded(read, i) for i in range(len(read))] == pairs
     assert read.lengths.tolist() == [[len(source), len(target)] for source, target in pairs]
 
 
-def test_sentences_stand_in_rows_one_after_the_other(tmp_path):
+def test_the_sentences_of_a_row_follow_each_other(tmp_path):
     pairs, which, rows = written(tmp_path), np.array([2, 0, 2]), np.array([0, 0, 2])
     assert pairs.in_rows(which, 0, rows, 3, 6).tolist() == [[4, 1, 5, 6, 1, 0], [0] * 6, [4, 1, 0, 0, 0, 0]]
     assert pairs.in_rows(which, 1, rows, 3, 4).tolist() == [[5, 1, 7, 1], [0] * 4, [5, 1, 0, 0]]
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_files_are_the_same_however_many_pairs_are_written_at_once(tmp_path, at_once):
+def test_files_do_not_depend_on_how_many_pairs_are_written_at_once(tmp_path, at_once):
     for name, count in (("some", at_once), ("two", 2)):
         written(tmp_path / name, at_once=count)
     for name in FILES:
@@ -86,7 +86,7 @@ def test_a_missing_file_is_refused(tmp_path, name):
         Pairs(tmp_path / "p")
 
 
-def test_files_of_two_corpora_are_refused(tmp_path):
+def test_ids_and_offsets_of_two_corpora_are_refused(tmp_path):
     written(tmp_path)
     written(tmp_path / "other", PAIRS[:2])
     shutil.copy(tmp_path / "other/p.ids.npy", tmp_path)
@@ -102,14 +102,14 @@ def test_impossible_offsets_are_refused(tmp_path, offsets):
         Pairs(tmp_path / "p")
 
 
-def test_ids_are_read_with_their_vocabulary_only(tmp_path):
+def test_ids_are_read_only_with_their_own_vocabulary(tmp_path):
     write_pairs(tmp_path / "p", [pack(*zip(*PAIRS, strict=True), 10)], 10, "c0ffee")
     assert read_pairs(tmp_path / "p", 10, "c0ffee").lengths.tolist() == [[3, 2], [1, 4], [2, 2]]
     for size, digest in ((11, "c0ffee"), (10, "decaf")):
         with pytest.raises(InputError) as error:
             read_pairs(tmp_path / "p", size, digest)
         assert str(error.value) == (
-            f"{tmp_path}/p: encoded with 10 subwords, SHA-256 c0ffee, and not with {size} subwords, SHA-256 {digest}; "
+            f"{tmp_path}/p: encoded with 10 subwords, SHA-256 c0ffee, not with {size} subwords, SHA-256 {digest}; "
             "encode the corpus again"
         )
 
@@ -120,7 +120,8 @@ def test_ids_that_do_not_name_their_vocabulary_are_refused(tmp_path):
         Pairs(tmp_path / "p")
 
 
-def test_an_id_beyond_the_vocabulary_is_damage(tmp_path):
+def test_an_id_beyond_the_vocabulary_is_reported_as_damage(tmp_path):
     write_pairs(tmp_path / "p", [pack([[5, 10, 1]], [[7, 1]], 10)], 10, "c0ffee")
-    with pytest.raises(InputError, match=f"^{tmp_path}/p: damaged, has id 10 of 10 subwords; encode the corpus again$"):
+    expected = rf"^{tmp_path}/p: damaged \(id 10 in a vocabulary of 10 subwords\); encode the corpus again$"
+    with pytest.raises(InputError, match=expected):
         read_pairs(tmp_path / "p", 10, "c0ffee")

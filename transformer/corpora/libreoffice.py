@@ -83,7 +83,7 @@ class LibreOfficeHelp(Kind):
 
 
 class _Segments(HTMLParser):
-    """Collects paragraphs and headings that have an id. If a text has variants for several systems, the default counts."""
+    """Collects paragraphs and headings that have an id. Of variants for several systems only the default is read."""
 
     def __init__(self) -> None:
         super().__init__()

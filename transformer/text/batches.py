@@ -1,4 +1,4 @@
-"""Batches of few shapes: pairs packed into rows (section 5.1), in an order that the seed and the epoch decide."""
+"""Batches of few shapes: pairs are packed into rows (section 5.1), in an order given by the seed and the epoch."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,19 +12,18 @@ from torch import Tensor
 from transformer.support.files import InputError
 from transformer.text.tokens import Pairs
 
-# Sentences of mean length that a row may hold. The fewer, the less attention spends on pairs of subwords that belong to
-# different sentences, but the more of a row stays empty: the first is taken that leaves at most PADDING, else the one
-# that leaves least.
+# How many sentences of mean length a row may hold. With fewer, attention spends less on pairs of subwords of different
+# sentences, but more of a row is padding. The first number with at most PADDING is chosen, else the one with the least.
 SENTENCES = (4, 5, 6.5, 8)
-PADDING = 0.05  # of the places in rows
-FILLED = 0.97  # of the places in rows, about, once they are packed
-TRIED = 12  # steps that are packed to see how much padding rows leave
-UNIT = 8  # of longer rows: a GPU copies a bias of attention whose rows begin elsewhere
-SPARE = 10  # rows for which pairs are tried beyond those of a step, so that the gaps are filled
+PADDING = 0.05  # a share of the places in rows
+FILLED = 0.97  # about the share of the places in rows that subwords fill
+TRIED = 12  # so many steps are packed to measure the padding
+UNIT = 8  # the lengths of long rows are multiples of this; a GPU would copy the bias of attention for other lengths
+SPARE = 10  # a step tries pairs for so many rows more than it has, in order to fill gaps
 
 
 class Shape(NamedTuple):
-    """So many rows, of so many source and target subwords each."""
+    """The number of rows of a step, and the source and target subwords that each row holds."""
 
     rows: int
     source: int
@@ -33,7 +32,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of ids, source [R, S] and target [R, T], and the lengths of both sides of each pair in them [pairs, 2].
+    """Rows of ids, source [R, S] and target [R, T], and the lengths [pairs, 2] of the sentences of each pair in them.
 
     A row holds sentences one after the other, each closed by its end, and then padding. The k-th sentence of a target
     row translates the k-th of the source row.
@@ -45,20 +44,20 @@ class Batch:
 
     @property
     def target_tokens(self) -> int:
-        """Target ids that are no padding."""
+        """The number of target ids without padding."""
         return int(self.lengths[:, 1].sum())
 
 
 @dataclass(frozen=True)
 class Step:
-    """Pairs and the row of each, rows ascending."""
+    """The pairs of a step, and the row of each; rows are in ascending order."""
 
     shape: Shape
     pairs: np.ndarray
     rows: np.ndarray
 
     def batch(self, pairs: Pairs, rows: np.ndarray) -> Batch:
-        """Some of the rows, ascending, with their ids."""
+        """The batch of some of the rows, which are given in ascending order."""
         here = np.isin(self.rows, rows)
         which, row = self.pairs[here], np.searchsorted(rows, self.rows[here])
         source, target = (
@@ -69,9 +68,10 @@ class Step:
 
 
 def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
-    """Shapes for pairs of `lengths` [pairs, 2], short rows first, for about `tokens` subwords of the longer side each.
+    """Shapes for pairs of `lengths` [pairs, 2], the one with the shortest rows first.
 
-    The last one's rows hold every pair; each of the others has twice as many rows as the next.
+    A step of each shape has about `tokens` subwords on its longer side. Rows of the last shape can hold every pair.
+    Each shape has twice as many rows as the next.
     """
     mean, longest = lengths.mean(0), lengths.max(0)
     sample = lengths[:: max(1, len(lengths) // math.ceil(TRIED * tokens / mean.max()))]
@@ -80,10 +80,9 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
 
 
 def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
-    """Shapes whose rows hold about so many `sentences` of `mean` length; those of the last one the `longest`, too.
+    """Shapes whose rows hold about `sentences` sentences of `mean` length. The last one also holds the `longest` pair.
 
-    Among about as many rows those are taken whose sizes, rounded, hold as many subwords as wanted and as many of one
-    side as of the other.
+    Of similar numbers of rows, the one is chosen whose rounded lengths best hold `tokens` subwords on both sides.
     """
     share, places = mean / mean.max(), tokens / FILLED
 
@@ -108,7 +107,7 @@ def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float
 
 
 def _padding(lengths: np.ndarray, shape: Shape) -> float:
-    """The share of padding, on the side that has more of it, in full steps of those of the pairs that fit the shape."""
+    """The share of padding in full steps of the pairs that fit the shape, on the side with more padding."""
     queue = _Queue(lengths, np.flatnonzero((lengths <= shape[1:]).all(1)), shape)
     held, places = np.zeros(2), np.zeros(2)
     while queue.left >= shape.rows:
@@ -118,15 +117,15 @@ def _padding(lengths: np.ndarray, shape: Shape) -> float:
 
 
 def pack(lengths: np.ndarray, shape: Shape) -> np.ndarray:
-    """The row of each pair of `lengths` [pairs, 2]; -1 where there is no room for it.
+    """The row of each pair of `lengths` [pairs, 2]; -1 if there is no room for it.
 
-    Longer pairs come first, each to the row that it leaves with the most equal room on both sides.
+    Longer pairs are placed first. Each goes to the row whose two sides it leaves filled most equally.
     """
     sizes = np.array(shape[1:])
     shares = lengths / sizes
     longest_first = np.argsort(-shares.max(1), kind="stable").tolist()
     room_source, room_target = (np.full(shape.rows, size) for size in sizes)
-    uneven = np.zeros(shape.rows)  # by how much more of its source than of its target room a row has used
+    uneven = np.zeros(shape.rows)  # the share of a row's source that is used, minus that of its target
     found = np.full(len(lengths), -1)
     pairs = list(zip(*lengths.T.tolist(), (shares[:, 0] - shares[:, 1]).tolist(), strict=True))
     for pair in longest_first:
@@ -152,15 +151,15 @@ class _Queue:
         self.candidates = math.ceil((shape.rows + SPARE) * len(pairs) / max(self.whole, 1))
 
     def _rows(self, pairs: np.ndarray) -> float:
-        """How many rows pairs fill on the longer side."""
+        """How many rows some pairs fill, on the side on which they fill more."""
         return float((self.lengths[pairs].sum(0) / np.array(self.shape[1:])).max())
 
     def pairs(self) -> np.ndarray:
-        """All that wait."""
+        """All pairs that wait."""
         return np.concatenate([self.postponed, self.coming[self.start :]])
 
     def step(self) -> Step:
-        """The first pairs that fit into a step together. What does not fit stays first."""
+        """Take the first pairs that fit into a step together. Pairs that do not fit stay first in the queue."""
         end = self.start + self.candidates - len(self.postponed)
         tried = np.concatenate([self.postponed, self.coming[self.start : end]])
         rows = pack(self.lengths[tried], self.shape)
@@ -171,10 +170,10 @@ class _Queue:
 
 
 def in_order(lengths: np.ndarray, pairs: np.ndarray, kinds: Sequence[Shape]) -> Iterator[Step]:
-    """Steps that hold each of `pairs` once, roughly in their order; only the last few are not full.
+    """Steps that hold each of `pairs` once, roughly in their order. Only the last few steps are not full.
 
-    A pair goes to the first shape that it fits. Of the shapes that can fill a step, that which has the largest share of
-    its pairs left comes next. What fills none goes together to the longest shape that is still needed.
+    A pair goes to the first shape that holds it. Of the shapes that can fill a step, the one with the largest share of
+    its pairs left comes next. Pairs that cannot fill a step all go to the longest shape among theirs.
     """
     kind = np.array([(lengths[pairs] <= shape[1:]).all(1) for shape in kinds]).argmax(0)
     queues = [_Queue(lengths, pairs[kind == number], shape) for number, shape in enumerate(kinds)]
@@ -188,7 +187,7 @@ def in_order(lengths: np.ndarray, pairs: np.ndarray, kinds: Sequence[Shape]) -> 
 
 
 def once(pairs: Pairs, which: np.ndarray, tokens: int) -> Iterator[Batch]:
-    """Some pairs, each once, in batches of at most about `tokens` a side."""
+    """Batches of some pairs, each once, with about `tokens` subwords or fewer on each side."""
     lengths = pairs.lengths[which]
     enough = math.ceil(1.1 * lengths.sum(0).max(initial=0))
     for step in in_order(pairs.lengths, which, shapes(lengths, min(tokens, enough))):
@@ -207,9 +206,10 @@ class Batches:
         seed: int,
         share: slice = slice(None),
     ):
-        """`tokens` a step and side, in micro-batches of `micro_tokens`; pairs longer than `longest_pair` are left out.
+        """A step has about `tokens` subwords on each side, in micro-batches of about `micro_tokens`.
 
-        Only a `share` of each step's rows is given. Raises InputError when no pair is short enough.
+        Pairs longer than `longest_pair` are left out. Only the `share` of each step's rows is returned. Raises
+        InputError when no pair is short enough.
         """
         self.pairs, self.micro_tokens, self.seed, self.share = pairs, micro_tokens, seed, share
         self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)
@@ -223,7 +223,10 @@ class Batches:
         return in_order(self.pairs.lengths, order, self.shapes)
 
     def from_position(self, epoch: int, index: int) -> Iterator[tuple[int, int, list[Batch]]]:
-        """For ever: the position after the step (epoch, index), and the micro-batches of its share, if any."""
+        """The steps after position (epoch, index), without end: the position after each, and its micro-batches.
+
+        There are no micro-batches if the share of a step is empty.
+        """
         while True:
             for number, step in enumerate(self.epoch(epoch), start=1):
                 if number > index:
@@ -234,5 +237,5 @@ class Batches:
     def _micro(self, rows: np.ndarray, shape: Shape) -> list[np.ndarray]:
         if not len(rows):
             return []
-        held = int(1.1 * self.micro_tokens)  # places, so that a step of as many subwords is one micro-batch
+        held = int(1.1 * self.micro_tokens)  # places; with 10 % for padding, `micro_tokens` subwords fit into one batch
         return np.array_split(rows, -(-len(rows) // max(1, held // max(shape[1:]))))

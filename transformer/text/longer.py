@@ -1,4 +1,4 @@
-"""The pairs of a text that are longer than others."""
+"""Select the long pairs of a text."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -9,7 +9,7 @@ from transformer.text.subwords import encode_pairs
 
 
 def longer(source: Path, target: Path, subwords: Path, than: int) -> Iterator[tuple[str, str]]:
-    """The pairs with more than so many subwords on a side, ends counted. Raises InputError as `encode_pairs` does."""
+    """The pairs with more than `than` subwords on a side, including the end. Raises InputError like `encode_pairs`."""
     parts = encode_pairs(source, target, subwords, 1)
     lengths = chain.from_iterable(part.lengths.reshape(-1, 2).max(1) for part in parts)
     pairs = zip(stream_lines(source), stream_lines(target), lengths, strict=True)

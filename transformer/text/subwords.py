@@ -1,4 +1,4 @@
-"""Subwords (section 5.1): one byte-pair encoding for source and target, learnt by SentencePiece."""
+"""Subwords (section 5.1): one byte-pair encoding for source and target, learned by SentencePiece."""
 
 import os
 from collections import deque
@@ -22,7 +22,7 @@ from transformer.trees.symbols import symbols
 
 @dataclass(frozen=True)
 class Sample:
-    """At most so many pairs of a text, drawn by seed."""
+    """A sample of at most `pairs` pairs of a text, drawn by `seed`."""
 
     pairs: int
     seed: int
@@ -32,13 +32,13 @@ class Sample:
         return not_positive(self, "pairs")
 
 
-PAIRS_AT_ONCE = 4096  # that a process encodes
+PAIRS_AT_ONCE = 4096  # so many pairs a process encodes at a time
 
 
 def sampled(source: Path, target: Path, sample: Sample) -> Iterator[str]:
-    """All sources, then all targets, of two files whose lines belong together, or of pairs drawn by seed.
+    """The sources, then the targets, of two parallel files. If there are more pairs than `sample.pairs`, of a sample.
 
-    Raises InputError as `transformer.support.files.count_parallel` and `stream_lines` do.
+    Raises the InputErrors of `transformer.support.files.count_parallel` and `stream_lines`.
     """
     pairs = count_parallel(source, target)
     drawn = np.ones(pairs, bool)
@@ -50,16 +50,17 @@ def sampled(source: Path, target: Path, sample: Sample) -> Iterator[str]:
 
 
 def whole_symbols(source: Path, target: Path) -> list[str]:
-    """The symbols of linearised trees, each a subword that begins a word. Raises InputError as `stream_lines` does."""
+    """The symbols of linearised trees, as subwords that begin a word. Raises the InputErrors of `stream_lines`."""
     return [f"\u2581{symbol}" for symbol in symbols(stream_lines(source), stream_lines(target))]
 
 
 def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[str] = ()) -> None:
-    """Learn a vocabulary of exactly `vocabulary` subwords, `symbols` being whole ones, and write it to `path`.
+    """Learn a vocabulary of exactly `vocabulary` subwords and write it to `path`. Each of `symbols` is one subword.
 
-    Ids: 0 padding, 1 end of sentence, 2 unknown. Raises InputError when the text is too small or varied for the size.
+    The ids are 0 for padding, 1 for the end of a sentence, and 2 for unknown. Raises InputError when the text is too
+    small or too varied for this size.
     """
-    unreadable: list[InputError] = []  # SentencePiece makes another error of those that reading the text raises
+    unreadable: list[InputError] = []  # errors of reading the text, which SentencePiece replaces by its own
 
     def read() -> Iterator[str]:
         try:
@@ -77,7 +78,7 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
                 vocab_size=vocabulary,
                 character_coverage=1.0,
                 user_defined_symbols=list(symbols),
-                num_threads=2,  # always, because the model tells of it and is known by its SHA-256
+                num_threads=2,  # constant, because the model file contains it and so its SHA-256 depends on it
                 pad_id=PADDING,
                 eos_id=END,
                 unk_id=UNKNOWN,
@@ -90,15 +91,15 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
             reason = str(error).rsplit("] ", 1)[-1] or "it is empty"
             raise InputError(
                 f"{path}: a vocabulary of {vocabulary} subwords cannot be learnt from this text ({reason}); "
-                "set a smaller vocabulary for its task"
+                "change `vocabulary` of its task"
             ) from error
 
 
 class Subwords:
-    """A learnt vocabulary."""
+    """A learned vocabulary."""
 
     def __init__(self, path: Path):
-        """Raises InputError when `path` is no SentencePiece model."""
+        """Raises InputError when `path` is not a SentencePiece model."""
         self.processor = sentencepiece.SentencePieceProcessor()
         if not Path(path).is_file():
             raise InputError(f"{path}: no such vocabulary; learn it, or correct the path")
@@ -112,22 +113,22 @@ class Subwords:
         return self.processor.vocab_size()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Each line's ids, closed by the end of sentence."""
+        """The ids of each line, closed by the end of sentence."""
         return self.processor.encode(list(lines), add_eos=True, num_threads=1)
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each sentence's ids, given without the end of sentence."""
+        """The text of each sentence, from its ids without the end of sentence."""
         return [self.processor.decode(list(ids)) for ids in sentences]
 
     def pieces(self, line: str) -> list[str]:
-        """A line's subwords as text; one that begins a word begins with U+2581."""
+        """The subwords of a line as text. A subword that begins a word starts with U+2581."""
         return self.processor.encode(line, out_type=str)
 
 
 def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iterator[Packed]:
-    """Encode two files whose lines belong together with the vocabulary of `path`; memory holds a few thousand lines.
+    """Encode two parallel files with the vocabulary of `path`, and hold only a few thousand lines in memory.
 
-    Raises InputError as `Subwords`, `transformer.support.files.count_parallel` and `stream_lines` do.
+    Raises the InputErrors of `Subwords`, `transformer.support.files.count_parallel` and `stream_lines`.
     """
     pairs = count_parallel(source, target)
     lines = (stream_lines(source), stream_lines(target))
@@ -150,7 +151,7 @@ def _pack(subwords: Subwords, sources: list[str], targets: list[str]) -> Packed:
     return pack(subwords.encode(sources), subwords.encode(targets), len(subwords))
 
 
-_subwords: Subwords  # of a process that encodes
+_subwords: Subwords  # set in each process of the pool
 
 
 def _load(path: Path) -> None:
@@ -163,9 +164,9 @@ def _encode(sources: list[str], targets: list[str]) -> Packed:
 
 
 def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
-    """Two files whose lines belong together as ids of the subwords of `path`; on disk, but in no file that stays.
+    """Two parallel files as ids of the subwords of `path`. The ids are in temporary files, which are already deleted.
 
-    Raises InputError as `encode_pairs` does, and when the subwords are not as many as a model's vocabulary has.
+    Raises the InputErrors of `encode_pairs`, and InputError when the number of subwords is not `vocabulary`.
     """
     with TemporaryDirectory() as folder:
         subwords = Subwords(path)

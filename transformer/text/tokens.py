@@ -1,4 +1,4 @@
-"""Pairs of sentences as ids on disk: one array of ids, one of offsets, both read as memory maps."""
+"""Pairs of sentences as ids on disk, in one array of ids and one of offsets. Both are read as memory maps."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -11,14 +11,14 @@ from transformer.support.files import InputError, atomic
 
 
 class Packed(NamedTuple):
-    """Some pairs: source and target ids in turn, and the length of each sentence."""
+    """Some pairs: the ids of source, target, source, target and so on, and the length of each sentence."""
 
     ids: np.ndarray
     lengths: np.ndarray
 
 
 def pack(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], vocabulary: int) -> Packed:
-    """Pairs of sentences as arrays; two bytes an id where the vocabulary allows."""
+    """Pairs of sentences as arrays. An id takes two bytes if the vocabulary has at most 65,536 subwords, else four."""
     sentences = [sentence for pair in zip(sources, targets, strict=True) for sentence in pair]
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     ids = np.fromiter(chain.from_iterable(sentences), _kind(vocabulary), int(lengths.sum()))
@@ -30,15 +30,15 @@ def _kind(vocabulary: int) -> type[np.unsignedinteger]:
 
 
 def vocabulary_name(vocabulary: int, sha256: str) -> str:
-    """A vocabulary in words: how many subwords, and the SHA-256 of its model."""
+    """A text that identifies a vocabulary: its number of subwords and the SHA-256 of its model."""
     return f"{vocabulary} subwords, SHA-256 {sha256}"
 
 
 def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: str = "") -> None:
-    """Write `prefix`.ids.npy (source and target ids in turn) and `prefix`.offsets.npy (where each sentence begins).
+    """Write `prefix`.ids.npy (as in `Packed`) and `prefix`.offsets.npy (where each sentence begins).
 
-    The parts are written one after the other; memory holds one at a time. The vocabulary, its size and the `sha256` of
-    its model, is the name of the only field in ids.npy, so that it cannot stand beside other ids.
+    Only one part is held in memory at a time. The only field in ids.npy is named by the vocabulary: its size and the
+    `sha256` of its model. So ids cannot be separated from the name of their vocabulary.
     """
     kinds = np.dtype([(vocabulary_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
     with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:
@@ -57,7 +57,7 @@ def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: 
 
 
 def _write_header(stream: BinaryIO, kind: np.dtype[Any], count: int) -> None:
-    """The header of an .npy file; NumPy pads it, so that it is as long whatever the count."""
+    """Write the header of an .npy file. NumPy pads it, so its length does not depend on the count."""
     description = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(stream, description)
 
@@ -70,7 +70,7 @@ class Pairs:
     """The pairs that `write_pairs` wrote. Sentence 2i is the source of pair i, sentence 2i + 1 its target."""
 
     def __init__(self, prefix: Path):
-        """Raises InputError when the files are missing, damaged, name no vocabulary or do not belong together."""
+        """Raises InputError when the files are missing or damaged, name no vocabulary, or do not belong together."""
         try:
             ids = np.load(_path(prefix, "ids"), mmap_mode="r")
             self.offsets = np.load(_path(prefix, "offsets"), mmap_mode="r")
@@ -92,11 +92,11 @@ class Pairs:
     def in_rows(self, pairs: np.ndarray, side: int, rows: np.ndarray, count: int, length: int) -> np.ndarray:
         """The sources (side 0) or targets (side 1) of pairs as `count` rows [count, length], filled up with 0.
 
-        `rows`, ascending, has the row of each pair; the sentences of a row stand one after the other.
+        `rows` has the row of each pair, in ascending order. The sentences of a row follow each other.
         """
         sizes = self.lengths[pairs, side].astype(np.int64)
-        before = np.cumsum(sizes) - sizes  # subwords of the sentences before, in all rows, and of those in rows before
-        earlier = before[np.searchsorted(rows, rows)]
+        before = np.cumsum(sizes) - sizes  # how many subwords come before each sentence, in all rows
+        earlier = before[np.searchsorted(rows, rows)]  # how many come before its row
         within = np.arange(sizes.sum()) - np.repeat(before, sizes)
         padded = np.zeros(count * length, np.int64)
         padded[np.repeat(rows * length + before - earlier, sizes) + within] = self.ids[
@@ -106,10 +106,12 @@ class Pairs:
 
 
 def read_pairs(prefix: Path, vocabulary: int, sha256: str) -> Pairs:
-    """The pairs that `write_pairs` wrote. Raises InputError as `Pairs` does, and for ids of another vocabulary."""
+    """The pairs that `write_pairs` wrote. Raises the InputErrors of `Pairs`, and InputError for another vocabulary."""
     pairs = Pairs(prefix)
     if pairs.vocabulary != (name := vocabulary_name(vocabulary, sha256)):
-        raise InputError(f"{prefix}: encoded with {pairs.vocabulary}, and not with {name}; encode the corpus again")
+        raise InputError(f"{prefix}: encoded with {pairs.vocabulary}, not with {name}; encode the corpus again")
     if (largest := int(pairs.ids.max(initial=0))) >= vocabulary:
-        raise InputError(f"{prefix}: damaged, has id {largest} of {vocabulary} subwords; encode the corpus again")
+        raise InputError(
+            f"{prefix}: damaged (id {largest} in a vocabulary of {vocabulary} subwords); encode the corpus again"
+        )
     return pairs
