@@ -1,13 +1,13 @@
-"""How fast two commits of this project train the same model on the same text.
+"""Compare how fast two commits of this project train the same model on the same text.
 
     PYTHONPATH=. python benchmarks/commits.py OLD NEW --configfile config/quick-captions.yaml --model base
 
-Each commit makes the text, the subwords and the run's config by its own workflow, and trains by its own command, one
-thread each. In each round both train FEW and then MANY steps, one after the other, so that noise of the machine hits
-both alike; the difference is the time of the steps between, without what a process does before its first step.
+Each commit makes the text, the subwords and the run's config with its own workflow, and trains with its own command on
+one thread. In each round both commits train FEW and then MANY steps in turn, so that noise of the machine affects both
+alike. The difference of the two times is that of the steps between, without the start of the process.
 
-Prints, for each commit, the median over the rounds of target subwords a second of CPU time, the median of its ratio to
-the first commit's, and the dev perplexity after MANY steps.
+Prints for each commit the median over the rounds of target subwords per second of CPU time, the median ratio to the
+first commit's, and the dev perplexity after MANY steps.
 """
 
 import argparse
@@ -25,7 +25,7 @@ FEW, MANY = 75, 225
 
 
 class Commit:
-    """A commit in a folder of its own, with what a run needs."""
+    """A commit in its own folder, with the text, the subwords and the config of a run."""
 
     def __init__(self, name: str, folder: Path, overlays: list[str], task: str, model: str):
         folder.mkdir()
@@ -52,7 +52,7 @@ class Commit:
         )
 
     def train(self, steps: int, place: Path) -> tuple[float, int, float]:
-        """CPU seconds of a training, its target subwords and its last dev perplexity."""
+        """Train; returns the CPU seconds, the number of target subwords and the last dev perplexity."""
         config = yaml.safe_load((self.run / "config.yaml").read_text())
         config["training"]["steps"] = steps
         place.mkdir()
@@ -73,7 +73,7 @@ def main() -> None:
     """Print a line for each commit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commits", nargs=2, metavar="COMMIT", help="the second is compared with the first")
-    parser.add_argument("--configfile", nargs="*", default=[], help="overlays, of both commits (default: quick)")
+    parser.add_argument("--configfile", nargs="*", default=[], help="overlays for both commits (default: quick)")
     parser.add_argument("--task", default="ende")
     parser.add_argument("--model", default="base")
     parser.add_argument("--rounds", type=int, default=5)

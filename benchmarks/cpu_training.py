@@ -1,8 +1,8 @@
-"""What the CPU paths of the model gain over PyTorch's own operations, in turns on one thread.
+"""Compare the model's operations for CPUs with PyTorch's own, in turns on one thread.
 
     PYTHONPATH=. python benchmarks/cpu_training.py
 
-Sizes are those of the experiment `quick`: 9 rows of 59 subwords, d_model 128, 8 heads, 3,000 subwords; bfloat16.
+The sizes are those of the experiment `quick`: 9 rows of 59 subwords, d_model 128, 8 heads, 3,000 subwords; bfloat16.
 Prints milliseconds of CPU time, forward and backward together.
 """
 
@@ -23,7 +23,7 @@ ROUNDS = 50
 
 
 def differentiated(work: Callable[[], Tensor]) -> Callable[[], None]:
-    """Work, and back by a gradient of its own size."""
+    """The forward pass `work` and its backward pass."""
 
     def both() -> None:
         y = work()

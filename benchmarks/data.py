@@ -1,12 +1,12 @@
-"""From clean text to batches, at the size of WMT 2014: beside SentencePiece alone, with the memory it takes.
+"""Measure the way from clean text to batches at the size of WMT 2014, beside SentencePiece alone.
 
     PYTHONPATH=. python benchmarks/data.py --source TRAIN.source --target TRAIN.target --model SUBWORDS.model
 
-The pairs are made of real ones: sentences of the given text in random order, one or two a line, with a word of
-another sentence and a number in their midst, so that few lines or words recur as they are. Prints a table: for each
-number of pairs the seconds of SentencePiece alone (all lines encoded by as many threads), of `transformer encode` and
-of one epoch of batches, the most memory of each, and the ratio of speeds; and what a straight line through the numbers
-says of 40 million.
+The pairs are made from real ones: one or two random sentences of the given text on each line, then a word of another
+sentence and a number, so that few lines repeat. Prints a table. For each number of pairs it has the seconds that
+SentencePiece alone takes to encode all lines with as many threads, the seconds and the most memory of `transformer
+encode` and of one epoch of batches, and the ratio of speeds. The last row extrapolates these numbers linearly to 40
+million pairs.
 """
 
 import argparse
@@ -34,7 +34,7 @@ EXTRAPOLATED = 40e6
 
 
 def made_pairs(sources: list[str], targets: list[str], count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """`count` pairs made of real ones."""
+    """`count` pairs made from real ones."""
     draw = random.Random(seed)
     for _ in range(count):
         which = draw.choices(range(len(sources)), k=draw.randint(1, 2))
@@ -46,7 +46,7 @@ def made_pairs(sources: list[str], targets: list[str], count: int, seed: int) ->
 
 
 class Memory:
-    """The most memory of this process's children, together, while the context lasts; mapped files are not counted."""
+    """Measures the most memory that all children of this process use together, without mapped files."""
 
     def __enter__(self) -> "Memory":
         self.most, self.over = 0, threading.Event()
@@ -59,7 +59,7 @@ class Memory:
         while not self.over.wait(0.2):
             total = 0
             for process in psutil.Process().children(recursive=True):
-                with suppress(OSError, IndexError):  # it has ended
+                with suppress(OSError, IndexError):  # the child has ended
                     memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
                     total += 1024 * int(memory.partition("Anonymous:")[2].split()[0])
             self.most = max(self.most, total)
@@ -70,7 +70,7 @@ class Memory:
 
 
 def alone(model: Path, paths: list[Path], threads: int) -> float:
-    """Seconds that SentencePiece takes to encode all lines of files; reading is not counted."""
+    """The seconds in which SentencePiece encodes all lines of some files, without reading them."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     seconds = 0.0
     for path in paths:
@@ -90,7 +90,7 @@ def epoch(prefix: Path, tokens: int) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long some work takes."""
+    """The seconds that some work takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -110,11 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--target", type=Path, required=True)
-    parser.add_argument("--model", type=Path, required=True, help="a vocabulary of this text")
+    parser.add_argument("--model", type=Path, required=True, help="a vocabulary learned from this text")
     parser.add_argument("--pairs", type=int, nargs="+", default=[500_000, 1_000_000, 2_000_000, 4_500_000])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-tokens", type=int, default=25_000)
-    parser.add_argument("--folder", type=Path, help="where the made text goes (default: a temporary folder)")
+    parser.add_argument("--folder", type=Path, help="for the made text (default: a temporary folder)")
     arguments = parser.parse_args()
     real = read_parallel(arguments.source, arguments.target)
     spawn = get_context("spawn")

@@ -1,4 +1,4 @@
-"""Batches as toolkits make them by default: a pair a row, padded beside others of like length."""
+"""Batches in the default form of other toolkits: one pair in each row, padded, with pairs of similar length."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from transformer.text.tokens import Pairs
 
 
 def padded(pairs: Pairs, which: np.ndarray) -> Batch:
-    """Some pairs, a row each."""
+    """A batch of some pairs, with one pair in each row."""
     lengths, rows = pairs.lengths[which], np.arange(len(which))
     source, target = (
         torch.from_numpy(pairs.in_rows(which, side, rows, len(rows), lengths[:, side].max())) for side in (0, 1)
@@ -19,7 +19,7 @@ def padded(pairs: Pairs, which: np.ndarray) -> Batch:
 
 
 def padded_steps(pairs: Pairs, tokens: int, longest: int, seed: int = 1) -> Iterator[Batch]:
-    """For ever: batches of at most `tokens` padded subwords a side, in random order."""
+    """Batches of at most `tokens` places on each side, in random order, without end."""
     random = np.random.default_rng(seed)
     kept = np.flatnonzero(pairs.lengths.max(1) <= longest)
     while True:

@@ -1,4 +1,7 @@
-"""Other libraries' models of the same function as ours: of the same dimensions, positions and places of dropout."""
+"""Models of other libraries that compute the same function as ours.
+
+They have the same dimensions and positions, and dropout at the same places.
+"""
 
 from itertools import product
 
@@ -33,7 +36,7 @@ class Marian(nn.Module):
         for side in (self.core.model.encoder, self.core.model.decoder):
             side.embed_positions.weight.copy_(sinusoids(config.max_length, config.d_model))
             for module in [module for module in side.modules() if hasattr(module, "q_proj")]:
-                for name in ("q_proj", "k_proj", "v_proj", "out_proj"):  # the order of ours
+                for name in ("q_proj", "k_proj", "v_proj", "out_proj"):  # put into the order of our projections
                     module.add_module(name, module._modules.pop(name))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -43,7 +46,7 @@ class Marian(nn.Module):
 
 
 class Layers(nn.Module):
-    """Embeddings, positions and softmax as in Marian, around the layers of a library."""
+    """The layers of a library, with the embeddings, positions and softmax of Marian."""
 
     def __init__(self, config: ModelConfig, vocabulary: int, core: nn.Module):
         super().__init__()
@@ -63,7 +66,7 @@ class Layers(nn.Module):
 
 
 class XTransformers(Layers):
-    """Encoder and Decoder of x-transformers; its projections of attention have no biases."""
+    """Encoder and Decoder of x-transformers. The projections of its attention have no biases."""
 
     needs = "x_transformers"
 
@@ -83,7 +86,7 @@ class XTransformers(Layers):
 
 
 class TorchTransformer(Layers):
-    """torch.nn.Transformer, without its dropout of attention weights and inside the feed-forward layer."""
+    """torch.nn.Transformer without its dropout on attention weights and inside the feed-forward layer."""
 
     needs = "torch"
 
@@ -105,7 +108,7 @@ class TorchTransformer(Layers):
         return self.core(x, y, tgt_mask=causal, **masks)
 
 
-PEERS = {  # and the settings tried
+PEERS = {  # name -> (model, settings to try)
     "MarianMTModel": (Marian, SETTINGS),
     "MarianMTModel by default": (Marian, SETTINGS[:1]),
     "x-transformers": (XTransformers, SETTINGS),

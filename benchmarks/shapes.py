@@ -1,9 +1,9 @@
-"""How an epoch's steps fill their rows.
+"""Show how the steps of an epoch fill their rows.
 
     PYTHONPATH=. python benchmarks/shapes.py --tokens results/EXPERIMENT/tokens/TASK/train --batch-tokens 25000
 
-Prints the steps, their shapes (rows x source subwords, target subwords), the share of rows that is padding on each
-side, and the median of a step's real subwords on each side.
+Prints the number of steps, their shapes (rows x source subwords, target subwords), the share of padding on each side,
+and the median number of subwords without padding in a step, on each side.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from transformer.text.tokens import Pairs
 
 
 def main() -> None:
-    """Print them."""
+    """Print the numbers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=Path, required=True, help="the pairs, without .ids.npy and .offsets.npy")
-    parser.add_argument("--batch-tokens", type=int, default=25_000, help="a step and side")
-    parser.add_argument("--longest-pair", type=int, default=256, help="subwords")
+    parser.add_argument("--batch-tokens", type=int, default=25_000, help="subwords of a step on each side")
+    parser.add_argument("--longest-pair", type=int, default=256, help="the most subwords of a sentence")
     arguments = parser.parse_args()
     pairs = Pairs(arguments.tokens)
     tokens = arguments.batch_tokens

@@ -1,11 +1,11 @@
-"""Stand-ins for WMT 2014's English-German archives, as many pairs as they hold, to try the data stage without internet.
+"""Make stand-ins for WMT 2014's English-German archives, with as many pairs, to try the data stage without internet.
 
     PYTHONPATH=. python benchmarks/stand_in.py --source TRAIN.source --target TRAIN.target --folder FOLDER
     snakemake --cores all results/stand-in/tokens/ende/{train,dev,test}.ids.npy \\
         --configfile config/paper.yaml FOLDER/stand-in.yaml
 
-FOLDER becomes a mirror: archives at host/path, and an overlay that names it and knows their sizes and SHA-256. The
-pairs are made of real ones (`data.py`).
+FOLDER becomes a mirror with archives at host/path. The overlay stand-in.yaml names the mirror, and the sizes and
+SHA-256 of the archives. The pairs are made from real ones (`data.py`).
 """
 
 import argparse
@@ -27,7 +27,7 @@ PAIRS = {"europarl": 1_920_209, "commoncrawl": 2_399_123, "news-commentary": 201
 
 
 def content(lines: list[str], name: str) -> bytes:
-    """The text of a member, plain or as an SGML set."""
+    """The content of a member: lines of text, or an SGML set if its name ends in .sgm."""
     if not name.endswith(".sgm"):
         return "".join(f"{line}\n" for line in lines).encode()
     segments = "".join(f'<seg id="{number}">{line}</seg>\n' for number, line in enumerate(lines, 1))
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--target", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--share", type=float, default=1.0, help="of WMT's number of pairs")
+    parser.add_argument("--share", type=float, default=1.0, help="make this share of WMT's number of pairs")
     arguments = parser.parse_args()
     corpus = read_experiment([Path("config/paper.yaml")]).corpora["wmt14-en-de"]
     total = sum(PAIRS.values()) + PAIRS["newstest"]

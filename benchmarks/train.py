@@ -1,18 +1,20 @@
-"""How fast our model trains beside others of the same dimensions, and whether it learns as well.
+"""Compare how fast and how well our model and models of other libraries train, at the same dimensions.
 
     pip install -e ".[peers]"
     PYTHONPATH=. python benchmarks/train.py --tokens results/EXPERIMENT/tokens/TASK/train --vocabulary N
 
-The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transformer. All are one function: their weights
-at the start, positions, places of dropout, loss, Adam and learning rate are ours, which is checked before the first
-step. Ours reads sentences packed into rows; they read them padded beside others of like length, with as many places a
-step. A few steps of one, then of the next, make a round, so that noise of the machine hits all alike. On a CPU a peer
-runs in the fastest of its settings: float32 or bfloat16 autocast, fused (sdpa) or plain (eager) attention. On a GPU it
-runs in bfloat16 with sdpa. Marian runs also as it comes, in float32 with sdpa.
+The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transformer. They compute the same function as
+our model: they start with our weights, and use our positions, places of dropout, loss, Adam and learning rate. This is
+checked before the first step. Our model reads sentences packed into rows. The peers read padded sentences of similar
+length, with as many places in a step. In each round every model trains a few steps in turn, so that noise of the
+machine affects all alike. On a CPU a peer runs in its fastest setting: float32 or bfloat16 autocast, fused (sdpa) or
+plain (eager) attention. On a GPU it runs in bfloat16 with sdpa. Marian also runs in its default setting, float32 with
+sdpa.
 
-Prints a table: the medians over the rounds of target subwords/s without padding, of their ratio to Marian's, and of the
-share of the peak of matrix products in the precision used (MFU); the padding; the most GPU memory; the loss a subword,
-after all steps, of the first 500 pairs without dropout, and its difference from Marian's.
+Prints a table with medians over the rounds of three numbers: target subwords/s without padding, their ratio to
+Marian's, and the share of the peak of matrix products in the same precision (MFU). Further columns are the padding, the
+most GPU memory, the loss per subword of the first 500 pairs after all steps (without dropout), and its difference from
+Marian's.
 """
 
 import argparse
@@ -45,14 +47,14 @@ from transformer.training.loop import Trainer
 from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 
-ROUND = 10  # steps of one before those of the next
-TRIAL = 6  # steps, thrice each, to find a peer's fastest setting
+ROUND = 10  # so many steps one model trains before the next one's turn
+TRIAL = 6  # steps to find a peer's fastest setting, three times each
 COMPARED = 500  # pairs on which losses are compared
-WARMUP = 1000  # steps; in the first 200 of 4,000 nothing would be learnt that could be compared
+WARMUP = 1000  # steps; with the paper's 4,000 a model learns too little in 200 steps to compare losses
 
 
 class Ours:
-    """Our model, trained by the steps of the training loop."""
+    """Our model, trained with the steps of the training loop."""
 
     def __init__(self, run: RunConfig, vocabulary: int, pairs: Pairs, device: torch.device):
         with TemporaryDirectory() as folder:
@@ -61,7 +63,7 @@ class Ours:
         self.network, self.setting = self.trainer.model.train(), (self.trainer.state.precision,)
 
     def loss(self, pairs: Batch) -> Tensor:
-        """Summed loss of a batch."""
+        """The summed loss of a batch."""
         return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls).total
 
     def step(self, batches: list[Batch]) -> None:
@@ -70,18 +72,18 @@ class Ours:
 
 
 def matrices(network: nn.Module) -> list[Tensor]:
-    """The weights of the layers: of Q, K, V, output, inner and outer projection in turn, some of them joined."""
+    """The weight matrices of the layers: projections Q, K, V, output, inner and outer in this order, some joined."""
     return [x for x in network.parameters() if x.dim() == 2 and x.requires_grad and x is not network.embedding]
 
 
 class Peer:
-    """Another's model with our weights at the start, our loss, Adam and learning rate."""
+    """A model of another library that starts with our weights and trains with our loss, Adam and learning rate."""
 
     def __init__(self, kind: type, ours: Ours, *setting: str):
-        """`setting` is precision and attention."""
+        """`setting` is the precision and the kind of attention."""
         self.trainer, self.setting, self.steps = ours.trainer, setting, 0
         training, vocabulary = ours.trainer.config.training, ours.trainer.vocabulary
-        self.smoothing = training.eps_ls * vocabulary / (vocabulary - 1)  # PyTorch gives the true subword a share too
+        self.smoothing = training.eps_ls * vocabulary / (vocabulary - 1)  # in PyTorch the true subword has a share, too
         self.network = kind(ours.trainer.config.architecture, vocabulary, setting[1]).to(ours.trainer.device).train()
         with torch.no_grad():
             for module in self.network.modules():
@@ -98,7 +100,7 @@ class Peer:
         self.optimizer = torch.optim.Adam(self.network.parameters(), 0.0, betas, training.epsilon, fused=True)
 
     def loss(self, pairs: Batch) -> Tensor:
-        """Summed loss of a batch."""
+        """The summed loss of a batch."""
         source, target = pairs.source.to(self.trainer.device), pairs.target.to(self.trainer.device)
         logits, kept = self.network(source, target).flatten(0, 1), {"ignore_index": PADDING, "reduction": "sum"}
         return F.cross_entropy(logits, target.flatten(), label_smoothing=self.smoothing, **kept)
@@ -119,7 +121,7 @@ class Peer:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long some work takes."""
+    """The seconds that some work takes."""
     start = time.perf_counter()
     work()
     if torch.cuda.is_available():
@@ -128,7 +130,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def without_dropout(system: Ours | Peer, pairs: Batch) -> float:
-    """Summed loss of a batch, in float32 and not compiled."""
+    """The summed loss of a batch without dropout, in float32 and not compiled."""
     system.network.eval()
     with torch.compiler.set_stance("force_eager"):
         loss = system.loss(pairs).item()
@@ -139,7 +141,7 @@ def without_dropout(system: Ours | Peer, pairs: Batch) -> float:
 def fastest(
     kind: type, settings: Sequence[tuple[str, str]], ours: Ours, some: Batch, steps: Sequence[list[Batch]]
 ) -> Peer:
-    """A peer in its fastest setting. Raises SystemExit when its loss at the start, without dropout, is not ours."""
+    """A peer in its fastest setting. Raises SystemExit when its loss before training differs from ours."""
     if len(settings) > 1 and torch.cuda.is_available():
         settings = [("bfloat16", "sdpa")]
     trials = [Peer(kind, ours, *setting) for setting in settings]
@@ -157,7 +159,7 @@ def fastest(
 
 
 class Meter:
-    """A system, its steps, the seconds of its rounds and the most GPU memory, others' left out."""
+    """Measures the seconds of each round of a model, and the most GPU memory without that of other models."""
 
     def __init__(self, make: Callable[[], Ours | Peer], steps: Callable[[Ours | Peer], Sequence[list[Batch]]]):
         self.seconds: list[float] = []
@@ -168,7 +170,7 @@ class Meter:
         self.rounds = [some[i : i + ROUND] for i in range(0, len(some), ROUND)]
 
     def round(self, number: int) -> None:
-        """Some steps."""
+        """Train the steps of one round."""
         before = torch.cuda.memory_allocated()
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
@@ -177,11 +179,11 @@ class Meter:
         self.held += torch.cuda.memory_allocated() - before
 
     def lengths(self) -> list[np.ndarray]:
-        """Those of the pairs of each round."""
+        """The lengths [pairs, 2] of the pairs of each round."""
         return [np.concatenate([micro.lengths for step in some for micro in step]) for some in self.rounds]
 
     def speeds(self) -> np.ndarray:
-        """Target subwords/s of each round."""
+        """The target subwords/s of each round."""
         return np.array([each[:, 1].sum() for each in self.lengths()]) / self.seconds
 
     def flops(self, config: ModelConfig, vocabulary: int) -> float:
@@ -190,14 +192,14 @@ class Meter:
         return float(np.median(np.array(flops) / self.seconds))
 
     def padding(self) -> float:
-        """The share of all places in rows that no subword stands in."""
+        """The share of padding among all places in rows."""
         batches = [micro for some in self.rounds for step in some for micro in step]
         places = sum(micro.source.numel() + micro.target.numel() for micro in batches)
         return 1 - sum(each.sum() for each in self.lengths()) / places
 
 
 def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, float]) -> None:
-    """Print the rows of one size."""
+    """Print the table's rows for one size."""
     training = run.training
     theirs = [
         [batch] for batch in islice(padded_steps(pairs, training.batch_tokens, training.longest_pair), training.steps)
@@ -236,14 +238,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=Path, required=True, help="the pairs, without .ids.npy and .offsets.npy")
-    parser.add_argument("--vocabulary", type=int, required=True, help="its size")
+    parser.add_argument("--vocabulary", type=int, required=True, help="the number of subwords")
     parser.add_argument("--sizes", nargs="+", default=["3/256/1024/4", "6/512/2048/8"], help="N/d_model/d_ff/h")
-    parser.add_argument("--batch-tokens", type=int, help="a step and side (default: 512, on a GPU 25,000)")
-    parser.add_argument("--loss-steps", type=int, default=200, help="steps of each")
+    parser.add_argument("--batch-tokens", type=int, help="on each side of a step (default: 512, on a GPU 25,000)")
+    parser.add_argument("--loss-steps", type=int, default=200, help="steps of each model")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    keep_freed_memory()  # of all alike, though only ours asks for it
+    keep_freed_memory()  # our training does this; here it serves all models alike
     device = choose_device()
     gpu = device.type == "cuda"
     tokens = arguments.batch_tokens or (25_000 if gpu else 512)

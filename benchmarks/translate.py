@@ -1,16 +1,16 @@
-"""How fast a package translates beside Hugging Face and CTranslate2 with the same weights, and whether as well.
+"""Compare how fast and how well a package, Hugging Face and CTranslate2 translate with the same weights.
 
     pip install -e ".[export,peers]"
     PYTHONPATH=. python benchmarks/translate.py --package DIR --source TEST.source --reference TEST.target
 
-The package is exported to both. All search with its beam, in batches of as many sentences of like lengths; the others'
-length penalty is the one that ranks most like ours (README.md of an export). The lines are dealt into rounds; in each
-round all systems translate the same lines, one after the other, so that noise of the machine hits all alike. With
-several threads CTranslate2 and ours run as they are faster, one worker with all or one worker for each. On one thread
-of a CPU its time is counted, not the clock's, so that other programs disturb less.
+The package is exported to both libraries. All systems search with its beam, in batches of equally many sentences of
+similar lengths. The libraries use the length penalty that ranks most like ours (README.md of an export). The lines are
+split into rounds. In each round all systems translate the same lines in turn, so that noise of the machine affects all
+alike. With several threads, CTranslate2 and our model run in the faster of two layouts: one worker with all threads, or
+one worker for each thread. On one thread of a CPU the CPU time is measured, so that other programs disturb less.
 
-Prints a table: output subwords/s (median over the rounds), ratio to Hugging Face and to CTranslate2 in float32 (medians
-of the rounds' ratios), BLEU, and the share of lines that are those of Hugging Face.
+Prints a table with output subwords/s (median over the rounds), the ratios to Hugging Face and to CTranslate2 in float32
+(medians over the rounds), BLEU, and the share of lines that equal those of Hugging Face.
 """
 
 import argparse
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     import ctranslate2
     from transformers import MarianMTModel
 
-Translator = Callable[[list[list[int]]], list[list[int]]]  # ids to ids, without ends
+Translator = Callable[[list[list[int]]], list[list[int]]]  # ids of sentences -> ids of translations without ends
 
 
 def in_batches(size: int, work: Callable[[list[list[list[int]]]], list[list[int]]]) -> Translator:
-    """What translates batches of sentences of like lengths, as a translator of sentences in any order."""
+    """Turn `work`, which translates batches of sentences of similar lengths, into a translator for any order."""
 
     def run(sentences: list[list[int]]) -> list[list[int]]:
         order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
@@ -55,7 +55,7 @@ def in_batches(size: int, work: Callable[[list[list[list[int]]]], list[list[int]
 
 
 def hugging_face(folder: Path, device: torch.device, extra: int, batches: list[list[list[int]]]) -> list[list[int]]:
-    """MarianMTModel.generate, in float32."""
+    """Translate with MarianMTModel.generate, in float32."""
     from transformers import MarianMTModel
 
     if folder not in models:
@@ -74,7 +74,7 @@ models: "dict[Path, MarianMTModel]" = {}
 
 
 def ct2(translator: "ctranslate2.Translator", package: Package, penalty: float, size: int, **more: Any) -> Translator:
-    """A CTranslate2 model; `more` goes to its search."""
+    """A translator that uses CTranslate2. `more` are further options of its search."""
     processor = package.subwords.processor
 
     def run(sentences: list[list[int]]) -> list[list[int]]:
@@ -118,7 +118,7 @@ def main() -> None:
         to_ctranslate2(arguments.package, folder / "ctranslate2")
         penalty = MarianMTModel.from_pretrained(folder / "marian").generation_config.length_penalty
         hf = in_batches(size, partial(hugging_face, folder / "marian", device, config.extra))
-        systems: dict[str, list[Translator]] = {"Hugging Face, float32": [hf]}  # as many as there are layouts
+        systems: dict[str, list[Translator]] = {"Hugging Face, float32": [hf]}  # a translator for each layout
         for kind in ("float32", "int8") if device.type == "cpu" else ("float32", "float16"):
             make = partial(ctranslate2.Translator, str(folder / "ctranslate2"), device=device.type, compute_type=kind)
             systems[f"CTranslate2, {kind}"] = [

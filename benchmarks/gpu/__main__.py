@@ -1,13 +1,13 @@
-"""All that is to be known about a GPU, in one call of ten minutes at most (docs/gpu.md).
+"""Measure everything about a GPU in at most ten minutes (docs/gpu.md).
 
     make gpu
 
-The parts are the tests marked `gpu`; training of base, big, aop1 and parser, beside other libraries' models; decoding,
-beside CTranslate2; and the experiment `multi30k`'s base, with its BLEU, for as long as is left. Each is a process of
-its own, which is ended when its time is over; what it has found until then counts. After every part results.json and
-README.md are written into results/gpu/NAME, NAME being the GPU's.
+The parts are: the tests marked `gpu`; training of base, big, aop1 and parser beside models of other libraries; decoding
+beside CTranslate2; and base of the experiment `multi30k` with its BLEU, trained in the time that is left. Each part
+runs in its own process, which is ended when its time is over; what it has printed until then counts. After every part,
+results.json and README.md are written to results/gpu/NAME, where NAME is that of the GPU.
 
-Ends with status 1 where a part fails, or where a step runs eager or in float32 that should not, and says which.
+Ends with status 1 and names the fault if a part fails, or if a step wrongly runs uncompiled or in float32.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SECONDS = 600.0  # of all parts
 
 
 class Part(NamedTuple):
-    """What is measured in a process: by a module of this folder, of a model perhaps, in so many seconds at most."""
+    """A measurement in its own process: the module of this folder, the model (may be empty), and the time limit."""
 
     module: str
     model: str
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How results call it."""
+        """The part's name in the results."""
         return f"{self.module} {self.model}".strip()
 
 
@@ -51,12 +51,12 @@ PARTS = (
     Part("training", "aop1", 70),
     Part("training", "parser", 80),
     Part("decoding", "", 60),
-    Part("multi30k", "", SECONDS),  # all that is left
+    Part("multi30k", "", SECONDS),  # takes all the time that is left
 )
 
 
 def measured(part: Part, seconds: float, tiny: bool) -> dict[str, Any]:
-    """What a part finds in so many seconds, in a process of its own, and how it ended."""
+    """Run a part in its own process for at most `seconds`. Returns its findings and how it ended."""
     start = time.monotonic()
     command = [sys.executable, "-m", "benchmarks.gpu", "--part", part.name, "--seconds", str(seconds)]
     command += ["--tiny"] * tiny
@@ -72,7 +72,7 @@ def measured(part: Part, seconds: float, tiny: bool) -> dict[str, Any]:
     if end:
         output, _ = process.communicate()
     found: dict[str, Any] = {}
-    for line in output[: output.rfind("\n") + 1].splitlines():  # the last may have been cut, too
+    for line in output[: output.rfind("\n") + 1].splitlines():  # the last line may be incomplete
         found |= json.loads(line)
     if not end and process.returncode:
         end = found.pop("error", f"status {process.returncode}")
@@ -80,7 +80,7 @@ def measured(part: Part, seconds: float, tiny: bool) -> dict[str, Any]:
 
 
 def run_part(part: Part, seconds: float, tiny: bool) -> None:
-    """Measure a part in this process: a line of JSON for each finding; all else that is printed goes to stderr."""
+    """Measure a part in this process. Prints each finding as a line of JSON; all other output goes to stderr."""
     with os.fdopen(os.dup(1), "w") as output:
         os.dup2(2, 1)
         try:
@@ -108,7 +108,7 @@ def main() -> int:
         (part,) = (part for part in PARTS if part.name == arguments.part)
         run_part(part, arguments.seconds, arguments.tiny)
         return 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the part at work is ended with this process
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM also ends the running part
     try:
         return measure_all(arguments.output_dir, arguments.tiny)
     except KeyboardInterrupt:
@@ -117,12 +117,12 @@ def main() -> int:
 
 
 def measure_all(folder: Path, tiny: bool) -> int:
-    """Measure part after part, and write what is known after each into a folder of `folder`."""
+    """Measure all parts. After each, write all results so far to a folder in `folder`."""
     end = time.monotonic() + SECONDS
     results: dict[str, Any] = {}
     for number, part in enumerate(PARTS, 1):
         seconds = min(part.seconds, end - time.monotonic())
-        if number > 1:  # so that without a GPU there is one line
+        if number > 1:  # without a GPU only the error line is printed
             print(f"{number} of {len(PARTS)}: {part.name}, at most {seconds:.0f} s", file=sys.stderr, flush=True)
         results[part.name] = found = measured(part, seconds, tiny)
         if part.module == "machine":
@@ -131,8 +131,8 @@ def measure_all(folder: Path, tiny: bool) -> int:
                 return 1
             if not (found["gpu"] or tiny):
                 print(
-                    f"PyTorch {found['torch']} finds no GPU: run this on a machine with one, with a CUDA build of "
-                    "PyTorch; or try every part on this CPU, python -m benchmarks.gpu --tiny",
+                    f"PyTorch {found['torch']} finds no GPU; run this on a machine with a GPU and a CUDA build of "
+                    "PyTorch, or try every part on this CPU (python -m benchmarks.gpu --tiny)",
                     file=sys.stderr,
                 )
                 return 1

@@ -1,7 +1,7 @@
-"""How fast base translates by a beam of 4, beside CTranslate2 with the same weights.
+"""Measure how fast base translates with a beam of 4, beside CTranslate2 with the same weights.
 
-The weights are random and the sentences, too, in lengths like WMT's. Such a model does not end a sentence; each output
-is as long as its source, so that all search equally far.
+The weights are random, and so are the sentences, with lengths like WMT's. Such a model does not end its sentences, so
+each output is made as long as its source, and all systems search equally far.
 """
 
 import time
@@ -28,19 +28,19 @@ from transformer.package.config import SECTION_6_1
 from transformer.package.package import Package, load_package
 from transformer.support.device import choose_device, keep_freed_memory
 
-LONGEST = 200  # subwords of a sentence
+LONGEST = 200  # the most subwords of a sentence
 Sentences = list[list[int]]
 
 
 def sentences(count: int, vocabulary: int) -> Sentences:
-    """So many of random ids."""
+    """`count` sentences of random ids."""
     random = np.random.default_rng(4)
     lengths = drawn_lengths(count, LONGEST)[:, 0]
     return [[*random.integers(UNKNOWN + 1, vocabulary, length - 1).tolist(), END] for length in lengths]
 
 
 def ours(package: Package, search: Search, precision: str, size: int) -> Translator:
-    """Our model as `translate` searches with it, in one process."""
+    """Our model with the search of `translate`, in one process."""
 
     model = in_precision(package.model, precision)
 
@@ -52,7 +52,7 @@ def ours(package: Package, search: Search, precision: str, size: int) -> Transla
 
 
 def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Translator:
-    """The package in `folder` as CTranslate2 searches with it, outputs as long as in ours."""
+    """The package in `folder` with CTranslate2's search. Outputs are as long as ours."""
     from ctranslate2 import Translator
 
     if not (folder / "ctranslate2").exists():
@@ -73,7 +73,7 @@ def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Transla
 
 
 def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
-    """Each system's sentences/s and output subwords/s."""
+    """The sentences/s and output subwords/s of each system."""
     keep_freed_memory()
     device = choose_device()
     gpu = device.type == "cuda"
@@ -97,7 +97,7 @@ def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]
             else:
                 try:
                     systems[system] = speed(make(), some, size, rounds)
-                except RuntimeError as error:  # CTranslate2 wants a CUDA of its own
+                except RuntimeError as error:  # CTranslate2 may need another version of CUDA
                     if system.startswith("ours"):
                         raise
                     systems[system] = {"reason": str(error)}
@@ -105,7 +105,10 @@ def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]
 
 
 def speed(translator: Translator, some: Sentences, size: int, rounds: int) -> dict[str, float]:
-    """Sentences/s and output subwords/s, medians over rounds of a share each, after one batch to warm up."""
+    """The median sentences/s and output subwords/s over the rounds, after one batch to warm up.
+
+    Each round translates its share of the sentences.
+    """
     translator(some[:size])
     lines, subwords = [], []
     for number in range(rounds):

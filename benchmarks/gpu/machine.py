@@ -1,4 +1,4 @@
-"""Which device this is, and what it reaches."""
+"""Describe the device and measure its peak speeds."""
 
 import shutil
 import time
@@ -15,7 +15,7 @@ COPIED = 2**30  # bytes
 
 
 def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
-    """The device, what it works with, FLOP/s of matrix products and bytes/s of a copy, read and written."""
+    """The device, its software, the FLOP/s of matrix products, and the bytes/s that a copy reads and writes."""
     device = choose_device()
     gpu = device.type == "cuda"
     found = {"device": device_name(device), "gpu": gpu, "torch": str(torch.__version__), "cuda": torch.version.cuda}
@@ -29,7 +29,7 @@ def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]
 
 
 def copied(device: torch.device, size: int) -> float:
-    """Bytes/s read and written in copying `size` bytes, the best of five times."""
+    """The bytes/s that a copy of `size` bytes reads and writes, in the best of five copies."""
     source = torch.empty(size, dtype=torch.uint8, device=device)
     target, times = torch.empty_like(source), []
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""Text and ids that stand in for WMT's, of like lengths: random, which is enough to measure speed."""
+"""Random text and ids with lengths like WMT's. They are enough to measure speed."""
 
 from pathlib import Path
 
@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def drawn_lengths(count: int, longest: int, ratio: float = 1.0) -> np.ndarray:
-    """Lengths [count, 2] like those of WMT's pairs: most of some 25 subwords, a few of ten times as many.
+    """Lengths [count, 2] like those of WMT's pairs: most are about 25 subwords, a few are ten times as long.
 
-    The target has `ratio` times as many as a translation would.
+    The target is `ratio` times as long as a translation would be.
     """
     random = np.random.default_rng(1)
     source = random.lognormal(3.15, 0.62, count)
@@ -29,7 +29,7 @@ def drawn_lengths(count: int, longest: int, ratio: float = 1.0) -> np.ndarray:
 
 
 def drawn_pairs(prefix: Path, lengths: np.ndarray, vocabulary: int) -> Pairs:
-    """Pairs of random ids; of at most 65,536."""
+    """Pairs of random ids. The vocabulary has at most 65,536 subwords."""
     sizes = lengths.flatten()
     ids = np.random.default_rng(2).integers(UNKNOWN + 1, vocabulary, sizes.sum(), dtype=np.uint16)
     ids[np.cumsum(sizes) - 1] = END
@@ -38,7 +38,7 @@ def drawn_pairs(prefix: Path, lengths: np.ndarray, vocabulary: int) -> Pairs:
 
 
 def drawn_text(lengths: np.ndarray, vocabulary: int) -> list[str]:
-    """Lines of random words, so many each, of about 1.6 words for each subword of a vocabulary."""
+    """Lines of `lengths` random words. There are about 1.6 different words for each subword of a vocabulary."""
     random = np.random.default_rng(3)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = ["".join(random.choice(letters, size)) for size in random.integers(2, 9, int(1.6 * vocabulary))]
@@ -47,7 +47,7 @@ def drawn_text(lengths: np.ndarray, vocabulary: int) -> list[str]:
 
 
 def random_package(folder: Path, architecture: ModelConfig, vocabulary: int) -> None:
-    """A package of random weights."""
+    """Write a package with random weights to `folder`."""
     subwords, history = folder.with_suffix(".model"), folder.with_suffix(".csv")
     learn(drawn_text(np.full(vocabulary, 3), vocabulary), vocabulary, subwords)
     history.write_text("step,dev_perplexity\n")

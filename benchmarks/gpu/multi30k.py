@@ -1,4 +1,4 @@
-"""Base of the experiment `multi30k`, for as long as is left, and its BLEU on test."""
+"""Train base of the experiment `multi30k` in the time that is left, and measure its BLEU on test."""
 
 import os
 import time
@@ -26,7 +26,7 @@ from transformer.training.config import RunConfig
 from transformer.training.loop import Trainer
 
 OWN = ROOT / "config/multi30k.yaml"
-FOR_BLEU = 0.25  # of the time, for translating; at most 30 seconds
+FOR_BLEU = 0.25  # the share of the time that is kept for translating, at most 30 seconds
 TINY = {"train": 200, "dev": 10, "test": 10}  # pairs
 
 
@@ -35,7 +35,7 @@ class TimeIsUp(Exception):  # noqa: N818 - no error
 
 
 def tiny_experiment(folder: Path) -> list[Path]:
-    """Configs of a tiny experiment, its text made of random words."""
+    """The configs of a tiny experiment with a text of random words."""
     texts: dict[str, Any] = {"origin": "files"}
     for part, count in TINY.items():
         for language in ("en", "de"):
@@ -48,7 +48,7 @@ def tiny_experiment(folder: Path) -> list[Path]:
 
 
 def at_hand(experiment: Experiment) -> Path | None:
-    """The folder, laid out as host/path, that has all files of the corpus, if one has."""
+    """A folder, laid out as host/path, that has all files of the corpus; None if there is no such folder."""
     urls = [file for file in experiment.files_of("ende") if "://" in file]
     mirror = experiment.mirror or os.environ.get("TRANSFORMER_MIRROR")
     folders = [Path("results/downloads"), *([Path(mirror)] if mirror else [])]
@@ -56,7 +56,7 @@ def at_hand(experiment: Experiment) -> Path | None:
 
 
 def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str, Pairs]:
-    """The corpus, its subwords (`subwords.model`) and the ids of train and dev."""
+    """Write the corpus and its subwords (`subwords.model`) to `folder`; returns the ids of train and dev."""
     task, corpus, model = experiment.tasks["ende"], experiment.corpus_of("ende"), folder / "subwords.model"
     names = {"name": task.corpus, "source": task.source, "target": task.target}
     write_whole(corpus, folder, Given(folder, downloads, None, None, None, None), **names)
@@ -70,7 +70,7 @@ def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str,
 
 
 def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
-    """Steps, their speed, and BLEU; or why there is none."""
+    """The steps, their seconds, and BLEU; or the reason why the part is left out."""
     end = time.monotonic() + seconds
     keep_freed_memory()
     with TemporaryDirectory() as name:
@@ -78,9 +78,7 @@ def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]
         experiment = read_experiment(tiny_experiment(folder) if tiny else [OWN])
         downloads = folder if tiny else at_hand(experiment)
         if downloads is None:
-            yield {
-                "reason": "its files are neither in results/downloads nor in TRANSFORMER_MIRROR: snakemake downloads"
-            }
+            yield {"reason": "its files are neither in results/downloads nor in TRANSFORMER_MIRROR; fetch them first"}
             return
         pairs, task = prepared(experiment, downloads, folder / "text"), experiment.tasks["ende"]
         run = experiment.run("ende", "base", 1)
@@ -95,7 +93,7 @@ def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]
 
 
 def train_until(trainer: Trainer, end: float) -> None:
-    """Train to the last step, or until it is `end` by time.monotonic."""
+    """Train to the last step, or until time.monotonic() reaches `end`."""
 
     def reached(_: int) -> None:
         if time.monotonic() > end:
@@ -108,7 +106,7 @@ def train_until(trainer: Trainer, end: float) -> None:
 
 
 def averaged(trainer: Trainer, run: RunConfig) -> Transformer:
-    """The average of the checkpoints that a run was to keep and has reached; before the first, its weights."""
+    """The average of the checkpoints to average that the run has reached; before the first one, its weights."""
     paths = [path for step in run.training.checkpoint_steps() if (path := trainer.checkpoint(step)).exists()]
     model = Transformer(run.architecture, trainer.vocabulary).to(trainer.device)
     model.load_state_dict(average(paths) if paths else trainer.model.state_dict())
@@ -116,7 +114,7 @@ def averaged(trainer: Trainer, run: RunConfig) -> Transformer:
 
 
 def scores(model: Transformer, task: Task, folder: Path) -> dict[str, float]:
-    """Both BLEUs of test, by the task's beam."""
+    """Both BLEUs on test with the task's beam, and the sentences/s."""
     lines, references = read_parallel(folder / "test.source", folder / "test.target")
     subwords, device, how = Subwords(folder / "subwords.model"), model.embedding.device, task.decoding
     search = Search(how.beam, how.alpha, how.extra)

@@ -1,4 +1,4 @@
-"""What `make gpu` found, as text, and what of it is wrong."""
+"""Report the results of `make gpu` as text, and list what is wrong."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def faults(results: Results) -> list[str]:
-    """What is wrong: parts that failed or found nothing, and steps that run eager or in float32 and should not."""
+    """The faults: parts that failed or found nothing, and steps that wrongly run eager or in float32."""
     found = []
     for name, part in results.items():
         if part["end"] and not (part["end"].startswith("cut") and has_ours(name, part)):
@@ -28,14 +28,14 @@ def faults(results: Results) -> list[str]:
 
 
 def has_ours(name: str, part: Mapping[str, Any]) -> bool:
-    """Whether a part that was cut has found what matters most."""
+    """Whether a part that was stopped has found what matters most."""
     if name == "multi30k":
         return "bleu" in part
     return any(system.startswith("ours") for system in part.get("systems", {}))
 
 
 def report(results: Results) -> str:
-    """README.md."""
+    """The text of README.md."""
     machine = results["machine"]
     wrong = faults(results)
     texts = [f"# {machine['device']}", _machine(machine), *(f"- **wrong:** {fault}" for fault in wrong), ""]
@@ -61,7 +61,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
     reached = [f"{flops / 1e12:.4g} TFLOP/s in {name}" for name, flops in machine.get("flops", {}).items()]
     if "copy" in machine:
         reached.append(f"{machine['copy'] / 1e12:.3g} TB/s in a copy")
-    return "; ".join(parts) + ".\n\n" + f"It reaches {', '.join(reached) or 'what was not measured'}.\n"
+    return "; ".join(parts) + ".\n\n" + f"Measured peaks: {', '.join(reached) or 'none'}.\n"
 
 
 def _speeds(training: Results) -> str:
@@ -82,7 +82,7 @@ def _speeds(training: Results) -> str:
             )
     headings = ["model", "of", "setting", "ms a step", "target subwords/s", "x ours", "MFU", "padding", "GB"]
     tokens = next((f"{part['tokens']:,}" for part in training.values() if "tokens" in part), "no")
-    notes = [f"{tokens} subwords a side and step; medians of three rounds, the batches made beforehand."]
+    notes = [f"{tokens} subwords on each side of a step; medians of three rounds; batches were made before."]
     return markdown("Training", headings, rows, notes, 3)
 
 
@@ -99,8 +99,8 @@ def _steps(training: Results) -> str:
         if "shapes" in part
     ]
     notes = [
-        "Warm-up is one step of each shape, with its compilation; less time is spent where code is kept from before.",
-        "Packing is the CPU's work of making a batch.",
+        "Warm-up is one step of each shape, with its compilation. It is shorter if compiled code is still cached.",
+        "Packing is the CPU time to make a batch.",
     ]
     return markdown("Steps", headings, rows, notes, 2)
 

@@ -1,4 +1,4 @@
-"""One step of training under PyTorch's profiler: where its time goes, and whether it is compiled and in bfloat16."""
+"""Profile one step of training: where its time goes, and whether it is compiled and in bfloat16."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -10,17 +10,17 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")  # categories of a trace
-UNFUSED = {"aten::native_layer_norm", "aten::_softmax", "aten::_log_softmax"}  # compiled code has none of them
+UNFUSED = {"aten::native_layer_norm", "aten::_softmax", "aten::_log_softmax"}  # absent from compiled code
 PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"}
 ATTENTION = "aten::_scaled_dot_product_"
-SHOWN = 15  # rows of a table
+SHOWN = 15  # the most rows of a table
 
 Event = Mapping[str, Any]
 Row = tuple[str, int, float]  # name, calls, ms
 
 
 def profiled(work: Callable[[], object]) -> tuple[list[Row], list[Event]]:
-    """Where the time of some work goes, on a GPU by kernel, else by operation; and all events of its trace."""
+    """The time of some work, by kernel on a GPU and else by operation, and all events of its trace."""
     gpu = torch.cuda.is_available()
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])]
     with profile(activities=activities, record_shapes=True) as found:
@@ -36,7 +36,7 @@ def profiled(work: Callable[[], object]) -> tuple[list[Row], list[Event]]:
 
 
 def kernels(events: Iterable[Event]) -> list[Row]:
-    """The kernels and copies of a trace."""
+    """The kernels and copies of a trace, summed by name."""
     found: dict[str, Row] = {}
     for event in events:
         if event.get("cat") in ON_GPU:
@@ -46,7 +46,7 @@ def kernels(events: Iterable[Event]) -> list[Row]:
 
 
 def table(rows: Iterable[Row]) -> list[Row]:
-    """The longest rows, and the rest together."""
+    """The rows with the most time, and one row for the rest."""
     ordered = sorted(rows, key=lambda row: -row[2])
     rest = ordered[SHOWN:]
     more = [(f"{len(rest)} more", sum(row[1] for row in rest), sum(row[2] for row in rest))] if rest else []
@@ -54,12 +54,12 @@ def table(rows: Iterable[Row]) -> list[Row]:
 
 
 def unfused(events: Iterable[Event]) -> set[str]:
-    """The operations of a trace that run by themselves only where the model or the loss is not compiled."""
+    """The operations of a trace that show that the model or the loss is not compiled."""
     return {event["name"] for event in events} & UNFUSED
 
 
 def in_float32(events: Iterable[Event]) -> set[str]:
-    """The matrix products and attentions of a trace that read float32."""
+    """The matrix products and attentions of a trace whose inputs are float32."""
     return {
         event["name"]
         for event in events
@@ -69,6 +69,6 @@ def in_float32(events: Iterable[Event]) -> set[str]:
 
 
 def attentions(events: Iterable[Event]) -> set[str]:
-    """PyTorch's names of the fused attentions of a trace; none where the equation is written out."""
+    """PyTorch's names of the fused attentions in a trace; empty if attention is written out."""
     names = {event["name"].removeprefix(ATTENTION) for event in events if event["name"].startswith(ATTENTION)}
     return {name for name in names if not name.endswith("backward")}

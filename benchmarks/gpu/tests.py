@@ -1,4 +1,4 @@
-"""The tests marked `gpu`."""
+"""Run the tests marked `gpu`."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def measure(_model: str, _seconds: float, _tiny: bool) -> Iterator[dict[str, Any]]:
-    """pytest's last line. Raises RuntimeError when a test fails, and when there is none."""
+    """The last line of pytest. Raises RuntimeError when a test fails and when there are no tests."""
     command = [sys.executable, "-m", "pytest", "-m", "gpu", "--color=no"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     last = ""

@@ -1,6 +1,6 @@
-"""How fast a model of the paper's tables trains, beside other libraries' models of the same function.
+"""Measure how fast a model of the paper's tables trains, beside models of other libraries for the same function.
 
-Random ids in lengths like WMT's, 25,000 + 25,000 subwords a step (`benchmarks/train.py`).
+The ids are random, with lengths like WMT's. A step has 25,000 subwords on each side (`benchmarks/train.py`).
 """
 
 import time
@@ -31,18 +31,18 @@ from transformer.text.batches import Batch, Batches, Step
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-COMPARED = 500  # pairs
+COMPARED = 500  # pairs on which losses are compared
 BESIDE = ("MarianMTModel", "torch.nn.Transformer")
 TINY = {"N": 1, "d_model": 32, "d_ff": 64, "h": 2, "d_k": 16, "d_v": 16}
 TINY_PARAMETERS = {"h_p": 2, "d_pk": 16, "d_pv": 16, "n_p": 64}
 
 
 def configured(model: str, tiny: bool) -> tuple[RunConfig, int]:
-    """A run of the paper, and its vocabulary."""
+    """A run of the experiment `paper`, and the size of its vocabulary."""
     experiment = read_experiment([ROOT / "config/paper.yaml"])
     run = experiment.run("", model, 1)
     vocabulary = experiment.tasks["wsj" if model == "parser" else "ende"].vocabulary
-    architecture = replace(run.architecture, max_length=run.training.longest_pair)  # the peers' tables of positions
+    architecture = replace(run.architecture, max_length=run.training.longest_pair)  # the peers have tables of positions
     if not tiny:
         return replace(run, architecture=architecture), vocabulary
     over = architecture.attention_over_parameters
@@ -52,12 +52,12 @@ def configured(model: str, tiny: bool) -> tuple[RunConfig, int]:
 
 
 def packed(step: Step, pairs: Pairs) -> list[Batch]:
-    """All rows of a step, as one pass."""
+    """All rows of a step as one batch."""
     return [step.batch(pairs, np.arange(step.shape.rows))]
 
 
 def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
-    """Ours, then each of the others."""
+    """The speeds of our model, its profile, and then the speeds of each peer."""
     start = time.monotonic()
     keep_freed_memory()
     run, vocabulary = configured(model, tiny)
@@ -74,7 +74,7 @@ def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
         warm = []
 
         def ours() -> Ours:
-            """Our model, which has seen the shapes, the most frequent first, as far as half of the time allows."""
+            """Our model after a step of each shape, the most frequent first, for at most half of the time."""
             system = Ours(run, vocabulary, pairs, device)
             for shape in shapes:
                 if warm and time.monotonic() > start + seconds / 2:
@@ -117,7 +117,7 @@ def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
             "in_float32": sorted(in_float32(events)),
         }
         if run.architecture.attention_over_parameters:
-            return  # which the others do not have
+            return  # the peers do not have this attention
         every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
         theirs = [[batch] for batch in islice(every, measured)]
         some = padded(pairs, np.arange(min(COMPARED, len(pairs))))
@@ -128,7 +128,7 @@ def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
                     peer = Meter(partial(fastest, kind, settings, meter.system, some, theirs[:TRIAL]), lambda _: theirs)
                     peer.system.step(theirs[0])
                     systems[name] = of(peer, run, vocabulary, peaks)
-                    del peer  # its memory is for the next
+                    del peer  # frees its memory for the next one
                 else:
                     systems[name] = {"reason": f"{kind.needs} is not installed"}
             except torch.OutOfMemoryError:
@@ -137,7 +137,7 @@ def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
 
 
 def of(meter: Meter, run: RunConfig, vocabulary: int, peaks: dict[str, float]) -> dict[str, Any]:
-    """What a meter shows."""
+    """Train all rounds of a meter, and return its measurements."""
     for number in range(len(meter.rounds)):
         meter.round(number)
     return {
