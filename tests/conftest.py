@@ -1,4 +1,4 @@
-"""A tiny run: its config, its data and a package of it."""
+"""Fixtures of all tests: tiny configs, texts, ids, models and packages."""
 
 import dataclasses
 import gzip
@@ -61,13 +61,13 @@ torch.set_num_threads(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide GPUs from all tests but those marked `gpu`, which run by themselves."""
+    """Hide GPUs from all tests except those marked `gpu`, which are run separately."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """A process a core for all tests or folders of them; none but this one for files, `-k`, a cluster or a GPU."""
+    """One process for each core. Named files, `-k`, and the tests of a cluster or a GPU run in this process only."""
     files = [argument for argument in config.args if Path(argument.partition("::")[0]).is_file()]
     few = files or config.option.keyword or config.option.markexpr in ("cluster", "gpu")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -75,27 +75,27 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Where processes share the files out, those that take longest come first: the whole run, then other workflows."""
+    """If several processes share the files, start with those that take longest: the whole run, then other workflows."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: ("finished" not in item.fixturenames, item.get_closest_marker("workflow") is None))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests marked `gpu` where there is none."""
+    """Skip tests marked `gpu` if there is no GPU."""
     if item.get_closest_marker("gpu") and not torch.cuda.is_available():
         pytest.skip("PyTorch finds no GPU")
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """A command that a test has run may have taken more, with which later sums would be rounded differently."""
+    """Go back to one thread after each test. A command may have set more, and then later sums round differently."""
     yield
     torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def forkserver() -> multiprocessing.context.ForkServerContext:
-    """Processes that start at once: what they import has been imported (DistributedDataParallel's, too)."""
+    """Processes that start fast, because their imports (also DistributedDataParallel's) are loaded in advance."""
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["transformer.training.loop", "torch._dynamo"])
     return processes
@@ -103,7 +103,7 @@ def forkserver() -> multiprocessing.context.ForkServerContext:
 
 @pytest.fixture(scope="session")
 def copy_project() -> Callable[[Path], None]:
-    """Copy into a folder what the workflow needs of a clone."""
+    """Copies the files that the workflow needs into a folder."""
 
     def copy(folder: Path) -> None:
         for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt"):
@@ -116,7 +116,7 @@ def copy_project() -> Callable[[Path], None]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory, copy_project) -> Path:
-    """A copy of what the project tracks, and a small corpus in it."""
+    """A copy of the project with small corpora."""
     folder = tmp_path_factory.mktemp("project")
     copy_project(folder)
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
@@ -167,7 +167,7 @@ def wsj_sample(tmp_path_factory) -> Path:
     """A folder with nltk_data's sample of the Penn Treebank, from the mirror."""
     mirror = os.environ.get("TRANSFORMER_MIRROR")
     if not mirror:
-        pytest.skip("TRANSFORMER_MIRROR names no folder with nltk_data's treebank.zip")
+        pytest.skip("TRANSFORMER_MIRROR does not name a folder with nltk_data's treebank.zip")
     archive = f"raw.githubusercontent.com/nltk/nltk_data/{NLTK_DATA}/packages/corpora/treebank.zip"
     folder = tmp_path_factory.mktemp("wsj_sample")
     with zipfile.ZipFile(Path(mirror) / archive) as members:
@@ -177,7 +177,7 @@ def wsj_sample(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def pierre() -> tuple[str, str]:
-    """A tree as the treebank has it, and as it is read and printed."""
+    """A tree in the form of the treebank, and the same tree after it is read and printed."""
     text = """
 ( (S
     (NP-SBJ-1 (NNP Pierre) )
@@ -201,7 +201,7 @@ def pierre() -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def run_config() -> Callable[..., RunConfig]:
-    """A tiny run's config with some keys of model, training or run changed."""
+    """Makes the config of a tiny run, with some keys of its model, its training or the run changed."""
 
     def make(**changes) -> RunConfig:
         parts = []
@@ -216,7 +216,7 @@ def run_config() -> Callable[..., RunConfig]:
 
 @pytest.fixture(scope="session")
 def encoded(tmp_path_factory, subwords) -> Callable[[str], Pairs]:
-    """Random pairs of ids of `subwords`: `train` has 100, three epochs of 12 steps; `dev` has 10."""
+    """Reads random pairs of ids of the vocabulary `subwords`: `train` has 40 pairs and `dev` has 10."""
     folder, vocabulary = tmp_path_factory.mktemp("encoded"), Subwords(subwords)
     random = np.random.default_rng(1)
     for part, count in (("train", 40), ("dev", 10)):
@@ -228,7 +228,7 @@ def encoded(tmp_path_factory, subwords) -> Callable[[str], Pairs]:
 
 
 def sentences(seed: int, count: int) -> list[str]:
-    """Random sentences of few words."""
+    """Random sentences with a small vocabulary."""
     choose = random.Random(seed)
     words = [
         "the",
@@ -252,13 +252,13 @@ def sentences(seed: int, count: int) -> list[str]:
 
 @pytest.fixture(scope="session")
 def text() -> Callable[[int, int], list[str]]:
-    """Random sentences, by seed and count."""
+    """Makes random sentences from a seed and a count."""
     return sentences
 
 
 @pytest.fixture(scope="session")
 def subwords(tmp_path_factory) -> Path:
-    """A vocabulary learnt from such sentences."""
+    """A vocabulary learned from random sentences."""
     path = tmp_path_factory.mktemp("subwords") / "ende.model"
     learn(sentences(0, 300), 60, path)
     return path
@@ -266,7 +266,7 @@ def subwords(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path]:
-    """Write a package of random weights, some keys of its architecture changed."""
+    """Writes a package with random weights, with some keys of its architecture changed."""
 
     def write(name: str = "package", seed: int = 1, **changes) -> Path:
         torch.manual_seed(seed)
@@ -303,7 +303,7 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
 
 @pytest.fixture(scope="session")
 def change_package() -> Callable[..., None]:
-    """Make a package another one: set keys of its config.json, and its SHA-256."""
+    """Changes keys in the config.json of a package, and its SHA-256 accordingly."""
 
     def change(folder: Path, **values) -> None:
         path = folder / "config.json"
@@ -314,13 +314,13 @@ def change_package() -> Callable[..., None]:
 
 @pytest.fixture
 def package(save) -> Callable[..., Package]:
-    """Such a package, loaded."""
+    """Writes and loads a package with random weights."""
     return lambda **changes: load_package(save(**changes), torch.device("cpu"))
 
 
 @pytest.fixture
 def translations() -> Callable[..., Iterator[Translation]]:
-    """Translate lines in this process, by a beam of some width or by drawing with a seed."""
+    """Translates lines in this process, with a beam of `width`, or by sampling if there is a seed."""
 
     def run(package, lines, width, batch_tokens, seed=None, **named):
         settings = package.config.decoding

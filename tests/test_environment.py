@@ -8,7 +8,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 
 
-def test_ordinary_tests_and_what_they_start_see_no_gpu():
+def test_tests_and_their_processes_see_no_gpu_unless_they_are_marked():
     assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
 
 
@@ -20,13 +20,13 @@ def test_conda_and_pip_users_get_the_same_versions():
     assert all("==" in pin for pin in pins)
 
 
-def test_the_container_installs_these_versions_into_the_environment_that_it_runs(tmp_path):
+def test_the_container_installs_the_pinned_versions_into_the_environment_that_it_uses(tmp_path):
     text = (ROOT / "Containerfile").read_text().replace("\\\n", "")
     steps = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
     given = {word: [value for name, value in steps if name == word] for word, _ in steps}
     assert given["FROM"] == ["docker.io/library/debian:12-slim"]
     assert given["COPY"] == ["requirements.txt /opt/transformer/requirements.txt"]
-    (tmp_path / "requirements.txt").touch()  # of no packages, for the gigabytes of these
+    (tmp_path / "requirements.txt").touch()  # no packages, because the real ones are gigabytes
     install = given["RUN"][1].replace("/opt/transformer", str(tmp_path)).replace("python3", sys.executable)
     subprocess.run(["sh", "-euc", install], check=True, capture_output=True)
     assert (tmp_path / "venv/bin/python").exists()

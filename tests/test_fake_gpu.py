@@ -1,6 +1,7 @@
-"""Tensors without content that are said to be on a GPU: shapes, types and devices of what runs there.
+"""Test the shapes, types and devices of work on a GPU without a GPU, with PyTorch's fake tensors.
 
-They refuse operations between a GPU and a CPU, and to be read: what waits for a GPU fails here.
+Fake tensors have no content and claim to be on a GPU. They raise an error when an operation mixes GPU and CPU and when
+they are read, so code that would wait for a GPU fails here.
 """
 
 import copy
@@ -32,12 +33,16 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[torch.device]:
-    """PyTorch built for CPUs has nothing that switches GPUs, and fails where it would; the CPU's does nothing."""
+    """Make a PyTorch built for CPUs accept GPUs.
+
+    Such a PyTorch has no code to switch between GPUs and fails when it needs it. The CPU's code, which does nothing,
+    takes its place.
+    """
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib/libc10.so"))
     try:
         of_devices = (ctypes.c_void_p * 2).in_dll(library, "_ZN3c104impl26device_guard_impl_registryE")
     except ValueError:
-        pytest.skip("this PyTorch names it otherwise")
+        pytest.skip("this version of PyTorch gives the registry another name")
     before = of_devices[1]
     of_devices[1] = before or of_devices[0]
     yield torch.device("cuda", 0)
@@ -46,7 +51,7 @@ def device() -> Iterator[torch.device]:
 
 @pytest.fixture
 def gpu(device) -> Iterator[torch.device]:
-    """Where tensors are; products are in bfloat16 where autocast is on."""
+    """The device of the fake tensors. With autocast, matrix products are in bfloat16."""
     torch.set_autocast_dtype("cuda", torch.bfloat16)
     with FakeTensorMode():
         yield device
@@ -62,7 +67,7 @@ def model(request, gpu) -> Transformer:
 
 @pytest.fixture
 def bfloat16() -> Iterator[None]:
-    """Autocast as on a GPU; torch.autocast itself asks for a real one."""
+    """Autocast for a GPU. torch.autocast itself would need a real GPU."""
     torch.set_autocast_enabled("cuda", True)
     yield
     torch.set_autocast_enabled("cuda", False)
@@ -72,7 +77,7 @@ def rows(*lengths):
     return torch.randint(END, VOCABULARY, lengths)
 
 
-def test_fake_tensors_refuse_what_a_gpu_is_waited_for(gpu):
+def test_reading_a_fake_tensor_is_an_error(gpu):
     with pytest.raises(DataDependentOutputException):
         torch.ones(2, device=gpu).tolist()
 
@@ -80,7 +85,7 @@ def test_fake_tensors_refuse_what_a_gpu_is_waited_for(gpu):
 @pytest.mark.usefixtures("bfloat16")
 @pytest.mark.parametrize("training", [True, False])
 def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, training):
-    """Without a GPU's PyTorch there are no gradients of such tensors but those that are written by hand."""
+    """A PyTorch built for CPUs cannot compute gradients of fake GPU tensors, so only the forward pass is tested."""
     seen = []
     attention = F.scaled_dot_product_attention
 
@@ -89,7 +94,7 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
         return seen[-1][-1]
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
-    monkeypatch.setattr(loss, "moved", lambda ids, device: ids.to(device))  # pinned memory wants a GPU
+    monkeypatch.setattr(loss, "moved", lambda ids, device: ids.to(device))  # pinned memory needs a GPU
     monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
     model.train(training)
     with torch.no_grad():
@@ -99,7 +104,7 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
     assert (value.device, value.dtype, value.shape) == (gpu, torch.float32, ())
     assert (logits.device, logits.dtype, logits.shape) == (gpu, torch.bfloat16, (3, 22, VOCABULARY))
     assert {values.dtype for *_, values in seen} == {torch.bfloat16}
-    assert {tensor.dim() for tensors in seen for tensor in tensors} == {4}  # else no fused kernel takes them
+    assert {tensor.dim() for tensors in seen for tensor in tensors} == {4}  # fused kernels need four
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -112,7 +117,7 @@ def test_the_gradient_of_the_logits_has_their_type(gpu, dtype):
 
 @pytest.fixture
 def read(monkeypatch) -> list[torch.Size]:
-    """Shapes of what is read from the GPU; numbers are 24, and lists are full of zeros."""
+    """Collects the shapes of tensors that are read from the GPU. Numbers are read as 24, and lists as zeros."""
     seen = []
 
     def zeros(tensor):
@@ -128,23 +133,23 @@ def read(monkeypatch) -> list[torch.Size]:
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, model, gpu, read, precision):
     steps = []
-    monkeypatch.setattr(copy, "deepcopy", lambda model: model)  # copies would belong to another mode
+    monkeypatch.setattr(copy, "deepcopy", lambda model: model)  # a copy would belong to another FakeTensorMode
     searched = in_precision(model.eval(), precision)
     step = searched.step
     searched.step = lambda *given: steps.append(given[1]) or step(*given)
     found = beam.beam_search(searched, rows(5, 9).to(gpu), 4, 0.6, 15)
-    assert len(steps) == beam.LOOK["cuda"] == 8  # all are done, as the first list of zeros says
+    assert len(steps) == beam.LOOK["cuda"] == 8  # then the first list is read, whose zeros mean that all are done
     assert read == [
         (),
         (5,),
         (5, 24, 4),
         (5, 4),
         (5, 4),
-    ]  # the longest limit, what is done, and hypotheses with their scores
+    ]  # the longest limit, which sentences are done, and the hypotheses with their scores
     assert len(found) == 5
 
 
 def test_sampling_reads_nothing_from_the_gpu_for_eight_steps(model, gpu, read):
     generators = [np.random.default_rng(number) for number in range(5)]
     sampling.sample(model.eval(), rows(5, 9).to(gpu), 15, generators)
-    assert read == [(), (), (), (), (5, 24), (5,)]  # thrice in 24 steps
+    assert read == [(), (), (), (), (5, 24), (5,)]  # three times in 24 steps

@@ -1,4 +1,4 @@
-"""The house: which file may import which."""
+"""Test which file of the package may import which (FLOORS)."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -16,7 +16,7 @@ LONGEST = 350  # lines
 
 
 def imports(path):
-    """The files of `transformer` that a file imports, at its head or within functions."""
+    """The files of `transformer` that a file imports, at its head or inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
@@ -38,13 +38,13 @@ def test_a_file_imports_from_its_own_floor_and_below(path):
     assert not [str(other) for other in imports(FILES[path]) if other.parts[1] in above]
 
 
-def test_no_file_imports_itself_by_way_of_others():
+def test_imports_form_no_circle():
     graph = {path: imports(FILES[path]) for path in FILES}
     assert sum(map(len, graph.values())) > len(graph)
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the files of a circle
 
 
-def test_no_source_file_holds_more_than_a_reader_keeps_in_mind():
+def test_no_source_file_is_longer_than_350_lines():
     sources = [path for folder in ("transformer", "workflow", "benchmarks") for path in (ROOT / folder).rglob("*.*")]
     lines = {path: len(path.read_text().splitlines()) for path in sources if path.suffix in (".py", ".smk", ".sh")}
     assert lines

@@ -1,4 +1,4 @@
-"""`make gpu`, each of its parts at tiny sizes on a CPU."""
+"""Test each part of `make gpu` at tiny sizes on a CPU."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ TRAINED |= {"unfused": [], "in_float32": [], "attention": ["efficient_attention"
 
 
 def all_of(found):
-    """What a part has found in the end."""
+    """All findings of a part, merged."""
     together = {}
     for some in found:
         json.dumps(some)
@@ -64,14 +64,14 @@ def test_training_is_measured(model):
     assert 0 <= found["systems"]["ours"]["padding"] < 1
     assert ("torch.nn.Transformer" in found["systems"]) == (model != "aop1")
     assert found["warm"] == found["shapes"]
-    assert found["unfused"]  # as nothing is compiled on a CPU
+    assert found["unfused"]  # because nothing is compiled on a CPU
     assert found["precision"] == found["should_be_in"] == auto_precision(torch.device("cpu"))
     part = found | {"end": "", "seconds": 1}
     assert faults({"machine": MACHINE, f"training {model}": part}) == []
     assert f"One step of {model}" in report({"machine": MACHINE, f"training {model}": part})
 
 
-def test_training_measures_the_most_frequent_shape_where_time_allows_no_more():
+def test_training_measures_at_least_the_most_frequent_shape():
     found = all_of(training.measure("base", 0, True))
     assert found["warm"] == 1 < found["shapes"]
     assert found["systems"]["ours"]["ms"] > 0
@@ -84,7 +84,7 @@ def test_decoding_is_measured():
 
 
 @pytest.mark.parametrize(("seconds", "steps"), [(600, 12), (0, 1)])
-def test_multi30k_is_trained_for_as_long_as_there_is_time_and_scored(seconds, steps):
+def test_multi30k_is_trained_in_the_given_time_and_scored(seconds, steps):
     found = all_of(multi30k.measure("", seconds, True))
     assert (found["steps"], found["of"]) == (steps, 12)
     assert found["bleu"] >= 0
@@ -93,7 +93,7 @@ def test_multi30k_is_trained_for_as_long_as_there_is_time_and_scored(seconds, st
     assert "sacreBLEU on test" in text
 
 
-def test_multi30k_is_at_hand_where_a_folder_has_all_of_its_files(tmp_path, monkeypatch):
+def test_multi30k_needs_a_folder_with_all_of_its_files(tmp_path, monkeypatch):
     experiment = read_experiment([multi30k.OWN])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFORMER_MIRROR", str(tmp_path / "mirror"))
@@ -124,7 +124,7 @@ def test_the_tests_marked_gpu_are_run(tmp_path, monkeypatch, body, summary):
             next(found)
 
 
-def test_a_profile_tells_eager_and_float32_steps():
+def test_a_profile_shows_whether_a_step_runs_eager_or_in_float32():
     linear, norm = torch.nn.Linear(8, 8), torch.nn.LayerNorm(8)
     rows, events = profiled(lambda: norm(linear(torch.randn(4, 8))).sum().backward())
     assert unfused(events) == {"aten::native_layer_norm"}
@@ -136,13 +136,13 @@ def test_a_profile_tells_eager_and_float32_steps():
     assert attentions(events) == {"flash_attention_for_cpu"}
 
 
-def test_kernels_are_summed_by_name_and_annotations_are_none():
+def test_kernels_are_summed_by_name_without_annotations():
     events = [{"cat": "kernel", "name": "gemm", "dur": 2000}, {"cat": "kernel", "name": "gemm", "dur": 1000}]
     events += [{"cat": "gpu_user_annotation", "name": "step", "dur": 9000}, {"name": "process_name"}]
     assert kernels([*events, {"cat": "gpu_memcpy", "name": "copy", "dur": 500}]) == [("gemm", 2, 3.0), ("copy", 1, 0.5)]
 
 
-def test_a_table_ends_with_what_it_leaves_out():
+def test_the_last_row_of_a_table_sums_the_rows_that_are_left_out():
     rows = [(str(number), 2, float(number)) for number in range(20)]
     assert table(rows)[0] == ("19", 2, 19.0)
     assert table(rows)[-1] == ("5 more", 10, 10.0)
@@ -163,7 +163,7 @@ def test_a_table_ends_with_what_it_leaves_out():
         ({"end": "OutOfMemoryError: none left"}, "OutOfMemoryError: none left"),
     ],
 )
-def test_what_is_wrong_is_told(changed, fault):
+def test_every_fault_is_reported(changed, fault):
     results = {"machine": MACHINE, "training base": TRAINED | changed}
     found = faults(results)
     assert len(found) == (fault is not None)
@@ -179,7 +179,7 @@ def test_a_report_says_what_was_measured():
         assert part in text
 
 
-def test_a_part_that_is_cut_or_fails_says_so(monkeypatch):
+def test_a_part_that_is_stopped_or_fails_is_reported(monkeypatch):
     found = gpu.measured(gpu.Part("machine", "", 1), 0.01, True)
     assert found["end"] == "cut after 0 s"
     monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
@@ -187,7 +187,7 @@ def test_a_part_that_is_cut_or_fails_says_so(monkeypatch):
     assert found["end"].startswith("RuntimeError: pytest -m gpu")
 
 
-def test_an_interruption_ends_the_part_at_work(tmp_path):
+def test_an_interruption_ends_the_running_part(tmp_path):
     command = [sys.executable, "-m", "benchmarks.gpu", "--tiny", "--output-dir", str(tmp_path)]
     process = psutil.Popen(command, cwd=gpu.ROOT, stderr=subprocess.PIPE, text=True)
     while not (parts := process.children()) or parts[0].cpu_times().user < 0.3:
@@ -200,7 +200,7 @@ def test_an_interruption_ends_the_part_at_work(tmp_path):
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """Parts that find at once what a dictionary says, by their names."""
+    """Replaces the parts by ones whose findings are given in a dictionary, by name."""
 
     def pretend(found):
         monkeypatch.setattr(gpu, "measured", lambda part, *_: {"seconds": 1, "end": ""} | found[part.name])
@@ -209,7 +209,7 @@ def pretended(monkeypatch):
     return pretend
 
 
-def test_results_are_written_after_each_part_in_a_folder_named_by_the_gpu(tmp_path, pretended, capsys):
+def test_results_are_written_to_a_folder_named_after_the_gpu(tmp_path, pretended, capsys):
     pretended({"machine": MACHINE, "tests": {"summary": "9 passed"}})
     assert gpu.measure_all(tmp_path, False) == 0
     assert json.loads((tmp_path / "NVIDIA-X/results.json").read_text())["tests"]["summary"] == "9 passed"
@@ -220,7 +220,7 @@ def test_results_are_written_after_each_part_in_a_folder_named_by_the_gpu(tmp_pa
     assert "wrong: tests: RuntimeError: 1 failed" in capsys.readouterr().err
 
 
-def test_without_a_gpu_one_line_says_so(tmp_path, pretended, capsys):
+def test_a_missing_gpu_is_reported_in_one_line(tmp_path, pretended, capsys):
     pretended({"machine": MACHINE | {"gpu": False}, "tests": {}})
     assert gpu.measure_all(tmp_path, False) == 1
     (line,) = capsys.readouterr().err.splitlines()

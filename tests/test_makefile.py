@@ -1,4 +1,4 @@
-"""What `make .venv/installed` asks pip for, with fakes of every program."""
+"""Test how `make .venv/installed` calls pip. Fakes replace all programs."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ CPU = "--no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0"
 
 @pytest.fixture
 def install(tmp_path):
-    """Run it in a folder; returns what it printed, and the calls of pip."""
+    """Runs `make .venv/installed` in a folder; returns its output and the calls of pip."""
 
     def run(system="Linux", tools=(), config="", status=0):
         folder = tmp_path / "bin"
@@ -46,14 +46,14 @@ def install(tmp_path):
     return run
 
 
-def test_linux_without_a_gpu_takes_torch_without_cuda_and_then_the_pins(install):
+def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(install):
     printed, (torch, rest) = install()
     assert torch.endswith(CPU)
     assert rest.endswith("--requirement requirements.txt")
     assert "no NVIDIA driver: PyTorch without CUDA" in printed
 
 
-def test_an_index_that_cannot_be_used_is_no_failure(install):
+def test_an_index_that_does_not_answer_is_not_a_failure(install):
     printed, (torch, rest) = install(status=1)
     assert "--timeout 5 --retries 0" in torch
     assert rest.endswith("--requirement requirements.txt")
@@ -74,12 +74,12 @@ def test_an_index_that_cannot_be_used_is_no_failure(install):
     ],
     ids=str,
 )
-def test_elsewhere_pip_chooses_alone(install, machine):
+def test_other_machines_let_pip_choose_the_build_of_torch(install, machine):
     _, calls = install(**machine)
     assert len(calls) == 1
     assert calls[0].endswith("--requirement requirements.txt")
 
 
-def test_without_make_the_page_on_installation_has_the_same_pin():
+def test_the_page_on_installation_has_the_pinned_torch():
     [pin] = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch==")]
     assert f"    pip install {pin} --no-deps --index-url" in (ROOT / "docs/install.md").read_text()

@@ -1,4 +1,4 @@
-"""What only a GPU can show: `make test-gpu`. Loss and gradients on one are held to the equations by test_reference."""
+"""Tests that need a GPU (`make test-gpu`). test_reference compares loss and gradients on a GPU with the equations."""
 
 import os
 import re
@@ -25,10 +25,10 @@ VOCABULARY = 40
 
 @pytest.fixture
 def start(tmp_path, run_config, encoded):
-    """A trainer on a device, in the folder of that name; the config with some keys changed."""
+    """Makes a trainer on a device, in a folder of the given name, with some keys of the config changed."""
 
     def make(folder, device=GPU, **changes):
-        # The keys' biases have no gradient but rounding, which a larger epsilon keeps Adam from blowing up.
+        # The gradient of the keys' biases is only rounding. A larger epsilon keeps Adam from amplifying it.
         pairs = (encoded("train"), encoded("dev"))
         return Trainer(run_config(epsilon=1e-3, **changes), VOCABULARY, *pairs, tmp_path / folder, device)
 
@@ -42,7 +42,7 @@ def assert_same_weights(one, other):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_a_gpu_trains_as_a_cpu_does(start, monkeypatch, compiled):
+def test_a_gpu_trains_the_same_weights_as_a_cpu(start, monkeypatch, compiled):
     for module in (loop, loss):
         monkeypatch.setattr(module, "can_compile", lambda: compiled)
     loss._compiled_part.cache_clear()
@@ -54,7 +54,7 @@ def test_a_gpu_trains_as_a_cpu_does(start, monkeypatch, compiled):
     assert_same_weights(on_gpu, on_cpu)
 
 
-def test_an_interrupted_run_goes_on_to_the_same_weights(start):
+def test_an_interrupted_run_is_resumed_and_ends_with_the_same_weights(start):
     whole = start("whole")
     whole.train()
     with pytest.raises(Interrupted):
@@ -65,7 +65,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(start):
     assert_same_weights(resumed, whole)
 
 
-def test_too_little_memory_is_told_with_the_remedy(start):
+def test_too_little_memory_is_reported_with_the_remedy(start):
     trainer = start("state", batch_tokens=25_000)
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction(0.0)
@@ -76,7 +76,7 @@ def test_too_little_memory_is_told_with_the_remedy(start):
         torch.cuda.set_per_process_memory_fraction(1.0)
 
 
-def test_gradients_that_nccl_exchanges_are_those_of_one_process(start):
+def test_gradients_that_processes_exchange_equal_those_of_one_process(start):
     trainer = start("state", P_drop=0.0)
     _, _, [batch, *_] = next(trainer.batches.from_position(0, 0))
     parameters = list(trainer.model.parameters())
@@ -92,7 +92,7 @@ def test_gradients_that_nccl_exchanges_are_those_of_one_process(start):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-3, atol=1e-4)
 
 
-def test_a_gpu_translates_as_a_cpu_does(save, text, translations):
+def test_a_gpu_translates_like_a_cpu(save, text, translations):
     folder, lines = save(), text(7, 300)
     on_gpu, on_cpu = (
         [each.texts[0] for each in translations(load_package(folder, device), lines, 4, 512)] for device in (GPU, CPU)
@@ -100,7 +100,7 @@ def test_a_gpu_translates_as_a_cpu_does(save, text, translations):
     assert sum(map(str.__eq__, on_gpu, on_cpu)) >= 0.99 * len(lines)
 
 
-def test_a_command_takes_the_gpu_by_its_uuid(tmp_path):
+def test_a_command_locks_the_gpu_by_its_uuid(tmp_path):
     line = "from transformer.support.device import choose_device; print(choose_device())"
     environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
     run = subprocess.run([sys.executable, "-c", line], env=environment, capture_output=True, text=True, timeout=120)
