@@ -70,7 +70,7 @@ def test_too_little_memory_is_reported_with_the_remedy(start):
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction(0.0)
     try:
-        with pytest.raises(InputError, match="out of memory; start again with --micro-batch-tokens 12500"):
+        with pytest.raises(InputError, match="out of memory; resume with --micro-batch-tokens 12500"):
             trainer.train()
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)

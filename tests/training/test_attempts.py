@@ -24,13 +24,13 @@ def test_an_attempt_tells_its_means_its_steps_and_its_seconds(tmp_path):
     assert only == MEANS | {"from": 0, "to": 3, "steps_redone": 0}
 
 
-def test_what_each_attempt_did_beyond_the_start_of_the_next_was_done_again(tmp_path):
+def test_steps_beyond_the_start_of_the_next_attempt_count_as_redone(tmp_path):
     for start, steps in ((0, [1, 2, 3, 4]), (2, []), (2, [3, 4, 5]), (5, [6])):
         go_on(tmp_path / "attempts", start, steps)
     assert spans(tmp_path / "attempts") == [(0, 4, 2), (2, 2, 0), (2, 5, 0), (5, 6, 0)]
 
 
-def test_an_attempt_is_whole_from_its_first_moment(tmp_path):
+def test_the_line_of_an_attempt_is_complete_from_the_start(tmp_path):
     path = tmp_path / "attempts"
     with attempt(path, 7, MEANS) as reached:
         for step in (7, 8, 123456):
@@ -40,7 +40,7 @@ def test_an_attempt_is_whole_from_its_first_moment(tmp_path):
 
 
 @pytest.mark.parametrize("spoilt", [bytes(32), b'{"device": "aba', b'{"device": "abacus"}'[:-1] + b"\n"])
-def test_a_line_that_a_power_failure_spoilt_is_passed_over(tmp_path, spoilt):
+def test_a_damaged_line_is_skipped(tmp_path, spoilt):
     go_on(tmp_path / "attempts", 0, [4])
     with (tmp_path / "attempts").open("ab") as file:
         file.write(spoilt)
@@ -48,11 +48,11 @@ def test_a_line_that_a_power_failure_spoilt_is_passed_over(tmp_path, spoilt):
     assert spans(tmp_path / "attempts") == [(0, 4, 1), (3, 4, 0)]
 
 
-def test_means_are_compared_with_those_of_the_attempt_that_came_to_the_first_step(tmp_path):
+def test_means_are_compared_with_those_of_the_attempt_that_reached_the_first_step(tmp_path):
     path = tmp_path / "attempts"
     assert unlike(path, 0, MEANS) == ""
     go_on(path, 0, [1, 2, 3])
-    go_on(path, 3, [4], threads=2)  # which saved nothing
+    go_on(path, 3, [4], threads=2)  # this attempt saved nothing
     assert unlike(path, 3, MEANS | {"compiled": True}) == ""
     assert unlike(path, 3, MEANS | {"micro_batch_tokens": 9}) == "9 subwords a pass, not 4096,"
     assert unlike(path, 3, MEANS | {"threads": 2}) == "2 thread(s), not 1,"

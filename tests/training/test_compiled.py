@@ -1,4 +1,4 @@
-"""What is compiled for a GPU, on a CPU: by a compiler that runs PyTorch's operations, or by one that only counts."""
+"""The code that is compiled for a GPU, tested on a CPU. The compiler runs PyTorch's operations or only counts calls."""
 
 from itertools import islice
 
@@ -23,7 +23,7 @@ STEPS, TOKENS, VOCABULARY = 200, 25_000, 40
 
 @pytest.fixture(autouse=True)
 def from_the_start():
-    """Nothing compiled before, and PyTorch's settings afterwards as before."""
+    """Discard what was compiled before, and restore PyTorch's settings afterwards."""
     torch._dynamo.reset()
     with torch._dynamo.config.patch(suppress_errors=False, recompile_limit=8):
         yield
@@ -31,7 +31,7 @@ def from_the_start():
 
 
 def compiled(model, backend):
-    """A model compiled as for training, but by `backend`; a break in a graph and other failures are errors."""
+    """A model compiled like that of a training, but by `backend`. Graph breaks and other failures are errors."""
     model.compile = lambda mode, **given: nn.Module.compile(model, backend=backend, fullgraph=True, **given)  # noqa: ARG005
     compile_in_place(model)
     torch._dynamo.config.suppress_errors = False
@@ -39,7 +39,7 @@ def compiled(model, backend):
 
 
 class Counting:
-    """A compiler that leaves graphs as they are."""
+    """A compiler that runs the operations of a graph unchanged."""
 
     def __init__(self):
         self.graphs = 0
@@ -51,7 +51,7 @@ class Counting:
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    """As many as fill STEPS, of lengths like WMT's."""
+    """Pairs with lengths like WMT's, enough for STEPS steps."""
     lengths = drawn_lengths(STEPS * TOKENS // 27, 256)
     prefix = tmp_path_factory.mktemp("tokens") / "train"
     sides = [[[5] * (n - 1) + [END] for n in lengths[:, side].tolist()] for side in (0, 1)]
@@ -71,7 +71,7 @@ def of_wmt(pairs, micro, share=slice(None)):
     ids=["whole steps", "micro-batches", "a third"],
 )
 def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pairs, micro, share, most):
-    """Of 200 steps and the dev pairs: two shapes each; micro-batches of r and r + 1 rows count as two."""
+    """200 steps and the dev pairs have two shapes each; micro-batches of r and of r + 1 rows are two shapes."""
     counting = Counting()
     with torch.device("meta"):
         model = compiled(Transformer(run_config(P_drop=0.0, max_length=1000).architecture, VOCABULARY), counting)
@@ -88,7 +88,7 @@ def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pai
 
 
 def test_the_loss_is_compiled_four_times_at_most(pairs):
-    """For whole parts, for the rest of a batch, for a batch that is less than a part, and for another eps_ls."""
+    """Once for whole parts, for the rest of a batch, for a batch smaller than a part, and for another eps_ls."""
     counting = Counting()
     loss = torch.compile(_fused_part, backend=counting, fullgraph=True)
     sizes = {batch.target.numel() for batch in of_wmt(pairs, 6_000)} | {1234, 7001}
@@ -120,7 +120,7 @@ def test_the_compiled_model_is_the_model(run_config, encoding):
 
 
 def test_a_compiled_model_gathers_its_gradients_where_they_are(run_config, encoded, tmp_path):
-    """The results of a CUDA graph are overwritten: gradients of several passes have to be added to others' memory."""
+    """A CUDA graph overwrites its results, so the gradients of several passes must be summed in memory outside it."""
     given = (run_config(P_drop=0.0, batch_tokens=400), VOCABULARY, encoded("train"), encoded("dev"))
     ours, plain = (
         Trainer(*given, tmp_path / name, torch.device("cpu"), micro_batch_tokens=30) for name in ("compiled", "plain")

@@ -1,4 +1,4 @@
-"""Processes joined by Gloo train as one does."""
+"""Several processes, joined by Gloo, train like a single one."""
 
 import contextlib
 import json
@@ -27,11 +27,11 @@ from transformer.training.signals import Interrupted
 
 CPU = torch.device("cpu")
 VOCABULARY = 40
-SECONDS = 60  # in which all processes have to end
+SECONDS = 60  # all processes have to end within this time
 
 
 def member(rank, size, port, folder, config, tokens, micro, act):
-    """Train as one of `size` processes; `act`: (rank, step, what happens to it then)."""
+    """Train as one of `size` processes. `act` is (rank, step, the signal or error that this rank gets at this step)."""
     torch.set_num_threads(1)
     os.fsync = lambda _: None
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size)}
@@ -67,7 +67,7 @@ def happen(what):
 
 @pytest.fixture
 def together(tmp_path, run_config, encoded, forkserver):
-    """Train in `size` processes; returns their exit statuses and what each wrote to standard error."""
+    """Train in `size` processes. Returns their exit statuses and their standard errors."""
     tokens = Path(encoded("train").ids.filename).parent
 
     def start(size, name="state", act=None, micro=48, **changes):
@@ -106,7 +106,7 @@ def alone(tmp_path, run_config, encoded):
 
 
 def saved(folder):
-    """Tensors, and the state but for the times."""
+    """The tensors of a state, and its texts without the times."""
     tensors, metadata = read_tensors(folder / "state.safetensors")
     state = json.loads(metadata["state"])
     history = [row[:4] + row[5:] for row in state.pop("history")]
@@ -118,13 +118,13 @@ def saved(folder):
     [
         (2, {}),
         (2, {"batch_tokens": 300, "micro": 40}),
-        (3, {"batch_tokens": 24}),  # two pairs, or one
+        (3, {"batch_tokens": 24}),  # one or two pairs a step, so some processes have none
         (2, {"network": "recurrent", "N": 2}),
     ],
     ids=["one micro-batch each", "many micro-batches", "processes without any", "a recurrent network"],
 )
-def test_several_processes_train_as_one_does(together, alone, tmp_path, size, changes):
-    # The keys' biases have no gradient but rounding, which a larger epsilon keeps Adam from blowing up.
+def test_several_processes_train_to_the_same_weights_as_one(together, alone, tmp_path, size, changes):
+    # The gradient of the keys' biases is only rounding. A larger epsilon keeps Adam from amplifying it.
     changes |= {"P_drop": 0.0, "epsilon": 1e-3}
     one = alone(**changes)
     codes, _ = together(size, **changes)
@@ -138,7 +138,7 @@ def test_several_processes_train_as_one_does(together, alone, tmp_path, size, ch
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_an_interrupted_run_goes_on_to_the_same_bits(together, tmp_path, size):
+def test_an_interrupted_run_ends_with_the_same_bits(together, tmp_path, size):
     together(size, "whole")
     for rank, step in ((size - 1, 4), (0, 7)):
         codes, said = together(size, act=(rank, step, signal.SIGTERM))
@@ -156,7 +156,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(together, tmp_path, size):
         assert (tmp_path / "state" / checkpoint.name).read_bytes() == checkpoint.read_bytes()
 
 
-def test_each_process_drops_out_other_numbers(together, tmp_path):
+def test_each_process_draws_its_own_dropout(together, tmp_path):
     together(2)
     random = saved(tmp_path / "state")[0]["random.cpu"]
     assert len(random) == 2
@@ -164,12 +164,12 @@ def test_each_process_drops_out_other_numbers(together, tmp_path):
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (3, 2)])
-def test_another_number_of_processes_goes_on_and_says_so(together, tmp_path, sizes):
+def test_a_run_resumed_by_another_number_of_processes_says_so(together, tmp_path, sizes):
     before, after = sizes
     together(before, act=(0, 5, signal.SIGTERM))
     codes, said = together(after)
     assert codes == [0] * after
-    assert f"resuming at step 5, saved by {before} processes and not {after}: dropout will draw other" in said[0]
+    assert f"resuming at step 5 with {after} process(es) instead of {before}; dropout will differ\n" in said[0]
     assert saved(tmp_path / "state")[1]["step"] == 12
 
 
@@ -185,7 +185,7 @@ def test_a_damaged_state_falls_back_in_all_processes(together, tmp_path):
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_an_error_in_one_process_ends_all_and_is_told_once(together, rank):
+def test_an_error_in_one_process_ends_all_and_is_printed_once(together, rank):
     codes, said = together(2, act=(rank, 5, InputError("the disk is full")))
     assert codes == [1, 1]
     assert said[rank].endswith("error: the disk is full\n")
@@ -197,17 +197,17 @@ def test_a_killed_process_ends_the_others_with_a_reason(together, rank):
     codes, said = together(2, act=(rank, 5, signal.SIGKILL))
     assert codes[rank] == -signal.SIGKILL
     assert codes[1 - rank] == 1
-    assert said[1 - rank].splitlines()[-1].startswith("error: a process of this run has gone (seen by process")
+    assert said[1 - rank].splitlines()[-1].startswith("error: a process of this run has died (noticed by process")
 
 
-def test_a_loss_that_is_no_number_is_found_in_all_processes(together):
+def test_a_loss_that_is_not_finite_is_noticed_in_all_processes(together):
     codes, said = together(2, learning_rate=1e30)
     assert codes == [1, 1]
     assert sum("is not finite at step" in text for text in said) == 1
 
 
 class Noted(torch.nn.Module):
-    """A map that notes what it is called with, whether under autocast."""
+    """A linear map that records its inputs and whether autocast was on."""
 
     def __init__(self, device="cpu"):
         super().__init__()
@@ -232,7 +232,7 @@ def test_a_first_pass_under_autocast_leaves_neither_gradients_nor_random_numbers
 
 
 class Replica:
-    """In the place of DistributedDataParallel, where there is no GPU."""
+    """Stands in for DistributedDataParallel, since there is no GPU."""
 
     def __init__(self, group):
         self.group = group
@@ -244,7 +244,7 @@ class Replica:
         pass
 
 
-def test_gpus_exchange_gradients_by_nccl_and_wait_for_minutes(monkeypatch):
+def test_gpus_exchange_gradients_through_nccl_and_wait_ten_minutes(monkeypatch):
     groups = []
     monkeypatch.setattr(dist, "new_group", lambda **options: groups.append(options) or "a group")
     monkeypatch.setattr(distributed, "DistributedDataParallel", lambda _, process_group, **__: Replica(process_group))
@@ -280,7 +280,7 @@ def test_the_first_pass_is_over_a_batch_of_training(tmp_path, run_config, encode
 
 @pytest.fixture
 def torchrun(tmp_path, run_config, encoded, subwords):
-    """Start the command as the rule does, on two processes."""
+    """Start the command with two processes, like the rule `train`."""
 
     def start(**changes):
         write_config(tmp_path / "config.yaml", run_config(**changes))
@@ -296,7 +296,7 @@ def torchrun(tmp_path, run_config, encoded, subwords):
 
 
 def when_training(process, folder):
-    """Wait for the history's first row; the process ids of the ranks."""
+    """Wait for the first row of the history. Returns the process ids of the ranks."""
     while process.poll() is None and not (folder / "run/state/history.csv").exists():
         time.sleep(0.01)
     return list(map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()))
@@ -318,7 +318,7 @@ def test_sigterm_to_torchrun_saves_and_ends_all(torchrun, tmp_path):
         process.terminate()
         _, said = process.communicate(timeout=SECONDS)
     assert process.returncode
-    assert said.splitlines().count("interrupted by SIGTERM; the state is saved, start again to go on") == 1
+    assert said.splitlines().count("interrupted by SIGTERM; the state is saved: start the command again to resume") == 1
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
     _, metadata = read_tensors(tmp_path / "run/state/state.safetensors")
     assert json.loads(metadata["state"])["step"] > 0

@@ -33,13 +33,13 @@ VOCABULARY = 40
 
 @pytest.fixture(autouse=True)
 def quick_writes(monkeypatch):
-    """Flushing each file to the disk takes longer than training such a model."""
+    """Do not flush files to the disk: that takes longer than training such a model."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture
 def start(tmp_path, run_config, encoded):
-    """A trainer in the folder of that name; the config with some keys changed."""
+    """Make a trainer in the folder of the given name, with some keys of the config changed."""
 
     def make(folder="state", micro=48, **changes):
         config, pairs = run_config(**changes), (encoded("train"), encoded("dev"))
@@ -49,7 +49,7 @@ def start(tmp_path, run_config, encoded):
 
 
 def contents(trainer):
-    """All that must be the same after an interruption: tensors, place, and history but for the speed."""
+    """Everything an interruption must not change: tensors, progress, and the history without its speed."""
     tensors, metadata = read_tensors(trainer.folder / "state.safetensors")
     state = json.loads(metadata["state"])
     timed = {"seconds", "row_seconds"}
@@ -68,7 +68,7 @@ def assert_same(one, other):
 
 
 def before(trainer, step, act):
-    """Have `act` called in the course of step `step`."""
+    """Call `act` during step `step`."""
     one_step = trainer.step
 
     def wrapped(batches):
@@ -80,7 +80,7 @@ def before(trainer, step, act):
 
 
 def interrupted(start, *steps):
-    """The folder of a run that was interrupted in the course of each of these steps."""
+    """The folder of a run that was interrupted during each of these steps."""
     for step in steps:
         trainer = start()
         before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -98,7 +98,7 @@ def whole(start):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_run_goes_on_after_each_of_its_steps_as_if_nothing_had_happened(start, whole, number):
+def test_a_run_interrupted_after_every_step_ends_like_an_uninterrupted_one(start, whole, number):
     for step in range(1, 12):
         trainer = start()
         before(trainer, step, lambda: os.kill(os.getpid(), number))
@@ -119,7 +119,7 @@ def test_one_interruption_changes_nothing(start, whole, step):
     assert_same(trainer, whole)
 
 
-def test_nor_does_one_to_a_recurrent_network(start):
+def test_one_interruption_of_a_recurrent_network_changes_nothing(start):
     start = partial(start, network="recurrent", N=3)
     whole = start("whole")
     whole.train()
@@ -141,14 +141,14 @@ def test_an_interruption_between_two_rows_of_the_history_changes_neither(start, 
     assert_same(trainer, whole)
 
 
-def test_a_signal_in_the_last_step_comes_too_late(start, whole):
+def test_a_signal_during_the_last_step_does_not_interrupt_the_run(start, whole):
     trainer = start()
     before(trainer, 12, lambda: os.kill(os.getpid(), signal.SIGTERM))
     trainer.train()
     assert_same(trainer, whole)
 
 
-def test_signals_do_again_what_they_did_before(start):
+def test_the_signal_handlers_are_restored_after_training(start):
     handler = signal.getsignal(signal.SIGTERM)
     interrupted(start, 3)
     assert signal.getsignal(signal.SIGTERM) == handler
@@ -171,12 +171,12 @@ def test_steps_go_on_while_the_state_is_written(start, whole, monkeypatch):
     monkeypatch.setattr(state, "write_tensors", slow)
     trainer = start()
     trainer.train(save_seconds=0, reached=lambda step: step == 11 and (written.append(step), go_on.set()))
-    assert written[:2] == ["state.safetensors", 11]  # and none beside it
+    assert written[:2] == ["state.safetensors", 11]  # and no checkpoint
     assert_same(trainer, whole)
 
 
 def train_on(config, train, dev, folder):
-    """Train in a process of its own, saving as often as may be."""
+    """Train in a process of its own and save as often as possible."""
     torch.set_num_threads(1)
     trainer = Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU)
     with attempt(folder / "attempts", trainer.state.step, {}) as reached:
@@ -184,12 +184,12 @@ def train_on(config, train, dev, folder):
 
 
 def written_at(file):
-    """None while there is no such file: a new state is written after the old one has been renamed."""
+    """A file's modification time, or None: for a moment the old state is renamed and the new one not yet written."""
     with contextlib.suppress(FileNotFoundError):
         return file.stat().st_mtime_ns
 
 
-def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_config, encoded, forkserver):
+def test_a_run_killed_at_any_moment_ends_with_the_same_weights(tmp_path, run_config, encoded, forkserver):
     config = run_config(steps=300, checkpoint_every=20, average=5)
     prefixes = [str(encoded(part).ids.filename).removesuffix(".ids.npy") for part in ("train", "dev")]
     whole = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "whole", CPU)
@@ -215,7 +215,7 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_weights(tmp_path, run_con
 
 
 def test_a_kill_while_the_state_is_written_leaves_the_one_before(start, whole):
-    """The new state's file never appears: the process dies after the old one has become `previous`."""
+    """The process dies after the old state has become `previous`; the file of the new state never appears."""
     folder = interrupted(start, 5)
     (folder / "state.safetensors").rename(folder / "previous.safetensors")
     (folder / ".state.safetensors.1.part").write_bytes(b"half")
@@ -235,13 +235,13 @@ def flip(path):
     path.write_bytes(content)
 
 
-def test_a_damaged_state_without_an_earlier_one_is_told_to_begin_at_the_start(start, capsys):
+def test_a_damaged_state_without_an_earlier_one_resumes_from_the_start_and_says_so(start, capsys):
     folder = interrupted(start, 4)
     assert not (folder / "previous.safetensors").exists()
     cut(folder / "state.safetensors")
     trainer = start()
     said = capsys.readouterr().err
-    assert "state.safetensors: damaged, removed; going on from the start" in said
+    assert "state.safetensors: damaged, so it is removed; resuming from the start" in said
     assert trainer.state.step == 0
 
 
@@ -269,7 +269,7 @@ def test_a_damaged_state_falls_back_to_the_one_before_and_says_so(start, whole, 
     trainer = start()
     said = capsys.readouterr().err
     assert f"{folder}/state.safetensors: damaged" in said
-    assert "the state before it" in said
+    assert "resuming from the previous state" in said
     assert trainer.state.step == 4
     trainer.train()
     assert_same(trainer, whole)
@@ -282,7 +282,7 @@ def test_when_both_states_are_damaged_the_run_starts_again_and_says_so(start, wh
     trainer = start()
     said = capsys.readouterr().err
     assert f"{folder}/previous.safetensors: damaged" in said
-    assert "going on from the start" in said
+    assert "resuming from the start" in said
     assert trainer.state.step == 0
     trainer.train()
     assert_same(trainer, whole)
@@ -308,11 +308,12 @@ def test_a_full_disk_loses_nothing(start, whole):
 @pytest.mark.parametrize("changes", [{"learning_rate": 2.0}, {"P_drop": 0.0}, {"seed": 2}, {"d_ff": 64}, {"steps": 13}])
 def test_the_state_of_another_config_is_refused(start, changes):
     folder = interrupted(start, 4)
-    with pytest.raises(InputError, match=rf"{folder}/state\.safetensors: the state of another config; remove {folder}"):
+    message = rf"{folder}/state\.safetensors: this state belongs to another config; remove {folder}"
+    with pytest.raises(InputError, match=message):
         start(**changes)
 
 
-def test_smaller_micro_batches_go_on_with_the_state(start):
+def test_a_run_resumes_with_smaller_micro_batches(start):
     interrupted(start, 4)
     trainer = start(micro=24)
     assert trainer.state.step == 4
@@ -323,9 +324,9 @@ def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_
     folder = interrupted(start, 4)
     other = encoded("train")
     other.vocabulary = "40 subwords, SHA-256 of others"
-    with pytest.raises(InputError, match="the state of another vocabulary; remove"):
+    with pytest.raises(InputError, match="this state belongs to another vocabulary; remove"):
         Trainer(run_config(), VOCABULARY, other, encoded("dev"), folder, CPU)
-    with pytest.raises(InputError, match="the state of another data; remove"):
+    with pytest.raises(InputError, match="this state belongs to another data; remove"):
         Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
 
 
@@ -339,7 +340,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(start, who
 
 
 def gradients(trainer):
-    """Of the first step."""
+    """The gradients of the first step."""
     found = {}
     trainer.optimizer.step = lambda: found.update({n: p.grad.clone() for n, p in trainer.model.named_parameters()})
     _, _, batches = next(trainer.batches.from_position(0, 0))
@@ -373,14 +374,12 @@ def in_numpy(_):
 def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, lower):
     trainer = start(micro=micro)  # of 96 tokens a step
     trainer.step = step
-    with pytest.raises(
-        InputError, match=f"base: out of memory; start again with --micro-batch-tokens {lower} "
-    ) as told:
+    with pytest.raises(InputError, match=f"base: out of memory; resume with --micro-batch-tokens {lower} ") as told:
         trainer.train()
-    assert f"--set-resources train:micro_batch_tokens={lower}:" in str(told.value)
+    assert f"--set-resources train:micro_batch_tokens={lower};" in str(told.value)
 
 
-def test_other_errors_of_pytorch_stay_what_they_are(start):
+def test_other_errors_of_pytorch_pass_unchanged(start):
     trainer = start()
     trainer.step = lambda _: torch.ones(2) @ torch.ones(3)
     with pytest.raises(RuntimeError, match="inconsistent tensor size"):
@@ -411,7 +410,7 @@ def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):
     assert all(torch.equal(tensor, tensors[name]) for name, tensor in whole.model.state_dict().items())
 
 
-def test_it_learns(tmp_path, run_config):
+def test_the_loss_falls_during_training(tmp_path, run_config):
     same = pack([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)], VOCABULARY)
     write_pairs(tmp_path / "same", [same], VOCABULARY)
     pairs = Pairs(tmp_path / "same")
@@ -423,7 +422,7 @@ def test_it_learns(tmp_path, run_config):
     assert trainer.state.history[-1][5] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
 
 
-def test_an_absurd_learning_rate_stops_with_the_step(start):
+def test_an_absurd_learning_rate_stops_the_run_and_names_the_step(start):
     trainer = start(learning_rate=1e30)
     with pytest.raises(InputError, match=r"ende base: the (loss|dev perplexity) is not finite at step [1-4]; lower"):
         trainer.train()
@@ -431,7 +430,7 @@ def test_an_absurd_learning_rate_stops_with_the_step(start):
 
 
 def spoil(trainer, step, value):
-    """Have the loss of one step be `value`."""
+    """Replace the loss of one step by `value`."""
     loss = trainer.loss
 
     def spoilt(*given):
@@ -444,7 +443,7 @@ def spoil(trainer, step, value):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize("step", [5, 12])
-def test_a_loss_that_is_no_number_stops_the_run_and_names_its_step(start, value, step):
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(start, value, step):
     trainer = start()
     spoil(trainer, step, value)
     with pytest.raises(InputError, match=rf"the loss is not finite at step {step}; lower learning_rate"):
@@ -468,7 +467,7 @@ def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_pat
     assert trainer.state.history[-1][5] > 1
 
 
-def test_where_no_dev_pair_is_short_enough_dropout_stays_on(tmp_path, run_config, encoded):
+def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config, encoded):
     write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
     trainer = Trainer(run_config(), VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
     trainer.train()
@@ -478,7 +477,7 @@ def test_where_no_dev_pair_is_short_enough_dropout_stays_on(tmp_path, run_config
 
 @pytest.mark.parametrize("longest", ["train", "dev"])
 def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp_path, longest):
-    """A compiled model would be compiled again."""
+    """A table that grows would have a compiled model compiled again."""
     write_pairs(tmp_path / "long", [pack([[5] * 22 + [1]], [[6] * 21 + [1]], VOCABULARY)], VOCABULARY)
     parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: Pairs(tmp_path / "long")}
     architecture = replace(run_config().architecture, max_length=23)
@@ -489,7 +488,7 @@ def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp
     assert len(trainer.model.source_positions.table) == len(trainer.model.target_positions.table) == before
 
 
-def test_the_history_has_a_row_now_and_then_and_few_perplexities(start):
+def test_the_history_has_evenly_spaced_rows_and_few_perplexities(start):
     trainer = start(steps=150, checkpoint_every=1)
     trainer.train()
     lines = [line.split(",") for line in read_lines(trainer.folder / "history.csv")]
@@ -542,7 +541,7 @@ def test_auto_precision_is_chosen_once_and_kept(start, monkeypatch):
     assert start(precision="auto").state.precision == "bfloat16"
 
 
-def test_a_training_that_leaves_out_much_of_its_text_warns(start, capsys):
+def test_a_run_that_leaves_out_much_of_its_text_warns(start, capsys):
     start("short", longest_pair=6)
     assert re.match(
         r"warning: ende base: \d+ of 40 pairs have more than 6 subwords on a side and are left out \(longest_pair\)\n$",
@@ -553,7 +552,7 @@ def test_a_training_that_leaves_out_much_of_its_text_warns(start, capsys):
 
 
 @pytest.mark.parametrize("able", [True, False])
-def test_on_a_gpu_the_model_is_compiled_where_that_can_be(run_config, encoded, tmp_path, monkeypatch, able):
+def test_on_a_gpu_the_model_is_compiled_if_possible(run_config, encoded, tmp_path, monkeypatch, able):
     compiled = []
     monkeypatch.setattr(loop, "can_compile", lambda: able)
     monkeypatch.setattr(loop, "compile_in_place", compiled.append)

@@ -30,7 +30,7 @@ def test_loss_and_gradient_are_those_of_the_definition(tokens, vocabulary, eps_l
     torch.testing.assert_close(logits.double(), exact.grad, rtol=1e-4, atol=1e-6)
 
 
-def test_without_smoothing_it_is_the_cross_entropy():
+def test_without_smoothing_the_loss_is_the_cross_entropy():
     logits, target = random_logits()
     wanted = F.cross_entropy(logits, target, reduction="sum")
     torch.testing.assert_close(smoothed_cross_entropy(logits, target, 0.0), wanted)
@@ -45,7 +45,7 @@ def test_padding_has_neither_loss_nor_gradient():
     assert torch.equal(logits, torch.zeros_like(logits).index_copy(0, kept, alone))
 
 
-def test_chunks_change_nothing(monkeypatch):
+def test_computing_the_loss_in_parts_changes_nothing(monkeypatch):
     logits, target = random_logits(tokens=20)
     results = []
     for rows in (4096, 20, 7, 1):

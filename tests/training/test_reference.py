@@ -1,4 +1,4 @@
-"""The batched model and its loss against the paper's equations, written out for one sentence and one head at a time."""
+"""The batched model and its loss against the paper's equations, which this file computes pair by pair, head by head."""
 
 import math
 from dataclasses import replace
@@ -50,7 +50,7 @@ def attended(q, k, v, h, allowed):
 
 
 def sub_layers(x, w, layer, config, causal, memory=None):
-    """Self-attention, attention over the encoder's output if there is one, and the position-wise sub-layer."""
+    """One layer: self-attention, attention to the encoder's output if it is given, position-wise feed-forward."""
     keys, values = config.h * config.d_k, config.h * config.d_v
     allowed = torch.ones(len(x), len(x), dtype=torch.bool)
     q, k, v = linear(x, w, f"{layer}.self_attention.query_key_value").split([keys, keys, values], 1)
@@ -81,7 +81,7 @@ def positions(w, side, length, config):
 
 
 def reference(w, config, pairs):
-    """Summed smoothed cross-entropy, a pair after the other."""
+    """The summed smoothed cross-entropy, computed pair by pair."""
     total = 0
     for source, target in pairs:
         x = w["embedding"][source] * math.sqrt(config.d_model) + positions(w, "source", len(source), config)
@@ -98,7 +98,7 @@ def reference(w, config, pairs):
 
 
 def in_rows(pairs, counts):
-    """Pairs as a batch whose rows hold so many each."""
+    """Pairs as a batch with the given number of pairs in each row."""
     lengths = np.array([[len(side) for side in pair] for pair in pairs])
     rows = [pairs[end - count : end] for end, count in zip(np.cumsum(counts), counts, strict=True)]
     sides = ([torch.cat([pair[side] for pair in row]) for row in rows] for side in (0, 1))
@@ -107,14 +107,14 @@ def in_rows(pairs, counts):
 
 @pytest.fixture(params=ROWS, scope="module")
 def row(request):
-    """A row's model at the paper's width, two layers, no dropout; pairs; loss, gradients; whether scores are large."""
+    """A row's model (the paper's width, two layers, no dropout), pairs, loss, gradients; whether scores are large."""
     name, lengths = ROWS[request.param]
     config = read_experiment([Path("config/paper.yaml")]).run("", name, 1).architecture
     config = replace(config, N=2, P_drop=0.0)
     torch.manual_seed(3)
     model = Transformer(config, VOCABULARY)
     with torch.no_grad():
-        for parameter in model.parameters():  # biases and LayerNorms that do something
+        for parameter in model.parameters():  # give biases and LayerNorms an effect
             parameter += 0.02 * torch.randn_like(parameter)
     pairs = [
         tuple(torch.cat([torch.randint(END + 1, VOCABULARY, (n - 1,)), torch.tensor([END])]) for n in both)
@@ -131,7 +131,7 @@ def row(request):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_loss_and_gradients_are_the_equations(row, device, dtype, packed):
-    """Up to rounding: a gradient is much changed where a ReLU is close to 0 or two keys score alike."""
+    """Up to rounding, which changes a gradient a lot where a ReLU is close to 0 or two keys have similar scores."""
     model, pairs, exact, gradients, sharp = row
     batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))
     of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (1e-2 if sharp else 5e-3, 0.5 if sharp else 0.1)
@@ -150,9 +150,9 @@ def test_loss_and_gradients_are_the_equations(row, device, dtype, packed):
 
 
 def test_batches_of_one_shape_are_one_graph_without_a_break(row):
-    """What is compiled for a GPU: a break, or a graph more, would cost what compiling gains."""
+    """This is compiled for a GPU; a graph break or a second graph would cost as much as compiling saves."""
     model, graphs = row[0].cpu(), []
-    torch._dynamo.reset()  # what is compiled of the other rows' models counts, too
+    torch._dynamo.reset()  # graphs of the other rows' models would count too
 
     def backend(graph, _):
         graphs.append(graph)

@@ -32,7 +32,7 @@ def arguments(tmp_path, run_config, encoded):
 
 @pytest.fixture
 def untrained(monkeypatch):
-    """From its call on no step is trained."""
+    """After this is called, training a step fails the test."""
 
     def trained(*_):
         raise AssertionError("a step is trained")
@@ -66,7 +66,7 @@ def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_st
     assert {"commit", "python", "torch", "sentencepiece"} <= record["software"].keys()
 
 
-def test_a_config_s_hash_is_the_same_as_long_as_its_numbers_are(tmp_path, run_config, encoded):
+def test_the_hash_of_a_config_depends_only_on_its_values(tmp_path, run_config, encoded):
     hashes = []
     for number, (changes, micro) in enumerate([({}, 0), ({}, 24), ({"seed": 2}, 0)]):
         pairs, folder = (encoded("train"), encoded("dev")), tmp_path / str(number)
@@ -98,7 +98,7 @@ def test_how_often_a_run_was_interrupted_stands_in_its_record(tmp_path, run_conf
     assert second["device"] == record["device"]
 
 
-def test_a_run_that_goes_on_by_other_means_says_that_bits_may_differ(tmp_path, arguments, monkeypatch, capsys):
+def test_a_run_resumed_with_other_threads_says_that_bits_may_differ(tmp_path, arguments, monkeypatch, capsys):
     log = Trainer.log
 
     def stopped(trainer):
@@ -112,14 +112,14 @@ def test_a_run_that_goes_on_by_other_means_says_that_bits_may_differ(tmp_path, a
             train_run(*arguments)
     torch.set_num_threads(2)
     train_run(*arguments)
-    said = "ende base: goes on with 2 thread(s), not 1, as before: the result is not the same to the bit\n"
+    said = "ende base: resumes with 2 thread(s), not 1, so the result will not be the same to the bit\n"
     assert capsys.readouterr().err.count(said) == 1
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert [each["threads"] for each in record["attempts"]] == [1, 2]
     assert (record["resumed"], record["steps_redone"], record["threads"]) == (1, 0, 2)
 
 
-def test_what_is_lost_of_a_finished_run_is_published_again_and_not_trained(tmp_path, arguments, untrained, capsys):
+def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_path, arguments, untrained, capsys):
     train_run(*arguments)
     folder = tmp_path / "1"
     made = {name: (folder / name).read_bytes() for name in files(folder)}
@@ -129,15 +129,15 @@ def test_what_is_lost_of_a_finished_run_is_published_again_and_not_trained(tmp_p
             (folder / name).unlink()
         train_run(*arguments)
         assert {name: (folder / name).read_bytes() for name in files(folder)} == made
-    assert capsys.readouterr().err.count("ende base: has finished before; published again from") == 3
+    assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
 
 
-def test_a_finished_run_whose_state_is_gone_is_at_its_end_at_once(tmp_path, arguments, untrained, capsys):
+def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, arguments, untrained, capsys):
     train_run(*arguments)
     shutil.rmtree(tmp_path / "1/state")
     untrained()
     train_run(*arguments)
-    assert f"has finished before; remove {tmp_path}/1 to train again" in capsys.readouterr().err
+    assert f"already finished; remove {tmp_path}/1 to train it again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
@@ -170,7 +170,7 @@ def test_a_finished_run_is_trained_again_when_its_published_files_are_removed_an
 
 
 @pytest.mark.parametrize("call", ["unlink", "rmdir"])
-def test_no_clean_up_fails_a_run_that_has_ended(tmp_path, arguments, monkeypatch, call):
+def test_a_failed_clean_up_does_not_fail_a_run(tmp_path, arguments, monkeypatch, call):
     really = getattr(Path, call)
 
     def busy(path, *given, **named):
@@ -183,7 +183,7 @@ def test_no_clean_up_fails_a_run_that_has_ended(tmp_path, arguments, monkeypatch
     assert json.loads((tmp_path / "1/training.json").read_text())["steps"] == 12
 
 
-def test_where_files_cannot_be_locked_a_run_is_trained_with_a_warning(tmp_path, arguments, monkeypatch, capsys):
+def test_without_file_locks_a_run_trains_with_a_warning(tmp_path, arguments, monkeypatch, capsys):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -193,7 +193,7 @@ def test_where_files_cannot_be_locked_a_run_is_trained_with_a_warning(tmp_path, 
     assert (tmp_path / "1/training.json").exists()
 
 
-def test_a_model_that_does_not_fit_is_told_in_one_line(tmp_path, arguments, monkeypatch):
+def test_a_model_that_does_not_fit_in_memory_is_refused_in_one_line(tmp_path, arguments, monkeypatch):
     def full(*_):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000 bytes")
 
@@ -214,7 +214,7 @@ def test_without_hard_links_files_are_copied(tmp_path, arguments, monkeypatch):
 
 
 class Writer:
-    """Stands for TensorBoard's."""
+    """Stands in for TensorBoard's writer."""
 
     def __init__(self, folder, purge_step):
         self.folder, self.purge_step, self.scalars = folder, purge_step, []
@@ -245,14 +245,14 @@ def test_the_history_goes_to_tensorboard_when_asked(tmp_path, run_config, encode
     assert [cell[2] for cell in writer.scalars] == pytest.approx([cell[2] for cell in cells], rel=1e-6)
 
 
-def test_without_tensorboard_asking_for_it_says_how_to_get_it(tmp_path, run_config, encoded, monkeypatch):
+def test_asking_for_a_missing_tensorboard_says_how_to_install_it(tmp_path, run_config, encoded, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
-    with pytest.raises(InputError, match="TensorBoard is not installed; pip install tensorboard"):
+    with pytest.raises(InputError, match="TensorBoard is not installed; install it with `pip install tensorboard`"):
         train_run(*arguments, tensorboard=tmp_path / "board")
 
 
-def test_a_kill_while_publishing_is_made_good(tmp_path, run_config, encoded, monkeypatch):
+def test_a_run_killed_while_publishing_is_published_by_the_next_start(tmp_path, run_config, encoded, monkeypatch):
     arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
 
     def killed(*_):

@@ -26,5 +26,5 @@ def test_it_peaks_at_the_end_of_the_warm_up(d_model, warmup):
     assert all(learning_rate(step, d_model, warmup) <= peak for step in (1, max(1, warmup - 1), warmup + 1))
 
 
-def test_the_papers_base_model_peaks_at_seven_ten_thousandths():
+def test_the_learning_rate_of_the_papers_base_model_peaks_at_0_0007():
     assert learning_rate(4000, 512, 4000) == pytest.approx(6.99e-4, rel=1e-3)

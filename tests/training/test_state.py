@@ -10,7 +10,7 @@ from transformer.training import state
 from transformer.training.state import StateWriter
 
 
-def test_what_a_writer_was_given_is_written_though_it_changes_meanwhile(tmp_path, monkeypatch):
+def test_a_writer_writes_the_tensors_as_they_were_when_it_was_called(tmp_path, monkeypatch):
     changed, write = threading.Event(), state.write_tensors
 
     def late(*given):
@@ -37,7 +37,7 @@ def test_states_are_written_one_after_the_other(tmp_path):
 
 
 @pytest.mark.parametrize("then", ["write", "wait", "end"])
-def test_a_state_that_cannot_be_written_is_told_at_the_next_or_at_the_end(tmp_path, monkeypatch, then):
+def test_a_state_that_cannot_be_written_raises_at_the_next_write_or_at_the_end(tmp_path, monkeypatch, then):
     def full(path, *_):
         raise InputError(f"{path}: cannot be written")
 

@@ -211,7 +211,7 @@ case "$*" in */train.log) touch {ended}; sleep 100;; esac
     again = snakemake(project, *call[3:])
     assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
     assert (
-        "ende base: has finished before; published again"
+        "ende base: already finished; published again"
         in (project / "killed/smoke/logs/ende/base/1/train.log").read_text()
     )
     assert (project / run / "state/finished.json").read_bytes() == finished

@@ -1,4 +1,4 @@
-"""The processes that trained a run, one after the other: by what means, from which step, and how far each came."""
+"""A run's attempts: each process that trained it in turn, its hardware and software, its first and its last step."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-DECIDE_BITS = {  # in words
+DECIDE_BITS = {  # the means that change rounding, and how messages name them
     "device": "{}",
     "threads": "{} thread(s)",
     "micro_batch_tokens": "{} subwords a pass",
@@ -18,9 +18,9 @@ DECIDE_BITS = {  # in words
 
 @contextmanager
 def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callable[[int], None]]:
-    """Write, as a line of JSON at the end of `path`, the means of this process and its first step.
+    """Append a line of JSON to `path`: the means of this process (hardware, software) and its first step.
 
-    Every call of what is yielded writes the step reached, and the seconds until then.
+    Call the yielded function after each step: it writes the step into the line, with the seconds since the start.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
@@ -28,7 +28,7 @@ def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callab
     known = json.dumps({**means, "from": start})[:-1]
     with path.open("r+b", buffering=0) as file:
         end = file.read()[-1:]
-        line = b"" if end in (b"", b"\n") else b"\n"  # a power failure may have spoilt the line before
+        line = b"" if end in (b"", b"\n") else b"\n"  # a power failure may have cut the previous line short
         place = file.tell()
 
         def reached(step: int) -> None:
@@ -40,7 +40,9 @@ def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callab
 
 
 def read_attempts(path: Path) -> list[dict[str, Any]]:
-    """The attempts of `path`, and how many steps of each the next had to do again; spoilt lines are passed over."""
+    """The attempts in `path`, each with `steps_redone`: how many of its steps the next attempt had to repeat.
+    Damaged lines are skipped.
+    """
     found: list[dict[str, Any]] = []
     for line in path.read_bytes().splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
@@ -51,7 +53,7 @@ def read_attempts(path: Path) -> list[dict[str, Any]]:
 
 
 def unlike(path: Path, start: int, means: Mapping[str, Any]) -> str:
-    """In words, which means that decide bits are not those of the attempt that came to the step `start`."""
+    """Name the means that change rounding and differ from those of the attempt that reached step `start`."""
     before = [each for each in read_attempts(path) if each["from"] < start][-1:]
     return " and ".join(
         f"{words.format(means[key])}, not {each[key]},"

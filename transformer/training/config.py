@@ -1,4 +1,4 @@
-"""How a network is trained (section 5), and one run, resolved: everything that decides its numbers."""
+"""The config of training (section 5), and the config of one run, which holds everything that decides its numbers."""
 
 import hashlib
 import json
@@ -25,9 +25,9 @@ class TrainingConfig:
     epsilon: float
     eps_ls: float
     batch_tokens: int  # source tokens, and target tokens, of one step
-    longest_pair: int  # in subwords; longer ones are left out
+    longest_pair: int  # in subwords; training leaves out longer pairs
     checkpoint_every: int  # steps between the checkpoints that are averaged
-    average: int  # how many of the last checkpoints are kept, and averaged for Tables 2 and 4
+    average: int  # how many of the last checkpoints are kept; Tables 2 and 4 average them
     precision: Literal["auto", "float32", "bfloat16"]
 
     def faults(self) -> list[str]:
@@ -39,8 +39,8 @@ class TrainingConfig:
                 found.append(f"{name}: {getattr(self, name)} is not in [0, 1)")
         if self.steps - (self.average - 1) * self.checkpoint_every < 1:
             found.append(
-                f"average: {self.average} checkpoints, {self.checkpoint_every} steps apart, "
-                f"do not fit into {self.steps} steps"
+                f"average: {self.average} checkpoints that are {self.checkpoint_every} steps apart do not fit into "
+                f"{self.steps} steps; lower average or checkpoint_every"
             )
         return found
 
@@ -51,7 +51,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """One run: task x model x seed, resolved."""
+    """One run: one task, one model and one seed, with all values filled in."""
 
     task: str
     model: str
@@ -64,9 +64,9 @@ class RunConfig:
         found = not_a_seed("seed", self.seed)
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:
-            found.append(f"longest_pair: {longest} is beyond the {most} positions learned (max_length); lower it")
+            found.append(f"longest_pair: {longest} is more than the {most} learned positions (max_length); lower it")
         return found
 
     def sha256(self) -> str:
-        """The SHA-256 of all that decides a run's numbers."""
+        """The SHA-256 of everything that decides the run's numbers."""
         return hashlib.sha256(json.dumps(plain(self), sort_keys=True).encode()).hexdigest()

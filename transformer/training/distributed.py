@@ -1,4 +1,4 @@
-"""Several processes that train one run together, one for each GPU, as torchrun starts them."""
+"""Data-parallel training: torchrun starts one process per GPU, and together they train one run."""
 
 import contextlib
 import os
@@ -17,20 +17,20 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.support.files import InputError
 
 T = TypeVar("T")
-# How long a process waits for another that evaluates, writes or waits for GPUs. One that has died is noticed at once.
+# How long a process waits for another that evaluates, writes or waits for GPUs. A dead process is noticed at once.
 PATIENCE = timedelta(hours=6)
-# How long a GPU waits for the gradients of another: all processes meet before each step, but one may compile longer.
+# How long a GPU waits for another's gradients. All processes meet before each step, but one may compile longer.
 GRADIENTS_PATIENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class World:
-    """All processes of a run, as one of them sees them. Without torchrun there is one."""
+    """The processes that train a run, and this process's place among them. Without torchrun there is one process."""
 
     rank: int = 0
     size: int = 1
-    local_rank: int = 0  # among the processes of this machine
-    local_size: int = 1  # how many these are
+    local_rank: int = 0  # among the processes on this machine
+    local_size: int = 1  # number of processes on this machine
 
     @property
     def first(self) -> bool:
@@ -39,11 +39,11 @@ class World:
 
     @property
     def share(self) -> slice:
-        """This process's share of what is dealt to all."""
+        """Which elements of a sequence belong to this process: every `size`-th."""
         return slice(self.rank, None, self.size)
 
     def gather(self, mine: Tensor) -> Tensor:
-        """Everyone's tensor, [size, ...], on the CPU. All wait for the last."""
+        """The tensors of all processes, [size, ...], on the CPU. Every process waits until all have called."""
         mine = mine.detach().cpu()
         if self.size == 1:
             return mine[None]
@@ -52,7 +52,7 @@ class World:
         return torch.stack(all_of_them)
 
     def of_first(self, value: T) -> T:
-        """The value that process 0 gives."""
+        """The value that process 0 passes, in every process."""
         if self.size == 1:
             return value
         values = [value]
@@ -60,11 +60,11 @@ class World:
         return values[0]
 
     def wait(self) -> None:
-        """Go on when all are here."""
+        """Wait until every process has called this."""
         self.gather(torch.zeros(()))
 
     def leave(self, status: int) -> None:
-        """End this process if it is one of several: at once, as Gloo's threads now and then abort an orderly end."""
+        """End this process at once if it is one of several: Gloo's threads sometimes abort an orderly exit."""
         if self.size > 1:
             self.wait()
             sys.stdout.flush()
@@ -77,10 +77,10 @@ ALONE = World()
 
 @contextlib.contextmanager
 def joined() -> Iterator[World]:
-    """The world that torchrun's environment tells of, joined by Gloo.
+    """Join the processes that torchrun's environment variables describe; they communicate through Gloo.
 
-    An error is raised by the first process to fail and ends the others without a word. Raises InputError when a process
-    is gone.
+    The first process that fails raises its error; the others then exit silently. Raises InputError when a process has
+    died.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
@@ -91,13 +91,13 @@ def joined() -> Iterator[World]:
     try:
         yield world
         world.wait()
-    except Exception as error:  # the group is left as it is: to end it, too, the others would have to be there
+    except Exception as error:  # do not destroy the group: that would wait for the other processes
         if not _first_to_fail(store):
             raise SystemExit(1) from error
         if isinstance(error, dist.DistError) or "gloo" in str(error):
             raise InputError(
-                f"a process of this run has gone (seen by process {rank} of {size}), killed perhaps because memory ran "
-                "out; start again to go on"
+                f"a process of this run has died (noticed by process {rank} of {size}), perhaps because memory ran "
+                "out; start the command again to resume"
             ) from error
         raise
     except SystemExit:
@@ -109,15 +109,16 @@ def joined() -> Iterator[World]:
 def replicated(
     module: nn.Module, autocast: contextlib.AbstractContextManager[Any], *example: Any
 ) -> DistributedDataParallel:
-    """A module whose gradients are the mean over all processes, which NCCL exchanges between GPUs.
+    """Wrap a module so that its gradients are the mean over all processes. GPUs exchange them through NCCL.
 
-    The order in which gradients are exchanged, and with it that of the sums, settles after a first pass. One over an
-    `example`, like those to come, has a resumed run sum as one that was never interrupted. It draws no random numbers.
+    DistributedDataParallel fixes the order of its sums in the first pass. This function makes that pass, over
+    `example`, so that a resumed run and an uninterrupted run sum in the same order. `example` has to be like the
+    batches of training. The random state stays as it was.
     """
     gpus = [parameter.device for parameter in module.parameters() if parameter.is_cuda][:1]
     group = dist.new_group(backend="nccl", timeout=GRADIENTS_PATIENCE) if gpus else None
-    torch._dynamo.config.optimize_ddp = False  # it cuts the compiled graph into pieces
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # 2.13 has a new name that 2.11 lacks
+    torch._dynamo.config.optimize_ddp = False  # it would split the compiled graph
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # 2.13 deprecates it, 2.11 has no other
         replica = DistributedDataParallel(
             module, process_group=group, broadcast_buffers=False, gradient_as_bucket_view=True
         )
@@ -132,5 +133,5 @@ def replicated(
 def _first_to_fail(store: dist.Store) -> bool:
     try:
         return store.add("failed", 1) == 1
-    except RuntimeError:  # the store has gone with its process
+    except RuntimeError:  # the process that held the store has died
         return True

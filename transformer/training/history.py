@@ -12,7 +12,7 @@ HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second"
 
 
 def write_history(path: Path, rows: list[list[Any]]) -> None:
-    """Write history.csv; an empty field where nothing was measured."""
+    """Write history.csv. A value that was not measured (None) becomes an empty field."""
     lines = [",".join(HISTORY)] + [",".join("" if x is None else f"{x:.8g}" for x in row) for row in rows]
     with atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode())

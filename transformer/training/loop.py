@@ -1,4 +1,4 @@
-"""The training loop (section 5): batches, loss, Adam, checkpoints; an interrupted run ends with the same weights."""
+"""The training loop (section 5): batches, loss, Adam, checkpoints. An interrupted run ends with the same weights."""
 
 import contextlib
 import json
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 LOG_POINTS = 100  # rows of history.csv
-DEV_POINTS = 10  # of which so many have a dev perplexity
-DEV_PAIRS = 250  # over so many pairs; the whole dev set is scored after training
+DEV_POINTS = 10  # rows that have a dev perplexity
+DEV_PAIRS = 250  # pairs of dev that it is measured on; the whole dev set is scored after training
 NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
-FIRST_SAVE = 10.0  # seconds: a run that is killed again and again advances
+FIRST_SAVE = 10.0  # seconds; an early first save lets a run that is often killed make progress
 
 
 class _Loss(nn.Module):
-    """`batch_loss` as what DistributedDataParallel replicates: a module with all of the forward pass in it."""
+    """`batch_loss` as a module: DistributedDataParallel replicates a module that holds the whole forward pass."""
 
     def __init__(self, model: Network):
         super().__init__()
@@ -58,8 +58,8 @@ class _Loss(nn.Module):
 class Trainer:
     """One run: its model, optimiser, data and state.
 
-    In each process of the run's world they are the same but for random numbers; process 0 alone writes, prints and
-    evaluates.
+    All processes of a run hold the same weights and state; only their random numbers differ. Process 0 alone writes,
+    prints and evaluates.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class Trainer:
         world: World = ALONE,
         micro_batch_tokens: int = 0,
     ):
-        """Prepare a run, or go on with the one whose state is in a folder.
+        """Prepare a run, or resume it from the state in `folder`.
 
-        `config` is the run, resolved; `vocabulary` the number of subwords; `train` and `dev` are its pairs as ids;
-        `folder` holds its state and its checkpoints until it ends; `device` is where this process computes; `world` are
-        all processes that train it; a forward pass takes about `micro_batch_tokens` subwords of a side, 0 standing for
-        the device's MICRO_BATCH_TOKENS, and a step sums the gradients of its passes. Raises InputError when the state
-        is of another config, vocabulary or data, and when no pair is short enough.
+        `vocabulary` is the number of subwords; `train` and `dev` are pairs as ids; `folder` holds state and
+        checkpoints until the run ends; `device` is where this process computes; `world` describes all processes of the
+        run. `micro_batch_tokens` is about how many subwords of a side one forward pass takes (0: MICRO_BATCH_TOKENS of
+        the device); a step sums the gradients of its passes. Raises InputError when the state belongs to another
+        config, vocabulary or data, and when no pair is short enough.
         """
         training = config.training
         self.config, self.vocabulary = config, vocabulary
@@ -95,7 +95,7 @@ class Trainer:
         self.model = network(config.architecture, vocabulary).to(device)
         rows = [side.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
         self.model.prepare(max(*rows, *(length for shape in self.batches.shapes for length in shape[1:])))
-        self.compiled = device.type == "cuda" and can_compile()  # on a CPU it is the slower (docs/speed.md)
+        self.compiled = device.type == "cuda" and can_compile()  # on a CPU, compiled code is slower (docs/speed.md)
         if self.compiled:
             compile_in_place(self.model)
         self.replica: nn.Module = _Loss(self.model)
@@ -123,7 +123,7 @@ class Trainer:
             self.state.precision = world.of_first(precision)
 
     def autocast(self) -> torch.autocast:
-        """The precision of matrix products; weights stay float32."""
+        """The context that sets the precision of matrix products. Weights stay in float32."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.state.precision == "bfloat16")
 
     def train(
@@ -132,21 +132,20 @@ class Trainer:
         writer: "SummaryWriter | None" = None,
         reached: Callable[[int], None] | None = None,
     ) -> None:
-        """Train up to the last step. The state is saved every `save_seconds` and when a signal comes to any process.
+        """Train up to the last step.
 
-        The first time it is saved after FIRST_SAVE seconds at the latest. It is written while the next steps train.
-
-        The history goes to `writer`, and the number of every step to `reached`, if there are any.
-
-        Raises Interrupted then, and InputError when memory runs out, and naming the step when the loss is no number.
+        The state is saved every `save_seconds`, for the first time after FIRST_SAVE seconds at the latest, and when any
+        process receives a signal. It is written while the next steps train. `writer` gets each row of the history,
+        `reached` the number of each step. Raises Interrupted after a signal, and InputError when memory runs out or
+        the loss is not finite; the error names the step.
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
         label = f"{self.config.task} {self.config.model}"
         held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
         remedy = (
-            f"start again with --micro-batch-tokens {held // 2} (a pass holds {held} now), under Snakemake with "
-            f"--set-resources train:micro_batch_tokens={held // 2}: it goes on, with other rounding and dropout"
+            f"resume with --micro-batch-tokens {held // 2} (now {held}), under Snakemake with "
+            f"--set-resources train:micro_batch_tokens={held // 2}; rounding and dropout will differ"
         )
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
@@ -179,7 +178,7 @@ class Trainer:
                     saved, wait = time.monotonic(), save_seconds
                 if signals or step == steps:
                     self.writer.wait()
-                    self.world.wait()  # lest one that ends now has the others ended while the state is written
+                    self.world.wait()  # torchrun ends all processes when one ends: the state has to be written by then
                 if signals and step < steps:
                     raise Interrupted(signals[0])
                 mark = time.monotonic()
@@ -187,7 +186,7 @@ class Trainer:
             progress.close()
 
     def agree(self, caught: list[int], due: bool) -> tuple[list[int], bool]:
-        """The signals that came to any process, and whether process 0 holds that it is time to save."""
+        """The signals that any process received, and whether process 0 wants to save."""
         mine = torch.tensor([next(iter(caught), 0), due])
         signals, dues = self.world.gather(mine).T.tolist()
         return [number for number in signals if number], bool(dues[0])
@@ -200,11 +199,11 @@ class Trainer:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=not self.compiled)  # not after the update: `log` may ask for their norm
+        self.optimizer.zero_grad(set_to_none=not self.compiled)  # before the step: `log` reads the gradients after it
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
-        batches, share = batches or [NOTHING], self.world.size / tokens  # of the processes' gradients the mean is taken
+        batches, share = batches or [NOTHING], self.world.size / tokens  # `size` undoes the mean over processes
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
             self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
         for i, micro in enumerate(batches, start=1):
@@ -222,35 +221,35 @@ class Trainer:
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
 
     def loss(self, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
-        """Loss of a batch (`batch_loss`)."""
+        """The loss of a batch: `batch_loss`."""
         return self.replica(pairs, eps_ls, share)
 
     def summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
-        """Where a micro-batch is worked at: the processes exchange gradients with the last one only."""
+        """The context of a micro-batch's passes. Processes exchange gradients in the step's last micro-batch only."""
         if not last and isinstance(self.replica, DistributedDataParallel):
             return self.replica.no_sync()
         return contextlib.nullcontext()
 
     def points(self, count: int) -> set[int]:
-        """`count` steps evenly spread up to the last."""
+        """`count` evenly spaced steps; the last is the run's last."""
         return {math.ceil(self.config.training.steps * i / count) for i in range(1, count + 1)}
 
     def check_finite(self) -> None:
-        """Raises InputError when a loss so far was no number, in all processes if in one."""
+        """Raises InputError in all processes when the loss of any process has not been finite."""
         if steps := [step for step in self.world.gather(self.not_finite).tolist() if step]:
             raise self.diverged("loss", min(steps))
 
     def diverged(self, what: str, step: int) -> InputError:
-        """The error of a loss or perplexity that is no number."""
+        """The error for a loss or perplexity that is not finite."""
         return InputError(
             f"{self.config.task} {self.config.model}: the {what} is not finite at step {step}; lower learning_rate, "
             "raise warmup, or set precision to float32"
         )
 
     def log(self) -> None:
-        """Add a row to the history: mean loss a subword since the last row, and now and then the dev perplexity.
+        """Add a row to the history: mean loss per subword since the last row, at DEV_POINTS rows the dev perplexity.
 
-        The gradient's norm is that of this step's, of the mean loss a subword.
+        The gradient norm is of this step's gradient of the mean loss per subword.
         """
         self.check_finite()
         state = self.state
@@ -268,7 +267,7 @@ class Trainer:
             write_history(self.folder / "history.csv", state.history)
 
     def note(self) -> str:
-        """What progress shows beside the steps."""
+        """What the progress line shows beside the steps."""
         if not self.state.history:
             return ""
         _, loss, *_, speed, _ = self.state.history[-1]
@@ -276,9 +275,10 @@ class Trainer:
 
     @torch.no_grad()
     def dev_perplexity(self) -> float | None:
-        """Perplexity a subword of the first DEV_PAIRS pairs of dev, end of sentence counted, without label smoothing.
+        """Perplexity per subword of the first DEV_PAIRS pairs of dev, without label smoothing.
 
-        Pairs beyond max_length are left out. Raises InputError when it is no number.
+        The end of sentence counts as a subword. Pairs longer than max_length are left out. Raises InputError when the
+        perplexity is not finite.
         """
         if not self.dev:
             return None
@@ -289,7 +289,7 @@ class Trainer:
                 total += self.loss(pairs, 0.0).total.item()
             tokens += pairs.target_tokens
         self.model.train()
-        if not total / tokens < 700:  # no number, or its exponential none
+        if not total / tokens < 700:  # NaN, or its exponential overflows
             raise self.diverged("dev perplexity", self.state.step)
         return math.exp(total / tokens)
 
@@ -298,11 +298,11 @@ class Trainer:
         return self.folder / f"step-{step}.safetensors"
 
     def identity(self) -> dict[str, str]:
-        """What a checkpoint says of itself."""
+        """The metadata of a checkpoint: what it belongs to, and its step."""
         return {key: json.dumps(value) for key, value in {**self.made_of, "step": self.state.step}.items()}
 
     def save(self) -> None:
-        """Begin to save all that the next step depends on; the state before it stays as `previous`."""
+        """Begin to save everything the next step depends on. The previous state stays as `previous`."""
         self.check_finite()
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
@@ -316,7 +316,7 @@ class Trainer:
             self.writer.write(tensors, self.identity() | {"state": json.dumps(plain(self.state))})
 
     def restore(self) -> bool:
-        """Go back to the newest undamaged state. False when there is none."""
+        """Load the newest undamaged state. Returns False when there is none."""
         found = newest_state(self.folder) if self.world.first else None
         path = self.world.of_first(found and found[0])
         if path is None:
@@ -325,17 +325,17 @@ class Trainer:
         others = [key for key, value in self.made_of.items() if json.loads(metadata.get(key, "null")) != value]
         if others:
             raise InputError(
-                f"{path}: the state of another {' and '.join(others)}; remove {self.folder} to train from the start"
+                f"{path}: this state belongs to another {' and '.join(others)}; remove {self.folder} to start over"
             )
         self.load(tensors, State(**json.loads(metadata["state"])))
         if self.world.first:
             processes = len(tensors["loss_sum"])
-            other = f", saved by {processes} processes and not {self.world.size}: dropout will draw other numbers"
+            other = f" with {self.world.size} process(es) instead of {processes}; dropout will differ"
             print(f"resuming at step {self.state.step}{other * (processes != self.world.size)}", file=sys.stderr)
         return True
 
     def load(self, tensors: dict[str, Tensor], state: State) -> None:
-        """Take over what `save` saved. A process that was not there then goes on with the random numbers it has."""
+        """Load what `save` wrote. A process that the saved run did not have keeps its own random state."""
         self.model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
         for name, parameter in self.model.named_parameters():
             self.optimizer.state[parameter] = {

@@ -1,4 +1,7 @@
-"""Label smoothing (section 5.4): the true subword gets 1 - eps_ls, each other one eps_ls / (N - 1) (authors' code)."""
+"""Label smoothing (section 5.4), as the authors' code distributes it.
+
+The true subword gets 1 - eps_ls. Each of the N - 1 others gets eps_ls / (N - 1).
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,22 +20,22 @@ Part = Callable[[Tensor, Tensor, float, Tensor], Tensor]
 
 
 class Loss(NamedTuple):
-    """Summed loss of a batch, in nats, and its logits, which hold their own gradient by then.
+    """The summed loss of a batch, in nats, and its logits, whose memory now holds the gradient of the loss.
 
-    Loss and gradient come from one pass over the logits, in their memory: of the logits of 25,000 subwords against a
-    vocabulary of 37,000 no second copy is held.
+    One pass over the logits computes both and overwrites the logits. This saves a second copy of a large tensor:
+    25,000 subwords times a vocabulary of 37,000.
     """
 
     total: Tensor
     logits: Tensor
 
     def backward(self) -> None:
-        """Add the gradients of the weights to what is there."""
+        """Backpropagate; PyTorch adds the gradients to those that the weights already have."""
         self.logits.backward(self.logits.detach())
 
 
 def _part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tensor:
-    """Loss of some tokens; their logits become share * d loss / d logits. Both are 0 at padding.
+    """The summed loss of some tokens. Overwrites their logits with share * d loss / d logits; both are 0 at padding.
 
     The gradient is p - q, where p is the softmax and q the smoothed target.
     """
@@ -47,7 +50,7 @@ def _part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tenso
 
 
 def _fused_part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tensor:
-    """`_part` for a compiler: probabilities stay in the GPU's registers, where `scatter_add_` wants them in memory."""
+    """`_part` written for a compiler: without `scatter_add_`, probabilities stay in the GPU's registers."""
     x, index, shown = logits.float(), target[:, None], target != PADDING
     column = torch.arange(logits.size(-1), device=logits.device)
     wanted = torch.where(column == index, 1 - eps_ls, eps_ls / (logits.size(-1) - 1))
@@ -63,21 +66,21 @@ def _compiled_part() -> Part:
 
 
 def batch_loss(model: Network, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
-    """Loss of a batch over its target subwords; padding has no part in it. `share` is by what its gradient counts."""
+    """The loss of a batch, summed over its target subwords without padding. The gradient is scaled by `share`."""
     source, target = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target))
     logits = model.logits(model(source, target)).flatten(0, 1)
     return Loss(smoothed_cross_entropy(logits.detach(), target.flatten(), eps_ls, share), logits)
 
 
 def moved(ids: Tensor, device: torch.device) -> Tensor:
-    """Ids on a device; the CPU does not wait until those for a GPU are there."""
+    """Ids on a device. The copy to a GPU is asynchronous."""
     return ids.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else ids
 
 
 def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float, share: float = 1.0) -> Tensor:
-    """Summed cross-entropy, in nats, of logits [tokens, N] against `target` [tokens], padding left out.
+    """The summed cross-entropy, in nats, of logits [tokens, N] and `target` [tokens], without padding.
 
-    The logits are overwritten with its gradient times `share`.
+    Overwrites the logits with the gradient times `share`.
     """
     loss, by = (logits.new_full((), value, dtype=torch.float32) for value in (0.0, share))
     rows, of_part = ROWS[logits.device.type], _compiled_part() if logits.is_cuda else _part

@@ -1,4 +1,4 @@
-"""One run as a folder: its state; and when it has ended, its checkpoints, history.csv and training.json."""
+"""One run as a folder: its state while it trains; afterwards its checkpoints, history.csv and training.json."""
 
 import contextlib
 import json
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 
-FINISHED = "finished.json"  # beside the state: what a run that has ended was made of, and its record
+FINISHED = "finished.json"  # in the state's folder, once the run has ended: what it was made of, and its record
 HISTORY_FILE = "history.csv"
-ATTEMPTS = "attempts"  # beside the state
+ATTEMPTS = "attempts"  # in the state's folder
 
 
 def train_run(
@@ -41,18 +41,18 @@ def train_run(
     tensorboard: Path | None = None,
     micro_batch_tokens: int = 0,
 ) -> None:
-    """Train one run and publish, into `folder`, its checkpoints, history.csv and training.json.
+    """Train one run and publish its checkpoints, history.csv and training.json in `folder`.
 
-    Until then all is in `folder`/state. Checkpoints, history and record stay there, too (hard links), so that a run
-    whose published files are lost before they were used is published again and not trained again. The history goes to
-    TensorBoard, too, if there is a folder for it. `micro_batch_tokens` is as for `Trainer`. Raises Interrupted and
-    InputError as `Trainer` does, and InputError while others train the same run, when `folder` has a run of another
-    config, and when the package tensorboard is missing.
+    While it trains, everything is in `folder`/state. Checkpoints, history and record also stay there (as hard links),
+    so a run whose published files are lost is published again instead of trained again. With a folder `tensorboard`,
+    TensorBoard gets the history too. `micro_batch_tokens` is that of `Trainer`. Raises the errors of `Trainer`, and
+    InputError when another process trains the run, when `folder` has a run of another config, and when the package
+    tensorboard is missing.
     """
     state = folder / "state"
-    made_with = software() if world.first else {}  # before someone changes it
+    made_with = software() if world.first else {}  # read at the start: someone may change it during training
     with alone_in(folder) if world.first else contextlib.nullcontext():
-        # By changed code a run is trained again, not published again.
+        # A run that other code trained is trained again, not published again.
         made_of = identity(config, train, dev) | {"code": code("support", "model", "text", "training")}
         if world.of_first(world.first and has_finished(folder, made_of, config)):
             return
@@ -68,21 +68,21 @@ def train_run(
             write_history(state / HISTORY_FILE, trainer.state.history)
             write_json(state / FINISHED, {"made_of": made_of, "record": record_of(trainer)})
             publish(folder, config)
-            with contextlib.suppress(OSError):  # nothing that goes wrong from here on may fail the run
+            with contextlib.suppress(OSError):  # the run has ended; a failed clean-up must not fail it
                 remove_states(state)
 
 
 def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) -> bool:
-    """Whether a run has ended in `folder` before; then it is published again, if its state has been kept.
+    """Whether this run has already ended in `folder`. If its state is still there, it is published again.
 
-    Raises InputError when it was a run of another config, vocabulary or data.
+    Raises InputError when a run of another config, vocabulary or data has ended there.
     """
     state, record = folder / "state", folder / "training.json"
-    other = f"{folder}: has a finished run of another config, vocabulary or data; remove it, or name another folder"
+    other = f"{folder}: has a finished run of another config, vocabulary or data; remove it or name another folder"
     if (state / FINISHED).exists():
         if read_json(state / FINISHED)["made_of"] == json.loads(json.dumps(made_of)):
             publish(folder, config)
-            print(f"{config.task} {config.model}: has finished before; published again from {state}", file=sys.stderr)
+            print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
         if record.exists() and read_json(record).get("config_sha256") != config.sha256():
             raise InputError(other)
@@ -90,7 +90,7 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
     elif record.exists() and not any(state.glob("*.safetensors")):
         if read_json(record).get("config_sha256") != config.sha256():
             raise InputError(other)
-        print(f"{config.task} {config.model}: has finished before; remove {folder} to train again", file=sys.stderr)
+        print(f"{config.task} {config.model}: already finished; remove {folder} to train it again", file=sys.stderr)
         return True
     return False
 
@@ -98,7 +98,7 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
 def attempted(
     trainer: Trainer, made_with: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """Note what a trainer works with and how far it comes; a difference from before that moves bits is printed."""
+    """Record a trainer's hardware, software and progress. Print what changed since the last attempt and matters."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
     means = {
         "software": made_with,
@@ -110,23 +110,25 @@ def attempted(
     }
     if others := unlike(path, step, means):
         run = f"{trainer.config.task} {trainer.config.model}"
-        print(f"{run}: goes on with {others} as before: the result is not the same to the bit", file=sys.stderr)
+        print(f"{run}: resumes with {others} so the result will not be the same to the bit", file=sys.stderr)
     return attempt(path, step, means)
 
 
 def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
-    """What writes a run's scalars for TensorBoard, those after the trainer's step."""
+    """A writer of the run's TensorBoard scalars. Discards those after the step from which the trainer resumes."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
-        raise InputError("TensorBoard is not installed; pip install tensorboard, or train without it") from error
+        raise InputError(
+            "TensorBoard is not installed; install it with `pip install tensorboard`, or train without --tensorboard"
+        ) from error
     run = trainer.config
     return SummaryWriter(folder / run.task / run.model / str(run.seed), purge_step=trainer.state.step + 1)
 
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep a run's folder to oneself. The lock stands beside the state: NFS keeps a removed file that is open."""
+    """Lock a run's folder. The lock file is outside the state's folder: NFS cannot remove a folder with open files."""
     path = folder / "state.lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -135,12 +137,12 @@ def alone_in(folder: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
     with lock:
         if not locked(lock):
-            raise InputError(f"{folder}: another process trains this run; wait for it, or end it")
+            raise InputError(f"{folder}: another process trains this run; wait until it ends, or end it")
         yield
 
 
 def publish(folder: Path, config: RunConfig) -> None:
-    """Put what a finished run leaves from its state into `folder`; training.json comes last."""
+    """Publish the results of a finished run, from its state, in `folder`. training.json comes last."""
     state = folder / "state"
     for name in (f"step-{step}.safetensors" for step in config.training.checkpoint_steps()):
         link(state / name, folder / "checkpoints" / name)
@@ -149,7 +151,7 @@ def publish(folder: Path, config: RunConfig) -> None:
 
 
 def record_of(trainer: Trainer) -> dict[str, Any]:
-    """training.json of a run that has ended; what is said of device and software is that of its last attempt."""
+    """The content of training.json of a run that has ended. Device and software are those of its last attempt."""
     config, state, device = trainer.config, trainer.state, trainer.device
     attempts = read_attempts(trainer.folder / ATTEMPTS)
     return {

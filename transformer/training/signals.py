@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM while a run trains: the step under way ends first."""
+"""SIGINT and SIGTERM while a run trains: training stops when the current step is done."""
 
 import contextlib
 import signal
@@ -7,16 +7,18 @@ from types import FrameType
 
 
 class Interrupted(Exception):  # noqa: N818
-    """SIGINT or SIGTERM came; the state is saved."""
+    """The run received SIGINT or SIGTERM and has saved its state."""
 
     def __init__(self, number: int):
-        super().__init__(f"interrupted by {signal.Signals(number).name}; the state is saved, start again to go on")
+        super().__init__(
+            f"interrupted by {signal.Signals(number).name}; the state is saved: start the command again to resume"
+        )
         self.number = number
 
 
 @contextlib.contextmanager
 def postponed_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM, so that the step under way ends first."""
+    """Collect SIGINT and SIGTERM in the yielded list instead of stopping at once."""
     caught: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Where a run is, as it is saved and restored."""
+"""The state of a run: how it is saved, written and restored."""
 
 import hashlib
 import math
@@ -19,12 +19,12 @@ from transformer.support.tensors import DamagedFileError, read_tensors, write_te
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-VERSION = 5  # of what a state and the attempts beside it hold
+VERSION = 5  # of the format of states and attempts
 
 
 @dataclass
 class State:
-    """Where a run is, besides weights, optimiser and random numbers."""
+    """The progress of a run: its state without weights, optimiser and random numbers."""
 
     step: int = 0
     epoch: int = 0
@@ -33,18 +33,18 @@ class State:
     seconds: float = 0.0
     target_tokens: int = 0
     flops: float = 0.0
-    row_tokens: int = 0  # since the last row of the history
+    row_tokens: int = 0  # target tokens since the last row of the history
     row_seconds: float = 0.0
     history: list[list[float | None]] = field(default_factory=list)
 
 
 def identity(config: RunConfig, train: Pairs, dev: Pairs) -> dict[str, Any]:
-    """What the state and the checkpoints of a run belong to."""
+    """What identifies the run that a state or checkpoint belongs to."""
     made_of = {"version": VERSION, "config": plain(config), "vocabulary": train.vocabulary}
     return made_of | {"data": digest(train, dev)}
 
 
-@lru_cache(maxsize=1)  # a start asks twice, and WMT's ids are gigabytes
+@lru_cache(maxsize=1)  # asked twice at each start; WMT's ids are gigabytes
 def digest(*parts: Pairs) -> str:
     """The SHA-256 of encoded pairs."""
     content = hashlib.sha256()
@@ -55,34 +55,34 @@ def digest(*parts: Pairs) -> str:
 
 
 class StateWriter:
-    """Writes states into a folder, in a thread beside the training; the state before the last stays as `previous`.
+    """Writes states into a folder, in a thread of its own. The state before the newest stays as `previous`.
 
-    As a context it ends when the last state is written. Its end, `write` and `wait` raise InputError, as
-    `write_tensors` does, when the state before could not be written.
+    As a context it ends when the last state is written. `write`, `wait` and the end of the context raise the
+    InputError of `write_tensors` when the state before could not be written.
     """
 
     def __init__(self, folder: Path):
         self.folder, self.thread = folder, ThreadPoolExecutor(1)
         self.under_way: Future[None] | None = None
-        self.seconds = 0.0  # that the last state took
+        self.seconds = 0.0  # that writing the last state took
 
     @property
     def pause(self) -> float:
-        """Seconds to wait between two states, lest more than a twentieth of the time is spent on them."""
+        """Seconds to wait between two states, so that writing takes at most a twentieth of the time."""
         busy = self.under_way is not None and not self.under_way.done()
         return math.inf if busy else 20 * self.seconds
 
     def write(self, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
-        """Copy the tensors and begin to write them, when the state before is written."""
+        """Wait until the state before is written, copy the tensors, and begin to write them."""
         self.wait()
-        # A copy from a GPU ends while the next steps train: it stands in the GPU's queue before them.
+        # The GPU copies while the CPU prepares the next steps: in the GPU's queue the copies come before them.
         copies = {name: tensor.detach().to("cpu", non_blocking=True, copy=True) for name, tensor in tensors.items()}
         on_gpu = any(tensor.is_cuda for tensor in tensors.values())
         copied = torch.cuda.current_stream().record_event() if on_gpu else None
         self.under_way = self.thread.submit(self._write, copies, texts, copied)
 
     def wait(self) -> None:
-        """Go on when no state is being written."""
+        """Wait until no state is being written."""
         if under_way := self.under_way:
             self.under_way = None
             under_way.result()
@@ -105,7 +105,7 @@ class StateWriter:
 
 
 def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]] | None:
-    """The newest undamaged state in `folder`: where it is, its tensors and its texts; a damaged one is removed."""
+    """The newest undamaged state in `folder`: its path, tensors and texts. Removes a damaged one, with a warning."""
     for name in ("state", "previous"):
         path = folder / f"{name}.safetensors"
         if not path.exists():
@@ -114,13 +114,13 @@ def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]]
             return path, *read_tensors(path)
         except DamagedFileError:
             earlier = name == "state" and (folder / "previous.safetensors").exists()
-            before = "the state before it" if earlier else "the start"
-            print(f"warning: {path}: damaged, removed; going on from {before}", file=sys.stderr)
+            before = "the previous state" if earlier else "the start"
+            print(f"warning: {path}: damaged, so it is removed; resuming from {before}", file=sys.stderr)
             path.unlink()
     return None
 
 
 def remove_states(folder: Path) -> None:
-    """Remove the states in `folder`: to be called before its checkpoints are removed, because a state needs them."""
+    """Remove the states in `folder`. Call it before removing its checkpoints: a resumed run expects them."""
     for name in ("previous", "state"):
         (folder / f"{name}.safetensors").unlink(missing_ok=True)
