@@ -95,8 +95,8 @@ def test_an_empty_corpus_is_refused(house, tmp_path, refused):
 
 
 def test_what_is_no_package_does_not_translate(house, tmp_path, refused):
-    refused(arguments("translate", package=tmp_path / "none"), f"{tmp_path}/none: no package")
-    refused(arguments("describe", package=tmp_path / "none"), f"{tmp_path}/none: no package")
+    refused(arguments("translate", package=tmp_path / "none"), f"{tmp_path}/none: is not a package")
+    refused(arguments("describe", package=tmp_path / "none"), f"{tmp_path}/none: is not a package")
     broken = shutil.copytree(house.package, tmp_path / "broken")
     with (broken / "model.safetensors").open("r+b") as stream:
         stream.truncate(1000)

@@ -106,7 +106,7 @@ def test_a_checkpoint_of_another_config_is_not_packed(house, tmp_path, run_confi
     config = tmp_path / "config.yaml"
     write_config(config, run_config(longest_pair=64, batch_tokens=400, P_drop=0.2))
     checkpoint = house.packing["checkpoints"][0]
-    refused(packing(house, tmp_path, config=config), f"{checkpoint}: a checkpoint of another config than {config}")
+    refused(packing(house, tmp_path, config=config), f"{checkpoint}: this checkpoint was not trained with {config}")
     assert not (tmp_path / "package").exists()
 
 
@@ -134,10 +134,10 @@ def test_a_package_of_what_does_not_belong_together_is_refused(house, tmp_path, 
     assert main(arguments("subwords", **sides, output=other, vocabulary=60, pairs=100)) == 0
     refused(packing(house, tmp_path, subwords=other), "trained with", other, "give the former")
     last = house.packing["checkpoints"][0]
-    refused(packing(house, tmp_path, checkpoints=[last, last]), last, "the same step twice")
+    refused(packing(house, tmp_path, checkpoints=[last, last]), last, "two are of the same step")
     of_another = json.loads(house.packing["training"].read_text()) | {"config_sha256": "0" * 64}
     record.write_text(json.dumps(of_another))
-    refused(packing(house, tmp_path, training=record), record, "the record of another config")
+    refused(packing(house, tmp_path, training=record), record, "this record is not of a run of")
     assert not (tmp_path / "package").exists()
 
 
@@ -146,7 +146,7 @@ def test_records_that_are_none_are_refused(house, tmp_path, refused):
     for content, message, of_training in (
         ("{", "not JSON", "not JSON"),
         ("[]", "not a JSON object", "not a JSON object"),
-        ("{}", "has the key", "the record of another config than"),
+        ("{}", "the key", "this record is not of a run of"),
     ):
         record.write_text(content)
         refused(packing(house, tmp_path, training=record), record, of_training)
@@ -174,7 +174,7 @@ def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=10)
     assert process.returncode == 128 + signal.SIGTERM
-    assert errors.splitlines()[-1] == "interrupted by SIGTERM; the state is saved, start again to go on"
+    assert errors.splitlines()[-1] == "interrupted by SIGTERM; the state is saved: start the command again to resume"
     assert not (tmp_path / "run" / "training.json").exists()
     monkeypatch.setattr(os, "fsync", lambda _: None)
     assert main(line) == 0

@@ -21,7 +21,7 @@ def toy(seed=0, vocabulary=4, **changes):
     sizes = {"N": 2, "d_model": 8, "d_ff": 16, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.5, "max_length": 16}
     torch.manual_seed(seed)
     model = network(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
-    model.embedding.data *= 3  # surer
+    model.embedding.data *= 3  # makes its distributions more peaked
     return model
 
 
@@ -38,14 +38,14 @@ def padded(*sources):
 
 @torch.no_grad()
 def log_probability(model, source, targets):
-    """Of targets of one length, [targets], from the forward pass over all positions."""
+    """log P of targets of equal length, [targets], from one forward pass over all positions."""
     target = torch.tensor(targets)
     logits = model.logits(model(source.expand(len(target), -1), target))
     return logits.log_softmax(-1).gather(-1, target[:, :, None]).sum((1, 2)).tolist()
 
 
 def all_ended(model, source, extra, alpha):
-    """Every sequence that ends within the limit, and its score, best first."""
+    """Every sequence that ends within the limit, with its score, best first."""
     others = [token for token in range(model.embedding.size(0)) if token != END]
     found = []
     for length in range(1, source.size(1) + extra + 1):
@@ -56,7 +56,7 @@ def all_ended(model, source, extra, alpha):
 
 
 def greedy(model, source, extra):
-    """The likeliest token each time, up to the end or the limit."""
+    """Greedy decoding: the likeliest token at each step, up to the end of sentence or the limit."""
     ids = []
     for _ in range(source.size(1) + extra):
         with torch.no_grad():
@@ -94,7 +94,7 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
         RECURRENT,
     ],
 )
-def test_so_it_does_for_other_models(changes):
+def test_a_wide_beam_finds_what_brute_force_finds_for_other_models(changes):
     model, source = toy(5, **changes), padded([3])
     (found,) = beam_search(model, source, LONG, 0.6, 2)
     wanted = all_ended(model, source, 2, 0.6)
@@ -126,7 +126,7 @@ def test_a_beam_of_one_is_greedy_search(changes, seed, alpha):
 
 
 def ending(step, steps):
-    """Make the end of sentence likelier, and note each step."""
+    """Make the end of sentence likelier, and record the logits of each step."""
 
     def wrapped(*given):
         steps.append(step(*given) + 4 * torch.nn.functional.one_hot(torch.tensor(END), 9))
@@ -136,7 +136,7 @@ def ending(step, steps):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_the_early_stop_and_what_goes_no_further_change_nothing(monkeypatch, alpha):
+def test_early_stopping_and_pruning_change_no_result(monkeypatch, alpha):
     sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
     steps, runs = [], []
 
@@ -164,8 +164,8 @@ def test_the_early_stop_and_what_goes_no_further_change_nothing(monkeypatch, alp
 @pytest.mark.parametrize("changes", [{}, RECURRENT])
 @pytest.mark.parametrize("nbest", [True, False])
 @pytest.mark.parametrize("extra", [2, 12])
-def test_looking_seldom_which_sentences_are_done_changes_nothing(monkeypatch, nbest, extra, changes):
-    """As on a GPU: what is done stays in the batch, and nothing becomes of it."""
+def test_checking_seldom_for_finished_sentences_changes_nothing(monkeypatch, nbest, extra, changes):
+    """On a GPU, finished sentences stay in the batch for some steps; they must not change."""
     sources, runs = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5], [6, 2, 2, 8, 4]), []
     for look in (1, 3, 8):
         monkeypatch.setitem(beam.LOOK, "cpu", look)
@@ -181,7 +181,7 @@ def test_looking_seldom_which_sentences_are_done_changes_nothing(monkeypatch, nb
             assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
-def test_each_sentence_has_its_own_limit_and_the_best_alive_when_nothing_ends():
+def test_each_sentence_has_its_own_limit_and_returns_its_best_alive_hypothesis_if_none_ends():
     model = unending(toy(vocabulary=20))
     sources = [[3, 4, 5, 6, 7], [8], [9, 3, 4]]
     results = beam_search(model, padded(*sources), 2, 0.6, 4)
@@ -192,7 +192,7 @@ def test_each_sentence_has_its_own_limit_and_the_best_alive_when_nothing_ends():
         assert only.ids == beam_search(model, padded(source), 2, 0.6, 4)[0][0].ids
 
 
-def test_the_best_alive_is_the_best_of_all_that_do_not_end():
+def test_the_best_alive_hypothesis_is_the_best_of_all_unended_outputs():
     model, source = unending(toy(vocabulary=4)), padded([2])
     ((alive,),) = beam_search(model, source, LONG, 0.6, 2)
     best = max(itertools.product([0, 2, 3], repeat=4), key=lambda ids: without_end(model, source, ids))
@@ -202,13 +202,13 @@ def test_the_best_alive_is_the_best_of_all_that_do_not_end():
 
 @torch.no_grad()
 def without_end(model, source, ids):
-    """log P where the end is impossible."""
+    """log P if the end of sentence is impossible."""
     target = torch.tensor([ids])
     logits = model.logits(model(source, target)).index_fill(-1, torch.tensor([END]), -torch.inf)
     return logits.log_softmax(-1).gather(-1, target[:, :, None]).sum().item()
 
 
-def test_learned_positions_bound_the_output():
+def test_learned_positions_limit_the_output_length():
     model = unending(toy(vocabulary=20, positions="learned", max_length=6))
     ((alive,),) = beam_search(model, padded([3, 4, 5]), 2, 0.6, 50)
     assert len(alive.ids) == 6
@@ -220,7 +220,7 @@ def test_learned_positions_bound_the_output():
     sources=st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5),
 )
 @settings(max_examples=12)
-def test_neighbours_in_a_batch_and_their_order_change_nothing(changes, seed, sources):
+def test_other_sentences_in_a_batch_and_their_order_change_nothing(changes, seed, sources):
     model = toy(seed, vocabulary=9, **changes)
     alone = [beam_search(model, padded(source), 3, 0.6, 6)[0] for source in sources]
     for order in (range(len(sources)), range(len(sources))[::-1]):
@@ -231,7 +231,7 @@ def test_neighbours_in_a_batch_and_their_order_change_nothing(changes, seed, sou
 
 
 @pytest.mark.parametrize("vocabulary", [9, 3 * BLOCK, 3 * BLOCK + 1])
-def test_the_best_continuations_are_found_in_blocks_as_in_the_whole_vocabulary(vocabulary):
+def test_the_search_in_blocks_finds_the_best_continuations_of_the_whole_vocabulary(vocabulary):
     torch.manual_seed(1)
     logp, alive = torch.randn(5, 4, vocabulary), torch.randn(5, 4)
     values, chosen = (logp + alive[:, :, None]).flatten(1).topk(8, 1)
@@ -240,7 +240,7 @@ def test_the_best_continuations_are_found_in_blocks_as_in_the_whole_vocabulary(v
     assert torch.equal(found[1], chosen)
 
 
-def test_a_vocabulary_filled_up_to_whole_blocks_changes_nothing():
+def test_padding_the_vocabulary_to_whole_blocks_changes_nothing():
     sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
     for seed in range(4):
         model = toy(seed, vocabulary=70)
@@ -257,7 +257,7 @@ def test_the_length_penalty_is_that_of_the_paper():
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "t5"])
-def test_places_in_the_cache_that_nothing_reads_are_dropped_without_a_trace(monkeypatch, encoding):
+def test_dropping_unread_places_of_the_cache_changes_no_result(monkeypatch, encoding):
     sources, runs, places = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5]), [], []
     for full in (3, 10_000):
         monkeypatch.setattr(cache, "FULL", full)

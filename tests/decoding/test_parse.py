@@ -26,10 +26,10 @@ def test_hypotheses_that_are_trees_over_the_words_come_first_best_first():
     assert order("a big dog", range(5)) == [0, 1, 2, 3, 4]
 
 
-def test_trees_with_more_of_the_words_as_leaves_come_before_those_with_less():
+def test_trees_with_more_words_as_leaves_come_before_those_with_fewer():
     assert order("a dog", [6, 0, 5, 1, 7, 4]) == [5, 7, 6, 4, 0, 1]
 
 
-def test_without_a_tree_and_without_words_the_order_stays():
+def test_hypotheses_without_trees_or_words_keep_their_order():
     assert order("a dog", [0, 1, 3]) == [0, 1, 3]
     assert order(" ", [1, 0]) == [1, 0]

@@ -28,7 +28,7 @@ def test_each_precision_computes_the_same_logits_up_to_its_rounding(package, pre
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_the_model_itself_stays_as_it_was(package, precision):
+def test_changing_the_precision_leaves_the_original_model_unchanged(package, precision):
     model = package().model
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     in_precision(model, precision)
@@ -37,7 +37,7 @@ def test_the_model_itself_stays_as_it_was(package, precision):
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_where_there_is_no_onednn_pytorch_s_own_product_is_taken(package, precision, monkeypatch):
+def test_without_onednn_pytorch_s_own_product_is_used(package, precision, monkeypatch):
     model = package(N=2).model
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
     monkeypatch.setattr(torch.ops, "mkldnn", None)

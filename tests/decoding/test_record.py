@@ -16,5 +16,5 @@ RECORD = {"beam": 4, "alpha": 0.6, "extra": 50, "sample": None, "precision": "fl
         (None, "decoding not recorded"),
     ],
 )
-def test_how_lines_were_translated_is_told_in_words(record, words):
+def test_a_record_is_described_in_words(record, words):
     assert in_words(record) == words

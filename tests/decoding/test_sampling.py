@@ -29,13 +29,13 @@ def generators(count):
 
 @torch.no_grad()
 def log_probability(model, source, ids):
-    """From the forward pass over all positions."""
+    """log P of an output, from one forward pass over all positions."""
     target = torch.tensor([ids])
     return model.logits(model(source, target)).log_softmax(-1).gather(-1, target[:, :, None]).sum().item()
 
 
 @pytest.mark.parametrize("changes", [{}, {"network": "recurrent"}])
-def test_outputs_are_drawn_as_often_as_they_are_probable(changes):
+def test_outputs_are_drawn_with_the_model_s_probabilities(changes):
     model, source, draws = toy(**changes), padded([2]), 4000
     found = sample(model, source.expand(draws, -1), 1, generators(draws))
     counts = Counter(tuple(hypothesis.ids) for hypothesis in found)
@@ -57,7 +57,7 @@ def test_the_score_is_the_log_probability_with_the_end():
         assert score == pytest.approx(log_probability(model, padded(source), whole), rel=1e-4)
 
 
-def test_neighbours_in_a_batch_change_nothing():
+def test_other_sentences_in_a_batch_change_nothing():
     model, sources = toy(9), [[3, 4, 5], [6], [8, 8, 2, 3, 7, 7]]
     together = sample(model, padded(*sources), 6, generators(3))
     for source, generator, found in zip(sources, generators(3), together, strict=True):
@@ -66,7 +66,7 @@ def test_neighbours_in_a_batch_change_nothing():
 
 
 @pytest.mark.parametrize(("changes", "longest"), [({}, 53), ({"positions": "learned"}, 16)])
-def test_the_output_is_bounded(changes, longest):
+def test_the_length_of_a_sampled_output_is_limited(changes, longest):
     model = toy(**changes)
     step = model.step
     model.step = lambda *given: step(*given).index_fill(-1, torch.tensor([END]), -torch.inf)

@@ -11,14 +11,14 @@ from transformer.package.package import load_package
 from transformer.support.files import InputError
 
 
-def test_log_p_of_a_subword_is_free_of_the_length_penalty():
-    ids = [5, 6, 7]  # and the end of sentence
+def test_log_p_per_subword_does_not_depend_on_the_length_penalty():
+    ids = [5, 6, 7]  # the end of sentence is the fourth
     penalty = ((5 + 4) / 6) ** 0.3
     assert Search(4, 0.3, 50).log_probability(Hypothesis(ids, -8 / penalty)) == pytest.approx(-2)
     assert Search(1, 0.3, 50, seed=1).log_probability(Hypothesis(ids, -8.0)) == -2
 
 
-def test_workers_find_what_one_process_finds(save, text, translations):
+def test_several_workers_give_the_translations_of_one_process(save, text, translations):
     folder, lines = save(), text(7, 25)
     loaded = load_package(folder, torch.device("cpu"))
     with decoding(loaded, folder, Search(2, 0.6, 10), "float32", 2) as decode:
@@ -29,6 +29,6 @@ def test_several_workers_on_a_gpu_are_refused(package):
     loaded = package()
     with FakeTensorMode(allow_non_fake_inputs=True):
         loaded.model.embedding = torch.nn.Parameter(torch.zeros(1, device="cuda"))
-    message = "--workers 2 is for CPUs, and one process fills a GPU; leave it out, or set CUDA_VISIBLE_DEVICES="
+    message = r"--workers 2 works on CPUs only \(one process is enough for a GPU\); leave it out, or set CUDA_VISIBLE_"
     with pytest.raises(InputError, match=message), decoding(loaded, Path(), Search(1, 0.6, 10), "float32", 2):
         pass

@@ -27,7 +27,7 @@ def lines(text):
     return text(7, 25)
 
 
-def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines, translate):
+def test_each_line_s_translation_depends_on_that_line_alone(package, lines, translate):
     loaded = package()
     together = list(translate(loaded, lines, 2, 200))
     of = dict(zip(lines, together, strict=True))
@@ -38,7 +38,7 @@ def test_each_line_keeps_its_place_whatever_stands_around_it(package, lines, tra
 
 
 @pytest.mark.parametrize(("gigabytes", "subwords"), [(8, 8192), (16, 8192), (80, 40960)])
-def test_a_batch_grows_with_the_memory_of_a_gpu_and_not_of_a_cpu(monkeypatch, gigabytes, subwords):
+def test_the_batch_size_grows_with_the_memory_of_a_gpu_but_not_of_a_cpu(monkeypatch, gigabytes, subwords):
     memory = SimpleNamespace(total_memory=gigabytes * 2**30)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
     assert padded_subwords(torch.device("cuda", 0)) == subwords
@@ -53,7 +53,7 @@ def test_empty_lines_stay_empty(package, lines, translate):
     assert list(translate(loaded, [], 2, 200)) == []
 
 
-def test_an_empty_line_has_the_empty_hypothesis_alone(package, translations):
+def test_an_empty_line_has_only_the_empty_hypothesis(package, translations):
     for seed in (None, 1):
         (found,) = translations(package(), [" "], 2, 200, seed)
         assert found == (" ", [1], [Hypothesis([], 0.0)], [""])
@@ -68,7 +68,7 @@ def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines, 
         assert scores == sorted(scores, reverse=True)
 
 
-def test_what_is_drawn_depends_on_the_seed_and_the_line_not_on_its_batch(package, lines, monkeypatch, translate):
+def test_a_sampled_output_depends_on_the_seed_and_the_line_not_on_its_batch(package, lines, monkeypatch, translate):
     loaded = package()
     drawn = list(translate(loaded, lines, 1, 200, seed=5))
     assert len({*translate(loaded, [lines[0]] * 5, 1, 200, seed=5)}) == 5
@@ -93,7 +93,7 @@ def test_a_line_with_nul_is_named(package, lines, monkeypatch, translate):
         next(stream)
 
 
-def test_lines_come_out_before_all_have_come_in(package, lines, monkeypatch, translate):
+def test_translation_starts_before_all_lines_are_read(package, lines, monkeypatch, translate):
     monkeypatch.setattr(module, "LINES", 4)
     loaded, taken = package(), []
 
@@ -117,14 +117,14 @@ def test_a_line_beyond_the_learned_positions_is_named(package, lines, monkeypatc
     assert len(list(translate(loaded, short, 2, 200))) == 6
 
 
-def test_the_longest_line_that_has_positions_is_translated(package):
+def test_a_line_as_long_as_the_learned_positions_is_translated(package):
     loaded = package(positions="learned")
     check_lengths(loaded, [24])
     ((found, *_),) = Search(2, 0.6, 10)(loaded.model, [Sentence(1, [*[5] * 23, 1])])
     assert len(found.ids) <= 24
 
 
-def test_sinusoids_know_no_longest_line(package, translate):
+def test_sinusoidal_positions_do_not_limit_the_length_of_a_line(package, translate):
     assert list(translate(package(), ["the cat " * 12], 1, 200))
 
 

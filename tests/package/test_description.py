@@ -18,7 +18,7 @@ def test_a_package_is_described_in_aligned_lines(package):
     assert rows["decoding"] == "beam 3, alpha 0.6, at most source + 10 subwords"
 
 
-def test_parameters_are_those_of_the_model_and_its_sizes_are_named(package):
+def test_a_description_counts_the_parameters_and_names_the_sizes(package):
     parameters = AttentionOverParametersConfig(h_p=2, d_pk=8, d_pv=8, n_p=24)
     loaded = package(attention_over_parameters=parameters)
     text = describe(loaded)
@@ -26,12 +26,12 @@ def test_parameters_are_those_of_the_model_and_its_sizes_are_named(package):
     assert f"{sum(p.numel() for p in loaded.model.parameters()):,}" in text
 
 
-def test_of_a_recurrent_network_only_what_it_has_is_named(package):
+def test_the_description_of_a_recurrent_network_names_only_its_own_keys(package):
     rows = dict(line.split(maxsplit=1) for line in describe(package(network="recurrent", N=3)).splitlines())
     assert rows["architecture"] == "network recurrent, N 3, d_model 16, P_drop 0.1"
 
 
-def test_what_is_recorded_is_told_and_what_is_not_is_said(package):
+def test_a_description_says_not_recorded_for_missing_values(package):
     loaded = package()
 
     def rows(**records):

@@ -12,7 +12,7 @@ from transformer.support.tensors import read_tensors
 CPU = torch.device("cpu")
 
 
-def test_what_is_saved_is_loaded_and_ready(save, run_config):
+def test_a_saved_package_is_loaded_ready_to_use(save, run_config):
     folder = save()
     loaded = load_package(folder, CPU)
     weights, _ = read_tensors(folder / "model.safetensors")
@@ -25,11 +25,11 @@ def test_what_is_saved_is_loaded_and_ready(save, run_config):
 
 
 @pytest.mark.parametrize("changes", [{"positions": "learned"}, {"d_v": 5, "h": 3}])
-def test_other_architectures_come_back_too(save, run_config, changes):
+def test_packages_of_other_architectures_are_loaded_unchanged(save, run_config, changes):
     assert load_package(save(**changes), CPU).config.architecture == run_config(**changes).architecture
 
 
-def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text, translations):
+def test_a_package_works_after_it_is_moved(save, tmp_path, text, translations):
     lines = text(3, 5)
     folder = save()
     before = list(translations(load_package(folder, CPU), lines, 2, 200))
@@ -46,7 +46,7 @@ def test_it_stands_alone_wherever_it_is_moved(save, tmp_path, text, translations
     assert all(str(tmp_path).encode() not in path.read_bytes() for path in moved.iterdir())
 
 
-def test_the_same_package_is_the_same_bytes(save):
+def test_saving_a_package_twice_writes_the_same_bytes(save):
     one, other = save("one"), save("other")
     assert all((other / path.name).read_bytes() == path.read_bytes() for path in one.iterdir())
 
@@ -77,7 +77,7 @@ def test_a_file_of_another_package_is_named(save):
         load_package(one, CPU)
 
 
-def test_a_hash_that_is_left_out_is_missed(save, change_package):
+def test_a_missing_hash_is_an_error(save, change_package):
     folder = save()
     hashes = json.loads((folder / "config.json").read_text())["sha256"]
     del hashes["subwords.model"]
@@ -91,7 +91,7 @@ def test_a_hash_that_is_left_out_is_missed(save, change_package):
     [
         lambda config: config.update(seed=2),
         lambda config: config["decoding"].update(beam=4),
-        lambda config: config["sha256"].pop("config.json"),  # as packages were before
+        lambda config: config["sha256"].pop("config.json"),  # like packages of earlier versions
     ],
 )
 def test_a_config_that_is_changed_by_hand_is_refused(save, change):
@@ -108,7 +108,7 @@ def test_a_config_that_is_changed_by_hand_is_refused(save, change):
 def test_weights_of_another_architecture_are_refused(save, change_package, run_config):
     folder = save()
     change_package(folder, architecture=plain(run_config(d_ff=64).architecture))
-    with pytest.raises(InputError, match=r"model\.safetensors is not of the architecture in config\.json"):
+    with pytest.raises(InputError, match=r"model\.safetensors does not fit the architecture in config\.json"):
         load_package(folder, CPU)
 
 
@@ -123,7 +123,7 @@ def test_weights_of_another_architecture_are_refused(save, change_package, run_c
         (b'{"kind": "parse"}', "kind: .*parse"),
     ],
 )
-def test_a_config_that_is_none_of_ours_is_named(save, content, message):
+def test_a_config_that_is_malformed_is_named(save, content, message):
     path = save() / "config.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match=rf"config\.json: [\s\S]*{message}"):
@@ -131,22 +131,22 @@ def test_a_config_that_is_none_of_ours_is_named(save, content, message):
 
 
 @pytest.mark.parametrize("kind", ["missing", "file", "empty"])
-def test_what_is_no_package_is_refused(tmp_path, kind):
+def test_a_path_without_a_package_is_refused(tmp_path, kind):
     path = tmp_path / "package"
     if kind == "file":
         path.write_text("")
     elif kind == "empty":
         path.mkdir()
-    with pytest.raises(InputError, match=f"{path}: no package"):
+    with pytest.raises(InputError, match=f"{path}: is not a package"):
         load_package(path, CPU)
 
 
-def test_a_half_written_package_is_no_package(save, tmp_path, monkeypatch):
+def test_a_half_written_package_is_not_loaded(save, tmp_path, monkeypatch):
     def full(*_):
         raise InputError("config.json: cannot be written (No space left on device)")
 
     monkeypatch.setattr("transformer.package.package.write_json", full)
     with pytest.raises(InputError, match="No space"):
         save()
-    with pytest.raises(InputError, match="no package"):
+    with pytest.raises(InputError, match="is not a package"):
         load_package(tmp_path / "package", CPU)

@@ -5,7 +5,7 @@ from transformer.package.readme import write_readme
 from transformer.support.files import InputError, read_lines
 
 
-def test_the_readme_is_filled(save):
+def test_the_readme_states_model_data_training_and_cost(save):
     readme = "\n".join(read_lines(save() / "README.md"))
     assert "{" not in readme
     assert "# base, en to de" in readme
@@ -13,8 +13,8 @@ def test_the_readme_is_filled(save):
     assert "| parameters | 1,234 |" in readme
     assert "| model | N 1, d_model 16, d_ff 32, h 2, positions sinusoidal |" in readme
     assert "| steps | 12 (4,321 target subwords), the average of 3 checkpoint(s) |" in readme
-    assert "| training data | 5,678 pairs; 7 of more than 20 subwords on a side were left out |" in readme
-    assert "| dev perplexity | 8.77 a subword, of the start of dev at step 12, before averaging |" in readme
+    assert "| training data | 5,678 pairs; 7 with more than 20 subwords on a side were left out |" in readme
+    assert "| dev perplexity | 8.77 per subword, on the start of dev at step 12, before averaging |" in readme
     assert "| scores | none yet |" in readme
     assert "python -m transformer translate --package" in readme
     assert "| made with | commit 1234abcd-dirty, torch 2.13.0 |" in readme
@@ -22,7 +22,7 @@ def test_the_readme_is_filled(save):
     assert "| cost | 1.5e+12 FLOPs; 1.00 hours on 2 x abacus, float32 |" in readme
 
 
-def test_what_is_special_about_the_attention_stands_in_the_readme(save):
+def test_the_readme_names_unusual_kinds_of_attention(save):
     lines = read_lines(save(attention="additive", attention_radius=3) / "README.md")
     more = "positions sinusoidal, attention additive, attention_radius 3"
     assert f"| model | N 1, d_model 16, d_ff 32, h 2, {more} |" in lines
@@ -39,13 +39,13 @@ def test_the_readme_of_a_parser_says_how_to_parse(save, change_package):
     folder = save()
     change_package(folder, kind="parsing")
     write_readme(folder, read_package_config(folder), [])
-    assert "Parse, a sentence a line:" in read_lines(folder / "README.md")
+    assert "Parse sentences, one per line:" in read_lines(folder / "README.md")
 
 
-def test_a_record_without_what_the_readme_needs_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
+def test_a_record_that_lacks_a_key_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
     monkeypatch.setattr("transformer.package.readme.README", "{colour}")
     with pytest.raises(
-        InputError, match="package: neither the record of the corpus nor that of the training has the key 'colour'"
+        InputError, match="package: the key 'colour' is missing from the records of corpus and training; make"
     ):
         save()
     assert not (tmp_path / "package").exists()

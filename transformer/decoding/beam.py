@@ -14,17 +14,20 @@ from transformer.model.ids import END, PADDING
 from transformer.model.network import Network
 from transformer.model.positions import last_position
 
-BLOCK = 64  # subwords of the vocabulary whose maximum is found first
-LOOK = {"cpu": 1, "cuda": 8}  # steps after which is looked which sentences are done: a GPU is waited for then
+BLOCK = 64  # `top` first finds the maximum of each block of so many subwords
+LOOK = {"cpu": 1, "cuda": 8}  # steps between checks for finished sentences; a check makes the CPU wait for the GPU
 
 
 def length_penalty(length: Tensor | float, alpha: float) -> Tensor | float:
-    """((5 + length) / 6)^alpha; the end of sentence is counted in `length`."""
+    """((5 + length) / 6)^alpha. `length` counts the end of sentence."""
     return ((5 + length) / 6) ** alpha
 
 
 class Hypothesis(NamedTuple):
-    """Output ids without the end of sentence, and log P / length penalty; only log P where the end was not reached."""
+    """Output ids without the end of sentence, and their score.
+
+    The score is log P / length penalty, or just log P when the hypothesis has not ended.
+    """
 
     ids: list[int]
     score: float
@@ -34,22 +37,22 @@ class Hypothesis(NamedTuple):
 class Beam:
     """The state of the search.
 
-    Hypotheses alive and finished are kept apart; a free place has the score -infinity. Their tokens are what each step
-    chose, read backwards (`hypotheses`).
+    Alive and finished hypotheses are stored separately. An empty slot has the score -infinity. `hypotheses` recovers
+    the tokens by tracing `chosen` backwards.
     """
 
-    alive_logp: Tensor  # [B, W]; at first one, empty
+    alive_logp: Tensor  # [B, W]; at the start W is 1, the empty hypothesis
     finished_score: Tensor  # [B, W]
-    finished_at: Tensor  # [B, W]: steps x W + the rank then of the alive hypothesis that ended
-    chosen: Tensor  # [B, L, W]: of each step the alive hypotheses, by rank: rank before x V + token
-    limit: Tensor  # [B], the longest output of each sentence, end of sentence counted
+    finished_at: Tensor  # [B, W]: number of steps x W + rank of the alive hypothesis that ended
+    chosen: Tensor  # [B, L, W]: for each step and rank, previous rank x V + token
+    limit: Tensor  # [B], the longest output of each sentence, which counts the end of sentence
 
     def select(self, rows: Tensor) -> "Beam":
-        """The state of some sentences only."""
+        """The state of the given sentences."""
         return Beam(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     def promising(self, alpha: float, nbest: bool) -> Tensor:
-        """[B, W]: whether an alive hypothesis can still beat the worst finished one, or the best if not `nbest`.
+        """[B, W]: whether an alive hypothesis can still beat the worst finished one (without `nbest`, the best one).
 
         Alive hypotheses are sorted, so the promising ones come first.
         """
@@ -57,7 +60,10 @@ class Beam:
         return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar
 
     def close(self, done: Tensor, length: int) -> None:
-        """End the search for some sentences [B]; where none has ended, the best alive hypothesis is the result."""
+        """End the search for the sentences that are `done` [B].
+
+        If none of a sentence's hypotheses has ended, its best alive one is the result.
+        """
         best = self.finished_score[:, 0]
         none = done & (best == -torch.inf)
         best.copy_(torch.where(none, self.alive_logp[:, 0], best))
@@ -87,9 +93,9 @@ class Beam:
 
 
 def top(logp_BWV: Tensor, alive_BW: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of log P + that of the hypothesis, [B, count], and where they are in a sentence's W x V.
+    """The `count` best continuations: log P [B, count], and their indices in a sentence's W x V.
 
-    They are in the blocks with the largest maxima.
+    Searches only the `count` blocks with the largest maxima, which contain them.
     """
     b, w, vocabulary = logp_BWV.shape
     blocks = vocabulary // BLOCK
@@ -106,10 +112,10 @@ def top(logp_BWV: Tensor, alive_BW: Tensor, count: int) -> tuple[Tensor, Tensor]
 def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> tuple[Tensor, Tensor]:
     """Append one token, the `length`-th, to every hypothesis.
 
-    Returns which one [B, W] each alive one grew from, and the token [B, W].
+    Returns for each alive hypothesis the one that it extends [B, W], and the new token [B, W].
     """
     width, vocabulary = beam.finished_score.size(1), logits_BWV.size(2)
-    # 2W, so that W not ended are among them. A beam of one is greedy search.
+    # At most W of 2W candidates end, so at least W stay alive. A beam of one is greedy search.
     candidates = min(2 * width if width > 1 else 1, logits_BWV[0].numel())
     logp, flat = top(logits_BWV.float().log_softmax(2), beam.alive_logp, candidates)
     origin = flat // vocabulary
@@ -126,7 +132,7 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> tuple[
 
 
 def limits(model: Network, source_BS: Tensor, extra: int) -> Tensor:
-    """[B]: the longest output of each sentence: source + `extra` tokens, but no more than the learned positions."""
+    """[B]: the longest output of each sentence: source + `extra` tokens, at most the number of learned positions."""
     limit = (source_BS != PADDING).sum(1) + extra
     last = last_position(model.config)
     return limit if last is None else limit.clamp(max=last)
@@ -136,11 +142,11 @@ def limits(model: Network, source_BS: Tensor, extra: int) -> Tensor:
 def beam_search(
     model: Network, source_BS: Tensor, width: int, alpha: float, extra: int, nbest: bool = True
 ) -> list[list[Hypothesis]]:
-    """The finished hypotheses of each sentence, best first; of at most source + `extra` tokens, ends counted in both.
+    """The finished hypotheses of each sentence, best first; only the best one without `nbest`.
 
-    Without `nbest` the best one only. A hypothesis that can win nothing goes no further: what would take its place is
-    no better. When about an eighth of the sentences is done, they leave the batch, so that the others go on faster;
-    until then nothing becomes of them.
+    An output has at most source + `extra` tokens, where both counts include the end of sentence. Hypotheses that
+    cannot win are pruned; lower-ranked ones do not replace them. Finished sentences stay in the batch, unchanged,
+    until they are about an eighth of it. Then they are removed, so that the others decode faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
@@ -162,7 +168,7 @@ def beam_search(
         beam.close(~promising[:, 0], length)
         if length % LOOK[device.type] == 0 or length == longest:
             widths = promising.sum(1).tolist()
-            # Batches have few sizes, because oneDNN compiles its products anew for each.
+            # Keep the number of batch sizes small: oneDNN compiles its products anew for each size.
             unit = max(1, 1 << len(widths).bit_length() >> 4)
             size = -(-sum(map(bool, widths)) // unit) * unit
             if size < len(widths):

@@ -1,4 +1,4 @@
-"""What the decoder's self-attention reads while the hypotheses of a beam grow.
+"""The cache of keys and values that the decoder's self-attention reads while the hypotheses of a beam grow.
 
 Shapes: B sentences, W hypotheses of each, H heads, K d_k, V d_v.
 """
@@ -10,15 +10,15 @@ from torch import Tensor
 from transformer.model.attention import KeysValues
 from transformer.model.config import ModelConfig
 
-ROOM = 16  # tokens of a hypothesis for which room is made at a time, at least
-FULL = 64  # places at which the first are dropped
-ROW = 16  # places by which what is read grows: rows of attention weights of such lengths are the fastest
+ROOM = 16  # the cache grows by room for at least so many tokens of each hypothesis
+FULL = 64  # number of places from which on unused ones are dropped
+ROW = 16  # attention reads a multiple of so many places, because rows of such lengths are the fastest
 
 
 class Cache:
-    """Keys, values and positions of all tokens of a sentence's hypotheses, each written once at a place of its own.
+    """Keys, values and positions of all tokens of a sentence's hypotheses. Each token is written once, at its place.
 
-    Hypotheses with a common beginning share its places, so nothing is copied when the beam chooses among them.
+    Hypotheses that begin alike share places, so nothing is copied when the beam chooses among them.
     """
 
     def __init__(self, config: ModelConfig, sentences: int, device: torch.device):
@@ -28,15 +28,15 @@ class Cache:
         ]
         self.radius = config.attention_radius
         self.used, self.full, self.length = 0, FULL, 0
-        self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]: 0 where one reads
+        self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]; 0 where read
         self.position = torch.zeros((sentences, 0), dtype=torch.long, device=device)  # [B, places]
 
     def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor, Tensor]:
         """Take a place for the next token of each of `width` hypotheses.
 
-        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first place taken, the bias
-        [B, 1, W, places] with which a hypothesis reads its own tokens only, those not too far away, and the positions
-        [B, places].
+        Returns each layer's keys [B, H, places, K] and values [B, H, places, V], the first new place, the attention
+        bias [B, 1, W, places] and the positions [B, places]. The bias lets a hypothesis read only its own tokens, and
+        of these only those within the attention radius.
         """
         place, self.used = self.used, self.used + width
         read, room = -(-self.used // ROW) * ROW, self.layers[0].keys.size(2)
@@ -55,13 +55,13 @@ class Cache:
         return layers, place, self.own[:, None], self.position
 
     def follow(self, origin_BW: Tensor) -> None:
-        """Go on with hypotheses that grew from those given; what none of them reads is dropped now and then."""
+        """Continue with hypotheses that extend those given. From time to time, drop places that none of them reads."""
         self.own = self.own.gather(1, origin_BW[:, :, None].expand(-1, -1, self.own.size(2)))
         if self.used >= self.full:
             self.tidy()
 
     def tidy(self) -> None:
-        """Drop places that no hypothesis reads, as many as can be of all sentences alike."""
+        """Drop places that no hypothesis reads. All sentences keep the same number of places."""
         read = (self.own == 0).any(1)
         self.used = int(read.sum(1).amax())
         self.full = max(FULL, 2 * self.used)
@@ -76,6 +76,6 @@ class Cache:
         self.position = self.position.gather(1, kept)
 
     def select(self, sentences: Tensor) -> None:
-        """Keep some sentences only, numbered from 0."""
+        """Keep only the given sentences, numbered from 0."""
         self.layers = [KeysValues(*(tensor.index_select(0, sentences) for tensor in layer)) for layer in self.layers]
         self.own, self.position = self.own[sentences], self.position[sentences]

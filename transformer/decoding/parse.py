@@ -1,4 +1,4 @@
-"""Parsing (section 6.3): translations into brackets, of which those that are trees come first, and their trees."""
+"""Parsing (section 6.3): choose the hypotheses that are trees, and read the trees from them."""
 
 from transformer.decoding.translate import Translation
 from transformer.trees.linear import misread, repair, tags_of
@@ -7,10 +7,10 @@ from transformer.trees.tree import Tree
 
 
 def trees_first(translation: Translation) -> Translation:
-    """A parser's translation, the hypotheses that are trees over the words of the line before the others.
+    """A parser's translation, sorted so that hypotheses that are trees over the line's words come first.
 
-    So the best tree of a whole beam (`Search.nbest`) is its output, and only where there is none is one repaired.
-    Trees with fewer leaves that are not their words come first.
+    Its output is then the best tree in the whole beam (`Search.nbest`); a hypothesis is repaired only if none is a
+    tree. Among trees, those with fewer leaves that differ from the words come first.
     """
     words = translation.line.split()
     if not words:
@@ -23,9 +23,9 @@ def trees_first(translation: Translation) -> Translation:
 
 
 def tree_of(translation: Translation, tagged: bool) -> tuple[Tree, bool] | None:
-    """The tree of a parser's first hypothesis, and whether it was repaired (`repair`).
+    """The tree of a parser's first hypothesis, and whether it was repaired (`repair`). None for a line without words.
 
-    Nothing for a line without words. Tags are those that the parser writes, where it is `tagged`, else XX.
+    Tags are the parser's own if it writes tags (`tagged`), else XX.
     """
     words = translation.line.split()
     if not words:

@@ -1,4 +1,4 @@
-"""The precision of projections and softmax in decoding."""
+"""The precision of the linear maps in decoding: all projections, including the logits."""
 
 import copy
 import platform
@@ -14,11 +14,11 @@ from transformer.decoding.beam import BLOCK
 from transformer.model.network import Network
 from transformer.support.files import InputError
 
-ROWS = 256  # for which oneDNN lays out weights
+ROWS = 256  # number of input rows for which oneDNN optimises the layout of weights
 
 
 class _Linear(nn.Module):
-    """A linear map in float32 or bfloat16, on x86 CPUs by oneDNN: what PyTorch takes there by itself can be slower."""
+    """A linear map in float32 or bfloat16. x86 CPUs call oneDNN directly; PyTorch's own choice can be slower there."""
 
     def __init__(self, linear: nn.Linear, dtype: torch.dtype):
         super().__init__()
@@ -37,8 +37,8 @@ class _Linear(nn.Module):
 
 
 def _int8_linear(linear: nn.Linear) -> nn.Module:
-    """A linear map of weights quantised once, a scale for all, and of inputs quantised as they come."""
-    with warnings.catch_warnings(action="ignore"):  # of PyTorch's plans to move it
+    """A linear map in int8. Weights are quantised once, with one scale; inputs are quantised at each call."""
+    with warnings.catch_warnings(action="ignore"):  # PyTorch warns that it will move this function
         return torch.ao.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)[0]
 
 
@@ -51,13 +51,13 @@ PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
-    """A model whose projections and softmax are computed in one of PRECISIONS; all else stays float32.
+    """A copy of a model that computes its projections in one of PRECISIONS. Everything else stays in float32.
 
-    Its vocabulary is filled up to a multiple of BLOCK with subwords of the logit -infinity.
-    Raises InputError for int8 on a GPU.
+    The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises InputError for int8
+    on a GPU.
     """
     if model.embedding.is_cuda and precision == "int8":
-        raise InputError("--precision int8 is for CPUs; take bfloat16 on a GPU")
+        raise InputError("--precision int8 works on CPUs only; use bfloat16 on a GPU")
     make = PRECISIONS[precision]
     vocabulary, d_model = model.embedding.shape
     more = -vocabulary % BLOCK
@@ -68,9 +68,9 @@ def in_precision(model: Network, precision: str) -> Network:
     softmax.bias.zero_()[vocabulary:] = -torch.inf
     for module in list(model.modules()):
         if isinstance(module, nn.LSTM):
-            module.flatten_parameters()  # cuDNN wants its weights side by side, which those of a copy are not
+            module.flatten_parameters()  # cuDNN needs contiguous weights; copying has scattered them
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, make(child))
-    vars(model)["logits"] = make(softmax)  # in place of the method
+    vars(model)["logits"] = make(softmax)  # replaces the method
     return model

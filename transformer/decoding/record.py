@@ -1,4 +1,4 @@
-"""The record of translations: how they were made, and of which package."""
+"""The record of a file of translations: which package made them, and how."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Record:
     beam: int
     alpha: float
     extra: int
-    sample: int | None  # the seed of those that are drawn
+    sample: int | None  # the seed if translations are sampled
     precision: str
     batch_tokens: int
     weights: str  # SHA-256 of the package's model.safetensors
@@ -27,31 +27,32 @@ class Record:
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
-    """The record of `translations` by `package`.
+    """The record of `translations`, made by `package`.
 
-    Raises InputError when it is that of others, or none, and as `read_json` does.
+    Raises InputError when the file is not a record, or is one of other translations or of another package, and the
+    errors of `read_json`.
     """
     try:
         record = load(Record, read_json(path), str(path))
     except ConfigError as error:
         raise InputError(
-            f"{path}: no record that `translate --record` writes; give the one of {translations}"
+            f"{path}: is not a record of `translate --record`; give the record of {translations}"
         ) from error
     if (found := sha256(translations)) != record.translations:
         raise InputError(
-            f"{path}: of translations with SHA-256 {record.translations}, and {translations} has {found}; "
+            f"{path}: is of translations with SHA-256 {record.translations}, but {translations} has {found}; "
             "give its own record, or translate again"
         )
     if (weights := package.sha256["model.safetensors"]) != record.weights:
         raise InputError(
-            f"{path}: of a package whose weights have SHA-256 {record.weights}, not {weights}; "
+            f"{path}: is of a package whose weights have SHA-256 {record.weights}, not {weights}; "
             "give that package, or translate again"
         )
     return record
 
 
 def in_words(decoding: Mapping[str, Any] | None) -> str:
-    """A score file's `decoding`. Raises KeyError, TypeError or ValueError for what is none."""
+    """The `decoding` of a score file, in words. Raises KeyError, TypeError or ValueError when it is malformed."""
     if decoding is None:
         return "decoding not recorded"
     how = "beam {beam}, length penalty {alpha:g}" if decoding["sample"] is None else "drawn with seed {sample}"

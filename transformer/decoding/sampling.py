@@ -1,4 +1,4 @@
-"""Ancestral sampling: each subword is drawn from the model's distribution, given those before it.
+"""Ancestral sampling: each subword is drawn from the model's distribution, given the subwords before it.
 
 Shapes: B sentences, L longest output.
 """
@@ -19,9 +19,9 @@ from transformer.model.network import Network
 def sample(
     model: Network, source_BS: Tensor, extra: int, generators: Sequence[np.random.Generator]
 ) -> list[Hypothesis]:
-    """One output of each sentence, drawn by a generator of its own; its score is log P.
+    """One output for each sentence, drawn with the sentence's own generator. Its score is log P.
 
-    The limits are those of `beam_search`. The same whatever else is in the batch, but for rounding.
+    Output lengths are limited as in `beam_search`. Up to rounding, an output does not depend on the rest of the batch.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)

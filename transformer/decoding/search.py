@@ -1,4 +1,4 @@
-"""How batches are decoded: by beam search or by drawing, in this process or in several."""
+"""Decoding of batches: by beam search or by sampling, in this process or in several."""
 
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from transformer.support.files import InputError
 
 
 class Sentence(NamedTuple):
-    """The number of a line, and its ids."""
+    """The number of a line, from 1, and its ids."""
 
     number: int
     ids: list[int]
@@ -38,9 +38,9 @@ Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]] 
 
 @dataclass(frozen=True)
 class Search:
-    """How to decode: by a beam of `width`, or by drawing with a `seed` and the line's number.
+    """How to decode: by beam search with `width`, or by sampling with a `seed` and the line's number.
 
-    Only the best hypothesis of a beam is returned, unless `nbest`.
+    Beam search returns all hypotheses if `nbest`, else only the best.
     """
 
     width: int
@@ -58,14 +58,17 @@ class Search:
         nbest: bool = False,
         alpha: float | None = None,
     ) -> "Search":
-        """As a package decodes, but for what is given; of a parser's whole beam the best tree is chosen."""
+        """The package's own decoding, with the given values instead of its own.
+
+        A parser always returns its whole beam, of which the best tree is chosen later.
+        """
         how = config.decoding
         width = 1 if seed is not None else beam or how.beam
         alpha = how.alpha if alpha is None else alpha
         return cls(width, alpha, how.extra, seed, nbest or config.kind == "parsing")
 
     def __call__(self, model: Network, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
-        """Hypotheses of each sentence, best first."""
+        """The hypotheses of each sentence, best first."""
         ids = [torch.tensor(sentence.ids) for sentence in batch]
         source = pad_sequence(ids, batch_first=True, padding_value=PADDING).to(model.embedding.device)
         if self.seed is None:
@@ -74,20 +77,21 @@ class Search:
         return [[drawn] for drawn in sample(model, source, self.extra, generators)]
 
     def log_probability(self, hypothesis: Hypothesis) -> float:
-        """Log P a subword, the end of sentence counted; less than that where the end was not reached."""
+        """Log P per subword; the end of sentence counts as one. For a hypothesis without an end it is too low."""
         length = len(hypothesis.ids) + 1
         return float(hypothesis.score * length_penalty(length, self.alpha if self.seed is None else 0) / length)
 
 
 @contextmanager
 def decoding(package: Package, folder: Path, search: Search, precision: str, workers: int) -> Iterator[Decode]:
-    """What decodes batches: this process or, where `workers` is above 1, so many, each with the package of `folder`.
+    """A function that decodes batches, in this process or in `workers` processes if that is more than 1.
 
-    Raises InputError for several workers on a GPU, and as `in_precision` does.
+    Each of several workers loads the package from `folder`. Raises InputError for several workers on a GPU, and the
+    errors of `in_precision`.
     """
     if workers > 1 and package.model.embedding.is_cuda:
         raise InputError(
-            f"--workers {workers} is for CPUs, and one process fills a GPU; leave it out, or set "
+            f"--workers {workers} works on CPUs only (one process is enough for a GPU); leave it out, or set "
             "CUDA_VISIBLE_DEVICES= to translate on the CPU"
         )
     model = in_precision(package.model, precision)
@@ -103,12 +107,12 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
         pool.shutdown(cancel_futures=True)
 
 
-_decoder: Decoder  # of a worker
+_decoder: Decoder  # of this worker process
 
 
 def _load(folder: Path, search: Search, precision: str, threads: int) -> None:
     global _decoder
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches all processes; the first ends the others
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the workers
     torch.set_num_threads(threads)
     keep_freed_memory()
     model = in_precision(load_package(folder, torch.device("cpu")).model, precision)

@@ -1,4 +1,4 @@
-"""What a search asks of a network, a step at a time: the logits of the next subword of every hypothesis.
+"""One interface for both networks: a search asks for the logits of every hypothesis's next subword, step by step.
 
 Shapes: B sentences, S source subwords, W hypotheses of each sentence, V vocabulary.
 """
@@ -18,20 +18,20 @@ from transformer.model.transformer import Transformer
 
 
 class Steps(Protocol):
-    """Hypotheses of some sentences that grow by a subword a step."""
+    """The hypotheses of some sentences. They grow by one subword per step."""
 
     def logits(self, token_BW: Tensor | None) -> Tensor:
-        """Scores [B, W, V] of the next token of each hypothesis, given the one before it; None at the first step."""
+        """Logits [B, W, V] of the next token of each hypothesis, given its last token (None at the first step)."""
 
     def follow(self, origin_BW: Tensor) -> None:
-        """Go on with hypotheses that grew from those given."""
+        """Continue with hypotheses that extend those given."""
 
     def select(self, sentences: Tensor) -> None:
-        """Keep some sentences only, numbered from 0."""
+        """Keep only the given sentences, numbered from 0."""
 
 
 class TransformerSteps:
-    """`Steps` of a Transformer: keys and values of the source, and a cache of those of the target."""
+    """`Steps` of a Transformer: holds keys and values of the source, and a cache of those of the target."""
 
     def __init__(self, model: Transformer, source_BS: Tensor):
         (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
@@ -58,7 +58,7 @@ class TransformerSteps:
 
 
 class RecurrentSteps:
-    """`Steps` of a recurrent network: what its decoder reads of the source, and the states of its LSTMs."""
+    """`Steps` of a recurrent network: holds the encoded source and the states of the decoder's LSTMs."""
 
     def __init__(self, model: Recurrent, source_BS: Tensor):
         self.model, self.memory, self.states = model, model.memory(source_BS), model.states(len(source_BS))
@@ -79,7 +79,7 @@ class RecurrentSteps:
 
 
 def steps(model: Network, source_BS: Tensor) -> Steps:
-    """The hypotheses of some sentences before the first step, one each, empty."""
+    """The hypotheses of some sentences before the first step: one empty hypothesis each."""
     if isinstance(model, Recurrent):
         return RecurrentSteps(model, source_BS)
     assert isinstance(model, Transformer)

@@ -1,4 +1,4 @@
-"""Translation of lines: sorted by length into batches, decoded by one process or several, put back in order."""
+"""Translation of lines: sort them by length into batches, decode the batches, and restore the order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -13,15 +13,15 @@ from transformer.model.positions import last_position
 from transformer.package.package import Package
 from transformer.text.lines import REASON, check_length, check_nul
 
-LINES = 8192  # lines held at a time
-ON_CPU = 8192  # padded subwords of a batch
+LINES = 8192  # lines in memory at a time
+ON_CPU = 8192  # padded subwords of a batch on a CPU
 
 
 def padded_subwords(device: torch.device) -> int:
-    """How large a batch is on a device if nobody says: on a GPU 512 padded subwords for each GiB of its memory.
+    """The default size of a batch on a device; on a GPU, 512 padded subwords for each GiB of its memory.
 
-    The paper's parser then takes a sixth of the memory for keys and values, if outputs have ten times the source's
-    length and share no beginnings (computed, not tried).
+    Keys and values of the paper's parser then take a sixth of the memory, if outputs are ten times as long as the
+    source and share no beginnings (computed, not tried).
     """
     if device.type != "cuda":
         return ON_CPU
@@ -29,7 +29,7 @@ def padded_subwords(device: torch.device) -> int:
 
 
 class Translation(NamedTuple):
-    """A line, its ids, closed by the end of sentence, and at least one hypothesis, best first, each with its text."""
+    """A line, its ids with the end of sentence, and at least one hypothesis, best first, each with its text."""
 
     line: str
     source: list[int]
@@ -47,8 +47,8 @@ def translate(
 ) -> Iterator[Translation]:
     """The translation of each line, in order.
 
-    `batch_tokens` bounds the source tokens of a batch; `report` hears how many lines each batch had. Raises InputError
-    for a line with NUL or of too many subwords, by its `name` and number.
+    A batch has at most `batch_tokens` source tokens. `report` is called with the number of lines of each batch. Raises
+    InputError for a line with a NUL character or too many subwords; the error gives `name` and the line's number.
     """
     stream, first = iter(lines), 1
     while chunk := list(islice(stream, LINES)):
@@ -63,9 +63,9 @@ def translate(
 
 
 def check_lengths(package: Package, lengths: Iterable[int], first: int = 1, name: str = "line") -> None:
-    """Raises InputError naming the first line with more subwords than LONGEST, or than the model's learned positions.
+    """Raises InputError for the first line with more subwords than LONGEST, or than the model's learned positions.
 
-    `lengths` are those of the lines from number `first` on; `name` is what a line is called.
+    `lengths` are those of the lines from number `first` on. `name` is the word for a line in the message.
     """
     architecture = package.config.architecture
     last = last_position(architecture)
@@ -81,7 +81,7 @@ def hypotheses(
     batch_tokens: int,
     report: Callable[[int], object] = lambda _: None,
 ) -> list[list[Hypothesis]]:
-    """Hypotheses of each sentence, in order; the empty one of a sentence that is only its end."""
+    """The hypotheses of each sentence, in order. An empty sentence has one empty hypothesis."""
     lengths = [len(sentence.ids) for sentence in sentences]
     order = sorted((i for i, length in enumerate(lengths) if length > 1), key=lambda i: -lengths[i])
     results = [[Hypothesis([], 0.0)] for _ in sentences]

@@ -1,4 +1,4 @@
-"""A package's config.json: its own SHA-256, and those of the files beside it."""
+"""A package's config.json. It holds its own SHA-256 and those of the package's other files."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ HASHED = ("model.safetensors", "subwords.model", "history.csv")
 
 @dataclass(frozen=True)
 class Decoding:
-    """Beam search (section 6.1): beam size, length penalty alpha, output of at most input + extra subwords."""
+    """Beam search (section 6.1): beam size and length penalty alpha. An output has at most input + extra subwords."""
 
     beam: int
     alpha: float
@@ -27,16 +27,16 @@ class Decoding:
         """What is impossible about these values."""
         found = not_positive(self, "beam", "extra")
         if self.alpha < 0:
-            found.append(f"alpha: {self.alpha} is negative; 0 or more rewards length")
+            found.append(f"alpha: {self.alpha} is negative; give 0 or more")
         return found
 
 
-SECTION_6_1 = Decoding(beam=4, alpha=0.6, extra=50)  # of translation
+SECTION_6_1 = Decoding(beam=4, alpha=0.6, extra=50)  # the paper's values for translation
 
 
 @dataclass(frozen=True)
 class PackageConfig:
-    """config.json: the model, how to decode with it, what it was made of, and the SHA-256 of each file (`signed`)."""
+    """config.json: the model, its decoding, its corpus and training, and the SHA-256 of each file (`signed`)."""
 
     task: str
     kind: TaskKind
@@ -54,7 +54,7 @@ class PackageConfig:
 
 
 def signed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a config.json with its own SHA-256 in `sha256`: that of all else in it."""
+    """The content of a config.json, with the SHA-256 of all its other content added to `sha256`."""
     others = {name: digest for name, digest in config["sha256"].items() if name != "config.json"}
     unsigned = {**config, "sha256": others}
     digest = hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
@@ -62,11 +62,11 @@ def signed(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_package_config(folder: Path) -> PackageConfig:
-    """A package's config. Raises InputError naming the file that is missing, changed or not of this package."""
+    """A package's config. Raises InputError that names a file that is missing, changed or of another package."""
     path = folder / "config.json"
     if not path.is_file():
         raise InputError(
-            f"{folder}: no package (it has no config.json); name a folder that `package` made, such as "
+            f"{folder}: is not a package (it has no config.json); name a folder that `package` made, such as "
             "results/quick/runs/ende/base/1/average-5/package"
         )
     try:
@@ -75,10 +75,10 @@ def read_package_config(folder: Path) -> PackageConfig:
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); make the package again") from error
     except ConfigError as error:
-        raise InputError(f"{error}\n  (a package of another version, or none of ours)") from error
+        raise InputError(f"{error}\n  (this package is of another version, or another program made it)") from error
     if signed(values) != values:
         raise InputError(
-            f"{path}: changed or damaged (its content does not have the SHA-256 it states); "
+            f"{path}: changed or damaged (its content does not match its SHA-256); "
             "unpack the package again, or make it again"
         )
     for name in HASHED:

@@ -1,4 +1,4 @@
-"""What a package is, as text to read."""
+"""A description of a package, for people to read."""
 
 from transformer.model.config import RECURRENT
 from transformer.package.package import Package
@@ -21,7 +21,7 @@ ROWS = {
 
 
 def describe(package: Package) -> str:
-    """Aligned lines on the model, what it was made of and how it decodes."""
+    """Aligned lines that describe the model, its corpus, its training and its decoding."""
     config = package.config
     sizes = plain(config.architecture)
     if config.architecture.network == "recurrent":

@@ -24,7 +24,7 @@ from transformer.training.config import RunConfig
 
 @dataclass(frozen=True)
 class Package:
-    """A model ready to use."""
+    """A model that is ready to use."""
 
     config: PackageConfig
     model: Network
@@ -34,9 +34,9 @@ class Package:
 def save_package(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], subwords: Path, history: Path
 ) -> None:
-    """Write a package; `config` gives the keys of PackageConfig but sha256.
+    """Write a package. `config` has the keys of PackageConfig except sha256.
 
-    Raises InputError as `atomic` does, and when the corpus or the training lack a key that README.md names.
+    Raises InputError when its corpus or training lack a key that README.md shows, and the errors of `atomic`.
     """
     text = readme(str(folder), config, history)
     write_tensors(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
@@ -59,11 +59,11 @@ def make_package(
     subwords: Path,
     history: Path,
 ) -> None:
-    """Average checkpoints of the run that `config` describes into a package.
+    """Average checkpoints of the run that `config` describes, and write a package.
 
-    `corpus` and `training` are corpus.json and training.json. Raises InputError for a file that cannot be read, a
-    checkpoint or record of another config, a checkpoint of other subwords or given twice, and as `average` and
-    `save_package` do.
+    `corpus` is corpus.json and `training` is training.json. Raises InputError for a file that cannot be read, a
+    checkpoint or record of another config, a checkpoint of other subwords, and a checkpoint that is given twice; also
+    the errors of `average` and `save_package`.
     """
     run, text, trained = read_config(RunConfig, config), read_json(corpus), read_json(training)
     learnt, steps = Subwords(subwords), []
@@ -71,15 +71,15 @@ def make_package(
     for path in checkpoints:
         metadata = read_metadata(path)
         if json.loads(metadata.get("config", "null")) != plain(run):
-            raise InputError(f"{path}: a checkpoint of another config than {config}; train that one")
+            raise InputError(f"{path}: this checkpoint was not trained with {config}; give checkpoints of its run")
         if (found := json.loads(metadata["vocabulary"])) != vocabulary:
-            raise InputError(f"{path}: trained with {found}, and {subwords} has {vocabulary}; give the former")
+            raise InputError(f"{path}: trained with {found}, but {subwords} has {vocabulary}; give the former")
         steps.append(json.loads(metadata["step"]))
     if trained.get("config_sha256") != run.sha256():
-        raise InputError(f"{training}: the record of another config than {config}; give that of its training")
+        raise InputError(f"{training}: this record is not of a run of {config}; give training.json of its run")
     weights = average(checkpoints)
     if len(set(steps)) < len(steps):
-        raise InputError(f"{', '.join(map(str, checkpoints))}: the same step twice; give each checkpoint once")
+        raise InputError(f"{', '.join(map(str, checkpoints))}: two are of the same step; give each checkpoint once")
     record = {
         "task": run.task,
         "kind": kind,
@@ -98,7 +98,7 @@ def make_package(
 
 
 def load_package(folder: Path, device: torch.device) -> Package:
-    """Read a package. Raises InputError as `read_package_config` does, and when the weights do not fit the config."""
+    """Read a package. Raises InputError when weights and config do not fit, and errors of `read_package_config`."""
     folder = Path(folder)
     config = read_package_config(folder)
     weights, _ = read_tensors(folder / "model.safetensors")
@@ -106,7 +106,7 @@ def load_package(folder: Path, device: torch.device) -> Package:
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     if shapes != {name: tensor.shape for name, tensor in weights.items()}:
         raise InputError(
-            f"{folder}: model.safetensors is not of the architecture in config.json; make the package again"
+            f"{folder}: model.safetensors does not fit the architecture in config.json; make the package again"
         )
     model.load_state_dict(weights)
     return Package(config, model.to(device).eval(), Subwords(folder / "subwords.model"))

@@ -21,7 +21,7 @@ README = """\
 | model | {sizes} |
 | vocabulary | {vocabulary:,} subwords |
 | parameters | {parameters:,} |
-| training data | {pairs[train]:,} pairs; {left_out:,} of more than {longest_pair} subwords on a side were left out |
+| training data | {pairs[train]:,} pairs; {left_out:,} with more than {longest_pair} subwords on a side were left out |
 | steps | {steps:,} ({target_tokens:,} target subwords), the average of {averaged} checkpoint(s) |
 | seed | {seed} |
 | dev perplexity | {perplexity} |
@@ -30,7 +30,7 @@ README = """\
 | made with | {made_with} |
 | config | SHA-256 {config_sha256} |
 
-{usage}, a sentence a line:
+{usage} sentences, one per line:
 
     python -m transformer {command} --package FOLDER < sentences > {output}
 """
@@ -51,9 +51,9 @@ USAGE = {
 
 
 def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequence[str] = ()) -> str:
-    """The text of README.md, with a row for each of `scores`, which are texts.
+    """The text of README.md, with a row for each of the texts `scores`.
 
-    Raises InputError naming `place` when the records of corpus or training in `config` lack a key.
+    Raises InputError that names `place` when the records of corpus and training in `config` lack a key.
     """
     summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
     architecture = plain(config["architecture"])
@@ -70,22 +70,22 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
         )
     except KeyError as error:
         raise InputError(
-            f"{place}: neither the record of the corpus nor that of the training has the key {error}; make them again"
+            f"{place}: the key {error} is missing from the records of corpus and training; make the records again"
         ) from error
 
 
 def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> None:
-    """Write the README.md of a package again, with scores in words. Raises InputError as `readme` does."""
+    """Write the README.md of a package again, with scores as texts. Raises the errors of `readme`."""
     text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
     write_lines(folder / "README.md", text.splitlines())
 
 
 def _dev_perplexity(history: Path) -> str:
-    """The last that a history.csv has, in words."""
+    """The last dev perplexity in a history.csv, in words."""
     measured = [row for row in csv.DictReader(read_lines(history)) if row.get("dev_perplexity")]
     if not measured:
         return "not measured"
     last = measured[-1]
     return (
-        f"{float(last['dev_perplexity']):.2f} a subword, of the start of dev at step {last['step']}, before averaging"
+        f"{float(last['dev_perplexity']):.2f} per subword, on the start of dev at step {last['step']}, before averaging"
     )
