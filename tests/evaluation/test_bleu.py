@@ -7,8 +7,8 @@ from transformer.evaluation.bleu import paper_bleu, sacrebleu, split_compounds
 from transformer.support.files import InputError
 
 
-def test_the_papers_bleu_is_that_computed_by_hand():
-    """6 tokens against 7, the compound being three: matches 5/6, 4/5, 3/4, 2/3; brevity exp(1 - 7/6)."""
+def test_the_papers_bleu_equals_one_computed_by_hand():
+    """6 tokens against 7 (the compound has three): matches 5/6, 4/5, 3/4, 2/3; brevity exp(1 - 7/6)."""
     score = paper_bleu(["the quick-brown fox jumps"], ["the quick-brown fox leaps high"], "en").score
     assert score == pytest.approx(100 * math.exp(1 - 7 / 6) * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
 
@@ -22,13 +22,13 @@ def test_counts_are_summed_over_the_corpus_and_not_smoothed():
     assert paper_bleu(["a b c"], ["a b c d"], "en").score == 0
 
 
-def test_case_counts_in_both():
+def test_both_bleus_are_cased():
     for bleu in (sacrebleu, lambda t, r: paper_bleu(t, r, "de")):
         assert bleu(["Ein Haus am See dort"], ["Ein Haus am See dort"]).score == pytest.approx(100)
         assert bleu(["ein Haus am See dort"], ["Ein Haus am See dort"]).score < 100
 
 
-def test_moses_tokens_part_punctuation_from_words():
+def test_moses_tokens_separate_punctuation_from_words():
     assert paper_bleu(["Das ist gut , z.B. so ."], ["Das ist gut, z.B. so."], "de").score == pytest.approx(100)
 
 
@@ -39,7 +39,7 @@ def test_moses_tokens_part_punctuation_from_words():
         ("a state-of-the-art house", "a state ##AT##-##AT## of ##AT##-##AT## the ##AT##-##AT## art house"),
         ("yes - no", "yes - no"),
         ("-5 and 5-", "-5 and 5-"),
-        ("a-b-c", "a ##AT##-##AT## b-c"),  # as the authors' script, whose matches do not overlap
+        ("a-b-c", "a ##AT##-##AT## b-c"),  # matches of the authors' script do not overlap
         ("", ""),
     ],
 )
@@ -53,7 +53,7 @@ def test_splitting_compounds_gives_credit_for_their_parts():
     assert paper_bleu(translations, references, "en").score > whole
 
 
-def test_sacrebleu_is_sacrebleus_own_and_says_how():
+def test_sacrebleu_equals_the_librarys_score_and_has_its_signature():
     translations, references = ["The cat sat on the mat."], ["The cat is on the mat, isn't it?"]
     score = sacrebleu(translations, references)
     assert score.score == pytest.approx(BLEU().corpus_score(translations, [references]).score)
@@ -61,7 +61,7 @@ def test_sacrebleu_is_sacrebleus_own_and_says_how():
     assert "smooth:exp" in score.signature
 
 
-def test_the_papers_signature_says_what_is_its_own():
+def test_the_signature_of_the_papers_bleu_names_moses_and_compounds():
     signature = paper_bleu(["a"], ["a"], "de").signature
     assert all(part in signature for part in ("tok:none", "smooth:none", "moses:de", "compounds:split"))
 

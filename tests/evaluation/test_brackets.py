@@ -52,7 +52,7 @@ def test_punctuation_and_traces_do_not_count(tag):
     assert of(f"(S (NP ({tag} x) (NN dog)) (NP ({tag} x)) ({tag} x))") == of("(S (NP (NN dog)))")
 
 
-def test_where_punctuation_hangs_makes_no_difference():
+def test_the_attachment_of_punctuation_does_not_matter():
     high = "(S (NP (NN dog)) (, ,) (VP (VBZ barks)) (. .))"
     low = "(S (NP (NN dog) (, ,)) (VP (VBZ barks) (. .)))"
     assert scores((high, low)).exact == 100

@@ -8,7 +8,7 @@ from transformer.evaluation.by_length import counts_by_length
 from transformer.evaluation.perplexity import OfLength
 
 
-def test_bleu_of_counts_is_that_of_the_text_and_of_texts_that_of_their_sum(text):
+def test_bleu_can_be_computed_from_counts_and_from_sums_of_counts(text):
     lines, others = text(1, 20), text(2, 20)
     parts = [counts(lines[:7], others[:7]), counts(lines[7:], others[7:])]
     assert sacrebleu_of(counts(lines, others)) == pytest.approx(sacrebleu(lines, others).score)
@@ -17,13 +17,13 @@ def test_bleu_of_counts_is_that_of_the_text_and_of_texts_that_of_their_sum(text)
     assert sacrebleu_of(parts[0]) != pytest.approx(sacrebleu_of(whole))
 
 
-def test_of_each_class_some_pairs_evenly_spaced_are_translated(package, text, tmp_path, translations):
+def test_evenly_spaced_pairs_of_each_class_are_translated(package, text, tmp_path, translations):
     loaded, lines = package(), text(3, 10)
     lengths = np.array([3, 8, 3, 8, 3, 8, 3, 3, 99, 3])
     classes = [OfLength(1, 5, 6, 0, 2.0), OfLength(6, 9, 3, 0, 2.0), OfLength(10, 99, 1, 0, None)]
     with decoding(loaded, tmp_path, Search.of(loaded.config), "float32", 1) as decode:
         found = counts_by_length(loaded, decode, (lines, lines[::-1]), lengths, classes, 4, 100)
-    assert found[2] is None  # the model takes no such pairs
+    assert found[2] is None  # such pairs are too long for the model
     for one, expected in zip(found, ([0, 2, 6, 7], [1, 3, 5]), strict=False):
         beam = loaded.config.decoding.beam
         made = [each.texts[0] for each in translations(loaded, [lines[i] for i in expected], beam, 100)]

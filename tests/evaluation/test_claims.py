@@ -14,7 +14,7 @@ def drawn(generator, mean, seeds=SEEDS):
     return generator.normal(mean, 1.0, seeds)
 
 
-def test_two_rows_are_compared_as_scipy_compares_them():
+def test_two_rows_are_compared_by_scipys_paired_t_test():
     worse, better = np.random.default_rng(1).normal([[10.0], [11.0]], 0.5, (2, SEEDS))
     [one] = judge({"one": (effects([worse, better]), None)}).values()
     expected = stats.ttest_rel(better, worse)
@@ -24,7 +24,7 @@ def test_two_rows_are_compared_as_scipy_compares_them():
     assert one.seeds == SEEDS
 
 
-def test_rows_are_alike_by_two_one_sided_tests_as_scipy_has_them():
+def test_rows_are_alike_by_scipys_two_one_sided_tests():
     each = drawn(np.random.default_rng(2), 0.1) / 10
     [one] = judge({"one": (each, 0.5)}).values()
     low = stats.ttest_1samp(each, -0.5, alternative="greater").pvalue
@@ -43,7 +43,7 @@ def test_a_trend_is_the_least_squares_line_from_the_first_row_to_the_last(rows):
     assert effect == pytest.approx(slope * (len(rows) - 1), abs=1e-9)
 
 
-def test_holm_takes_the_likelier_claims_first():
+def test_holms_correction_starts_with_the_smallest_p():
     generator = np.random.default_rng(3)
     family = {str(mean): (drawn(generator, mean), None) for mean in (0, 1, 3, 30)}
     judged = judge(family)
@@ -56,12 +56,12 @@ def test_holm_takes_the_likelier_claims_first():
     assert turned["30"].verdict == "contrary"
 
 
-def test_without_a_difference_at_most_one_family_in_twenty_has_a_false_verdict():
+def test_at_most_one_family_in_twenty_has_a_false_verdict():
     generator = np.random.default_rng(4)
     families = 2000
     false = 0
     for _ in range(families):
-        # Of the last two claims a verdict of `reproduced` is false: the true difference is the margin, and beyond it.
+        # `reproduced` is false for the last two claims: their true differences are at the margin and beyond it.
         family = {str(number): (drawn(generator, 0), None) for number in range(6)}
         family |= {"at": (drawn(generator, 1.5), 1.5), "beyond": (drawn(generator, -2), 1.5)}
         judged = judge(family)
@@ -79,8 +79,8 @@ def test_the_interval_covers_a_known_difference_in_95_of_100():
 
 
 @pytest.mark.parametrize("margin", [None, 0.5])
-def test_what_could_be_shown_is_what_would_have_been_decided(margin):
-    """An effect of `smallest` is decided, and rows are alike within a margin of `smallest`; less is not enough."""
+def test_the_smallest_effect_is_just_enough_for_a_verdict(margin):
+    """An effect of `smallest` is decided, and rows are alike within a margin of `smallest`; anything smaller is not."""
     each = drawn(np.random.default_rng(6), 0)
     spread = each - each.mean()
 
@@ -93,13 +93,13 @@ def test_what_could_be_shown_is_what_would_have_been_decided(margin):
     assert verdict(0.999 * smallest) == "undecided"
 
 
-def test_seeds_that_all_agree_decide():
+def test_seeds_that_all_agree_decide_a_claim():
     judged = judge({"same": (np.full(3, 0.25), None), "none": (np.zeros(3), None), "alike": (np.zeros(3), 0.1)})
     assert [each.verdict for each in judged.values()] == ["reproduced", "undecided", "reproduced"]
 
 
 def test_one_seed_has_no_interval():
-    with pytest.raises(InputError, match=r"claims\.one: 1 seed has no interval; train at least two \(`seeds`\)"):
+    with pytest.raises(InputError, match=r"claims\.one: must have at least two seeds, not 1; add some to `seeds`"):
         judge({"one": (np.ones(1), None)})
 
 

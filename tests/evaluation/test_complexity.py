@@ -27,9 +27,9 @@ def counts(record, key):
     return {name: list(layer[key].values()) for name, layer in record["layers"].items()}
 
 
-def test_sequential_operations_are_constant_but_for_the_recurrence(record):
+def test_sequential_operations_are_constant_except_for_the_recurrent_layer(record):
     found = counts(record, "sequential")
-    assert found.pop("recurrent") == [16, 32, 64, 128]  # one a position
+    assert found.pop("recurrent") == [16, 32, 64, 128]  # one per position
     assert found.pop("self-attention with projections") == [4] * 4
     assert {name: set(values) for name, values in found.items()} == {
         "self-attention": {2},
@@ -42,7 +42,7 @@ def test_sequential_operations_are_constant_but_for_the_recurrence(record):
 
 
 def layers_that_connect_all(n, k):
-    """How many convolutions, dilated by 1, k, k^2 ... below n and then anew, lead from each of n positions to each."""
+    """How many dilated convolutions connect all of n positions, if dilations 1, k, k^2 ... below n are repeated."""
     dilations = [k**layer for layer in range(n) if k**layer < n]
     reached, layers = [{start} for start in range(n)], 0
     while any(len(each) < n for each in reached):
@@ -58,30 +58,32 @@ def test_paths_are_as_long_as_the_paper_says(record):
         assert found[name] == [1] * 4
     lengths = (16, 32, 64, 128)
     assert found["recurrent"] == [n - 1 for n in lengths]
-    assert found["convolutional"] == found["convolutional, separable"] == [n - 1 for n in lengths]  # one to each side
+    assert (
+        found["convolutional"] == found["convolutional, separable"] == [n - 1 for n in lengths]
+    )  # one further per layer
     assert found["convolutional, dilated"] == [layers_that_connect_all(n, 3) for n in lengths]
     assert found["restricted self-attention"] == [math.ceil((n - 1) / 2) for n in lengths]
 
 
-def test_counted_flops_are_those_of_the_formulas(record):
+def test_counted_flops_equal_the_formulas(record):
     n, d = 32, 8
     flops = {name: layer["by"]["n"][-1]["flops"] for name, layer in record["layers"].items()}
-    product = 3 * 2  # forward and two gradients; a multiplication and an addition
+    product = 3 * 2  # (forward pass and two gradients) x (a multiplication and an addition)
     assert flops["self-attention"] == flops["additive self-attention"] == product * 2 * n * n * d
     assert flops["self-attention with projections"] == product * (2 * n * n * d + 4 * n * d * d)
     assert flops["convolutional"] == flops["convolutional, dilated"] == product * 3 * n * d * d
     assert flops["convolutional, separable"] == product * (3 * n * d + n * d * d)
-    assert flops["recurrent"] == pytest.approx(product * 8 * n * d * d, rel=0.05)  # the first state is no product
+    assert flops["recurrent"] == pytest.approx(product * 8 * n * d * d, rel=0.05)  # step 1 lacks a product
 
 
-def test_additive_attention_keeps_more_than_dot_products_and_a_convolution_its_input_alone(record):
+def test_additive_attention_keeps_more_than_dot_products_and_a_convolution_only_its_input(record):
     kept = {name: layer["by"]["n"][-1]["bytes"] for name, layer in record["layers"].items()}
     assert kept["convolutional"] == 32 * 8 * 4
     assert 2 * 32 * 32 * 8 * 4 > kept["additive self-attention"] > 32 * 32 * 8 * 4 > kept["self-attention"]
     assert all(point["seconds"] > 0 for layer in record["layers"].values() for point in layer["by"]["d"])
 
 
-def test_restricted_self_attention_is_linear_in_n_where_it_is_cut():
+def test_restricted_self_attention_in_blocks_is_linear_in_n():
     flops = [measured(LAYERS["restricted self-attention"], n, 4, SIZES)["flops"] for n in (128, 256, 512)]
     assert flops == [flops[0], 2 * flops[0], 4 * flops[0]]
 
@@ -98,7 +100,7 @@ def test_exponents_are_slopes_over_the_larger_half():
     }
 
 
-def test_a_path_that_does_not_exist_is_not_waited_for():
+def test_a_path_that_does_not_exist_ends_the_count():
     class Still(nn.Module):
         period = 1
 
@@ -108,7 +110,7 @@ def test_a_path_that_does_not_exist_is_not_waited_for():
     assert path_length(Still(), 5, 4) == 0
 
 
-def test_a_chain_counts_products_that_wait_and_not_those_beside_each_other():
+def test_a_chain_counts_dependent_products_but_not_parallel_ones():
     class Beside(nn.Module):
         def __init__(self):
             super().__init__()
@@ -124,18 +126,18 @@ def test_a_chain_counts_products_that_wait_and_not_those_beside_each_other():
     ("changes", "fault"),
     [
         ({"n": [4, 8]}, "n: [4, 8] are too few for an exponent; give at least 3"),
-        ({"d": [8, 4, 16]}, "d: [8, 4, 16] do not ascend from 1 or more; sort them, each once"),
-        ({"n": [0, 4, 8]}, "n: [0, 4, 8] do not ascend from 1 or more; sort them, each once"),
+        ({"d": [8, 4, 16]}, "d: [8, 4, 16] must ascend from 1 or more; sort them, and name each once"),
+        ({"n": [0, 4, 8]}, "n: [0, 4, 8] must ascend from 1 or more; sort them, and name each once"),
         ({"k": 2}, "k: 2 is even; choose an odd number, so that the output is as long as the input"),
-        ({"k": 0}, "k: 0 leads to no other position; choose an odd number from 3 on"),
+        ({"k": 0}, "k: 0 reads no other position; choose an odd number of 3 or more"),
         ({"k": 17}, "k: 17 is wider than the greatest length n, 16; choose a smaller one"),
-        ({"d": [4, 6, 8]}, "d: [6] are no multiples of d_k, 4; heads have d_k each, choose some that are"),
-        ({"d_k": 3}, "d_k: 3 divides no width d of [4, 8, 16]; heads have d_k each, choose a divisor"),
+        ({"d": [4, 6, 8]}, "d: [6] are not multiples of d_k, 4; choose multiples"),
+        ({"d_k": 3}, "d_k: 3 divides none of the widths d, [4, 8, 16]; choose a divisor of them"),
         ({"r": 0}, "r: 0 is not positive"),
         ({"r": 10**23}, f"r: {10**23} is more than any memory holds; give at most 10000000"),
         (
             {"n": [4, 8, 10_000]},
-            "n: [4, 8, 10000] leave too few for additive attention, n^2 d at most 33,554,432; give smaller ones",
+            "n: too few of [4, 8, 10000] suit additive attention (n^2 d at most 33,554,432); give smaller ones",
         ),
     ],
 )

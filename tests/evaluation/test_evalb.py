@@ -1,4 +1,4 @@
-"""Brackets are scored as EVALB scores them: the C program itself, from a wheel of PyPI, is compiled and asked."""
+"""Our bracket scores equal EVALB's. The tests compile the C program itself, from a wheel on PyPI, and run it."""
 
 import hashlib
 import random
@@ -38,7 +38,7 @@ LABELS = ["NP", "VP", "S", "ADVP", "PRT", "NP-SBJ", "S=1", "TOP", "-LRB-", "ADVP
 
 @pytest.fixture(scope="module")
 def evalb(request, tmp_path_factory) -> Path:
-    """The folder of EVALB, with the compiled program; the wheel stays in pytest's cache."""
+    """The folder of EVALB with the compiled program. pytest's cache keeps the wheel."""
     cache, folder = request.config.cache.mkdir("evalb"), tmp_path_factory.mktemp("evalb")
     if not shutil.which("cc"):
         pytest.skip("there is no C compiler (cc)")
@@ -56,7 +56,7 @@ def evalb(request, tmp_path_factory) -> Path:
 
 
 def printed_by_evalb(folder: Path, gold: Path, predicted: Path) -> tuple[list[list[str]], list[list[str]]]:
-    """What EVALB prints: a line for each sentence, then the values of its two summaries, NaN as 0.00."""
+    """EVALB's output: a line for each sentence, then the values of its two summaries, with NaN as 0.00."""
     line = [folder / "evalb", "-p", folder / "COLLINS.prm", "-e", "1000000", gold, predicted]
     output = subprocess.run(line, capture_output=True, check=True).stdout.decode()
     sentences, summary = re.split("^=== Summary ===$", output, flags=re.MULTILINE)
@@ -94,7 +94,7 @@ def printed_by_us(pairs: Sequence[tuple[Tree, Tree]]) -> tuple[list[list[str]], 
 
 
 def perturbed(tree: Tree, chance: random.Random, words: bool) -> Tree:
-    """A tree like this one, its brackets relabelled, dropped, doubled, moved, added; its words changed if `words`."""
+    """The tree with some brackets relabelled, dropped, doubled, moved and added, and with words changed if `words`."""
     rate = chance.choice([0.03, 0.1, 0.3, 0.6])
 
     def leaf(item: Leaf) -> list[Tree | Leaf]:
@@ -112,7 +112,7 @@ def perturbed(tree: Tree, chance: random.Random, words: bool) -> Tree:
         ]
         if not parts:
             return []
-        if len(parts) > len(item.children) or chance.random() < rate:  # where a bracket went, another may cross it
+        if len(parts) > len(item.children) or chance.random() < rate:  # a new bracket may cross one that was dropped
             first, last = sorted(chance.sample(range(len(parts) + 1), k=2))
             group = Tree(chance.choice(LABELS), tuple(parts[first:last]))
             parts[first:last] = [chance.choice([group, Tree(group.label, (group,))])]
@@ -136,7 +136,7 @@ def perturbed(tree: Tree, chance: random.Random, words: bool) -> Tree:
 
 
 def pairs_of(golds: Sequence[Tree], seed: int) -> list[tuple[Tree, Tree]]:
-    """The trees that differ beside perturbed ones, the words of a quarter changed; no more than EVALB's arrays hold."""
+    """Distinct trees with perturbed copies, a quarter of them with changed words; only sizes that EVALB can hold."""
     chance = random.Random(seed)
     pairs = [(gold, perturbed(gold, chance, words=chance.random() < 0.25)) for gold in golds]
     fits = [all(text.count("(") < 200 and len(text.encode()) < 4900 for text in map(str, pair)) for pair in pairs]
@@ -144,7 +144,7 @@ def pairs_of(golds: Sequence[Tree], seed: int) -> list[tuple[Tree, Tree]]:
 
 
 def assert_agreement(evalb: Path, folder: Path, pairs: Sequence[tuple[Tree, Tree]]) -> None:
-    """Line by line, and in sum; the pairs hold valid sentences, errors and skipped ones, crossing brackets."""
+    """Compare each line and the sums. The pairs include valid, wrong and skipped sentences and crossing brackets."""
     for name, trees in zip(("gold", "predicted"), zip(*pairs, strict=True), strict=True):
         (folder / name).write_text("".join(f"{tree}\n" for tree in trees))
     (lines, summaries), ours = printed_by_evalb(evalb, folder / "gold", folder / "predicted"), printed_by_us(pairs)
@@ -156,19 +156,19 @@ def assert_agreement(evalb: Path, folder: Path, pairs: Sequence[tuple[Tree, Tree
 
 
 @pytest.mark.parametrize("name", ["sample/sample", "bug/bug"])
-def test_the_samples_of_evalb_get_its_figures(evalb, name):
+def test_evalbs_own_samples_get_evalbs_scores(evalb, name):
     gold, predicted = evalb / f"{name}.gld", evalb / f"{name}.tst"
     sides = [path.read_text().split("\n")[:-1] for path in (gold, predicted)]
     pairs = [tuple(read_tree(f"(TOP (-NONE- *) {line})") for line in pair) for pair in zip(*sides, strict=True)]
     assert printed_by_evalb(evalb, gold, predicted) == printed_by_us(pairs)
 
 
-def test_trees_made_up_get_the_figures_of_evalb(evalb, tmp_path):
+def test_generated_trees_get_evalbs_scores(evalb, tmp_path):
     assert_agreement(evalb, tmp_path, pairs_of([read_tree(text) for text in MADE_UP] * 300, 1))
 
 
-def test_the_wsj_sample_gets_the_figures_of_evalb(evalb, tmp_path, wsj_sample):
-    """Trees as annotated, with traces and functions."""
+def test_the_wsj_sample_gets_evalbs_scores(evalb, tmp_path, wsj_sample):
+    """These trees have traces and function labels, like the annotation."""
     texts = [path.read_text() for path in sorted(wsj_sample.rglob("*.mrg"))]
     trees = [read_tree(f"(TOP{tree}") for text in texts for tree in re.split(r"^\(", text, flags=re.MULTILINE)[1:]]
     pairs = pairs_of(trees, 2)

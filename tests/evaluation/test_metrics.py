@@ -18,7 +18,7 @@ KINDS = ["translation", "parsing"]
 
 @pytest.fixture
 def record(package, tmp_path):
-    """The record of what `score` makes of two sentences by a package of some kind."""
+    """The record that `score` makes of two sentences, for a package of either kind."""
 
     def make(kind):
         loaded = package()
@@ -53,7 +53,7 @@ def test_every_column_is_found_in_a_record_of_its_kind(record, kind):
             assert column.key.split(".")[0] == metric.key
 
 
-def test_every_metric_belongs_to_a_kind_and_has_a_key_of_its_own():
+def test_every_metric_has_a_kind_of_task_and_its_own_key():
     assert {metric.key for kind in KINDS for metric in metrics_of(kind)} == {metric.key for metric in METRICS}
     assert [metric.key for kind in KINDS for metric in metrics_of(kind, shared=False)] == [
         metric.key for metric in METRICS if metric.kind
@@ -66,7 +66,7 @@ def test_no_key_comes_twice():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_words_a_record_has_every_heading_with_its_number_and_the_signatures(record, kind):
+def test_a_record_in_words_has_every_heading_number_and_signature(record, kind):
     made = record(kind)
     text = in_words(made, kind)
     for metric in metrics_of(kind):

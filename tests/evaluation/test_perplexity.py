@@ -10,7 +10,7 @@ from transformer.text.tokens import Pairs, pack, write_pairs
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 30, 10_000])
-def test_it_is_what_a_plain_loop_gives(package, encoded, batch_tokens):
+def test_perplexity_equals_that_of_a_plain_loop(package, encoded, batch_tokens):
     loaded, pairs = package(), encoded("dev")
     total, count = 0.0, 0
     for i in range(len(pairs)):
@@ -24,7 +24,7 @@ def test_it_is_what_a_plain_loop_gives(package, encoded, batch_tokens):
     assert perplexity(loaded, pairs, batch_tokens) == pytest.approx(math.exp(total / count), rel=1e-5)
 
 
-def test_a_model_that_knows_nothing_is_as_uncertain_as_its_vocabulary_is_large(package, encoded):
+def test_a_model_without_knowledge_has_the_perplexity_of_its_vocabulary_size(package, encoded):
     loaded = package()
     loaded.model.embedding.data.zero_()
     assert perplexity(loaded, encoded("dev"), 100) == pytest.approx(loaded.config.vocabulary, rel=1e-5)
@@ -37,13 +37,13 @@ def test_a_pair_beyond_the_learned_positions_is_named(package, tmp_path):
 
 
 def lengths_of(tmp_path, *lengths):
-    """Pairs of so many subwords, source and target."""
+    """Pairs with the given numbers of subwords of source and target."""
     sides = [[[5] * (pair[side] - 1) + [1] for pair in lengths] for side in (0, 1)]
     write_pairs(tmp_path / "dev", [pack(*sides, 40)], 40)
     return Pairs(tmp_path / "dev")
 
 
-def test_by_length_each_pair_counts_once_by_its_longer_side(package, tmp_path):
+def test_each_pair_belongs_to_one_class_by_its_longer_side(package, tmp_path):
     lengths = [(2, 3), (5, 9), (10, 4), (11, 2), (6, 31)]
     found = perplexity_by_length(package(), lengths_of(tmp_path, *lengths), [10, 5, 20], 100)
     assert [row[:4] for row in found] == [(1, 5, 1, 3), (6, 10, 2, 13), (11, 20, 1, 2), (21, 31, 1, 31)]
@@ -51,7 +51,7 @@ def test_by_length_each_pair_counts_once_by_its_longer_side(package, tmp_path):
         assert row.perplexity == pytest.approx(perplexity(package(), lengths_of(tmp_path, *some), 100), rel=1e-5)
 
 
-def test_by_length_there_is_none_beyond_the_learned_positions(package, tmp_path):
+def test_a_class_beyond_the_learned_positions_has_no_perplexity(package, tmp_path):
     found = perplexity_by_length(package(positions="learned"), lengths_of(tmp_path, (24, 3), (5, 25)), [24], 100)
     assert found == [(1, 24, 1, 3, found[0].perplexity), OfLength(25, 25, 1, 25, None)]
     assert found[0].perplexity > 1
@@ -59,5 +59,5 @@ def test_by_length_there_is_none_beyond_the_learned_positions(package, tmp_path)
 
 def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded, monkeypatch):
     monkeypatch.setattr("transformer.evaluation.perplexity.batch_loss", lambda *_: torch.empty(1 << 50))
-    with pytest.raises(InputError, match="perplexity by base: out of memory; lower --batch-tokens, 100 now"):
+    with pytest.raises(InputError, match=r"perplexity by base: out of memory; reduce --batch-tokens \(now 100\)"):
         perplexity(package(), encoded("dev"), 100)

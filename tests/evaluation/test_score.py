@@ -11,7 +11,7 @@ DECODING = {"beam": 4, "alpha": 0.6, "sample": None, "precision": "float32"}
 
 @pytest.fixture
 def scores(tmp_path):
-    """Write the scores of a part as `score` does, of the package that `save` writes, some of them changed."""
+    """Write a part's scores for the package of `save`, in the format of `score`, with some values changed."""
 
     def write(part, **changes):
         made = {"task": "ende", "model": "base", "seed": 1, "average": 3, "part": part, "sentences": 2500}
@@ -24,7 +24,7 @@ def scores(tmp_path):
 
 
 def rows(folder, *paths):
-    """The rows of scores in a package's README.md, written with these."""
+    """The rows of scores in a package's README.md, after writing it with the given files."""
     config = read_package_config(folder)
     write_readme(folder, config, list(scores_in_words(folder, config, paths)))
     return [line for line in read_lines(folder / "README.md") if line.startswith("| scores |")]
@@ -58,12 +58,12 @@ def test_the_readme_of_a_parser_has_the_scores_of_its_brackets(save, scores, cha
     [
         ({"model": "big"}, "scores of .*'model': 'big'.* give those of this package"),
         ({}, "KeyError.*score again"),
-        ({"task": ..., "average": ...}, "not as `score` writes it; give files of `score`"),
+        ({"task": ..., "average": ...}, "is not a file that `score` writes; give one"),
         ({"sentences": "x", "brackets": {}}, "ValueError.*score again"),
         ({"decoding": ..., "beam": 4, "alpha": 0.6}, "KeyError.*score again"),
     ],
 )
-def test_what_are_no_scores_of_the_package_is_refused(save, scores, changes, message):
+def test_scores_of_another_package_are_refused(save, scores, changes, message):
     folder = save()
     before = (folder / "README.md").read_bytes()
     with pytest.raises(InputError, match=rf"dev\.scores\.json: .*{message}"):
@@ -71,7 +71,7 @@ def test_what_are_no_scores_of_the_package_is_refused(save, scores, changes, mes
     assert (folder / "README.md").read_bytes() == before
 
 
-def test_what_is_scored_is_told_in_words(package, text, tmp_path):
+def test_scores_are_described_in_words(package, text, tmp_path):
     lines = text(3, 5)
     for name in ("dev.source", "dev.target", "dev.translation"):
         write_lines(tmp_path / name, lines)
@@ -85,5 +85,5 @@ def test_what_is_scored_is_told_in_words(package, text, tmp_path):
         f"dev, 5 sentences, decoding not recorded: Perplexity {record['perplexity']:.2f}, BLEU 100.0 ("
     )
     write_lines(translation, lines[1:])
-    with pytest.raises(InputError, match=r"dev\.translation has 4 lines and .*dev\.source 5; translate the same part"):
+    with pytest.raises(InputError, match=r"dev\.translation has 4 lines and .*dev\.source has 5; translate the same"):
         score(loaded, "dev", source, pairs, target, translation, 100)

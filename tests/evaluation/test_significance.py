@@ -18,7 +18,7 @@ def spoilt(lines, share, seed):
     return [" ".join("x" if drawn.random() < share else word for word in line.split()) for line in lines]
 
 
-def test_it_is_sacrebleus_score_and_signature_names_seed_and_resamples(text):
+def test_the_comparison_has_sacrebleus_scores_and_signatures(text):
     references = text(1, 50)
     systems = [spoilt(references, share, 2) for share in (0.1, 0.2)]
     result = compare(*systems, references, 200)
@@ -27,7 +27,7 @@ def test_it_is_sacrebleus_score_and_signature_names_seed_and_resamples(text):
     assert "|ar:200|seed:12345|" in result.randomisation.signature
 
 
-def test_a_clear_difference_is_told_from_none(text):
+def test_a_clear_difference_has_a_small_p_and_none_a_large_one(text):
     references = text(1, 100)
     baseline, alike, worse = (spoilt(references, *how) for how in ((0.1, 1), (0.1, 2), (0.3, 3)))
     for other, differs in ((alike, False), (worse, True)):
@@ -41,7 +41,7 @@ def test_the_same_translations_give_the_same_p_again(text):
     assert compare(*systems, references) == compare(*systems, references)
 
 
-def test_which_system_is_the_baseline_does_not_matter_to_randomisation(text):
+def test_swapping_the_systems_does_not_change_the_randomisation_test(text):
     references = text(1, 60)
     one, other = (spoilt(references, share, 1) for share in (0.1, 0.15))
     there, back = compare(one, other, references), compare(other, one, references)

@@ -6,8 +6,8 @@ from transformer.evaluation.token_bleu import token_bleu
 from transformer.support.files import InputError
 
 
-def test_tokens_stay_as_they_are_and_are_counted_by_hand():
-    """5 tokens against 6: matches 5/5, 3/4, 1/3, 1/2 without smoothing; brevity exp(1 - 6/5)."""
+def test_bleu_of_given_tokens_equals_one_computed_by_hand():
+    """5 tokens against 6, without smoothing: matches 5/5, 3/4, 1/3, 1/2; brevity exp(1 - 6/5)."""
     found = token_bleu(["a dog &amp; b."], ["a dog &amp; b. so"])
     assert found.tokens == 5
     assert found.precisions == (100, 100, 100, 100)
@@ -16,7 +16,7 @@ def test_tokens_stay_as_they_are_and_are_counted_by_hand():
     assert token_bleu(["a dog &amp; b ."], ["a dog &amp; b."]).precisions[0] == pytest.approx(60)
 
 
-def test_counts_are_those_of_the_whole_text_and_not_smoothed():
+def test_token_bleu_counts_over_the_whole_text_without_smoothing():
     found = token_bleu(["a b c d", "x y z"], ["a b c d", "x y q"])
     assert found.precisions == pytest.approx((100 * 6 / 7, 100 * 4 / 5, 100 * 2 / 3, 100))
     assert token_bleu(["a b"], ["a b"]).score == 0

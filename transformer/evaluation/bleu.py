@@ -1,4 +1,4 @@
-"""BLEU two ways: sacreBLEU on plain text, and the paper's, on Moses tokens with hyphenated compounds split."""
+"""BLEU in two ways: sacreBLEU on plain text, and the paper's BLEU on Moses tokens with split compounds."""
 
 import re
 from collections.abc import Sequence
@@ -22,14 +22,15 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
     """Raises InputError when the counts differ or are 0."""
     if len(translations) != len(references):
         raise InputError(
-            f"{len(translations)} translations for {len(references)} references; score what was translated"
+            f"{len(translations)} translations for {len(references)} references; give the references of what was "
+            "translated"
         )
     if not references:
         raise InputError("no translations to score; at least one is needed")
 
 
 def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> Score:
-    """sacreBLEU's default: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
+    """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU()
     score = metric.corpus_score(list(translations), [list(references)]).score
@@ -37,15 +38,15 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> Score:
 
 
 def split_compounds(line: str) -> str:
-    """Split hyphenated compounds as the authors' script does: `(\\S)-(\\S)` becomes `\\1 ##AT##-##AT## \\2`."""
+    """Split hyphenated compounds like the authors' script: `(\\S)-(\\S)` becomes `\\1 ##AT##-##AT## \\2`."""
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", line)
 
 
 def paper_bleu(translations: Sequence[str], references: Sequence[str], language: str) -> Score:
-    """Cased BLEU without smoothing (multi-bleu) on Moses tokens, compounds split.
+    """Cased BLEU without smoothing (multi-bleu) on Moses tokens with split compounds.
 
-    `language` chooses Moses' abbreviations; without a list for it English ones serve. Raises InputError when the counts
-    differ or are 0.
+    `language` chooses Moses' list of abbreviations; a language without a list uses the English one. Raises InputError
+    when the counts differ or are 0.
     """
     check(translations, references)
     moses = MosesTokenizer(lang=language)

@@ -1,4 +1,4 @@
-"""What sacreBLEU is computed from: counts that add up over texts, which BLEU does not."""
+"""The counts that sacreBLEU is computed from. Unlike BLEU itself, the counts of several texts can be added."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from sacrebleu.metrics import BLEU
 
 
 class Counts(NamedTuple):
-    """Of translations: how many, their words, their references' words, matching n-grams of 1 to 4 words, and all."""
+    """Translations, their words, their references' words, matching n-grams of 1 to 4 words, and all n-grams."""
 
     translations: int
     words: int
@@ -23,12 +23,12 @@ class Counts(NamedTuple):
 
 
 def counts(translations: Sequence[str], references: Sequence[str]) -> Counts:
-    """Those of a text."""
+    """The counts of a text."""
     score = BLEU().corpus_score(translations, [references])
     return Counts(len(translations), score.sys_len, score.ref_len, *score.counts, *score.totals)
 
 
 def sacrebleu_of(counts: Counts) -> float:
-    """sacreBLEU of a text, or of several whose counts are added."""
-    lengths = int(counts.words), int(counts.reference_words)  # no other numbers will do
+    """sacreBLEU of a text from its counts, or of several texts from the sum of theirs."""
+    lengths = int(counts.words), int(counts.reference_words)  # sacreBLEU refuses floats
     return float(BLEU.compute_bleu(list(counts[3:7]), list(counts[7:]), *lengths, smooth_method="exp").score)

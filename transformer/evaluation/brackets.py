@@ -1,7 +1,7 @@
-"""Labelled brackets: recall, precision and F1 of constituency trees, as EVALB with COLLINS.prm counts them.
+"""Recall, precision and F1 of the labelled brackets of constituency trees, equal to EVALB's with COLLINS.prm.
 
-EVALB is the program of Sekine and Collins (1997) by which the numbers of Table 4 are made. It holds 200 words and
-200 brackets a sentence; there is no such limit here.
+EVALB is the program of Sekine and Collins (1997) that computed the numbers of Table 4. It takes at most 200 words and
+200 brackets per sentence; this code has no such limit.
 """
 
 import re
@@ -21,30 +21,30 @@ EQUIVALENT = {"PRT": "ADVP"}
 
 @dataclass(frozen=True)
 class SentenceScore:
-    """A predicted tree against the gold tree: EVALB's line of a sentence. Its counts are 0 unless it is valid.
+    """A predicted tree compared with the gold tree: EVALB's line for a sentence. Counts are 0 unless it is `valid`.
 
-    `error`: the words that are scored differ; `skip`: the predicted tree has none.
+    `error`: the trees differ in the words that are scored. `skip`: the predicted tree has no such words.
     """
 
     status: Literal["valid", "error", "skip"]
-    length: int  # words of the gold tree, punctuation too
+    length: int  # words of the gold tree, including punctuation
     matched: int = 0
     gold: int = 0
     predicted: int = 0
-    crossing: int = 0  # predicted brackets that overlap a gold one, neither within the other
+    crossing: int = 0  # predicted brackets that overlap a gold one, where neither contains the other
     words: int = 0
-    tagged: int = 0  # words that have the gold tag
+    tagged: int = 0  # words whose predicted tag is the gold tag
 
 
 @dataclass(frozen=True)
 class BracketScores:
-    """Scores over the valid sentences of a corpus, in percent, and how many sentences were valid, errors, skipped."""
+    """Scores of a corpus in percent, over its valid sentences, and the number of sentences of each status."""
 
     f1: float
     recall: float
     precision: float
     exact: float
-    crossing: float  # crossing brackets a sentence, no percentage
+    crossing: float  # crossing brackets per sentence, not a percentage
     no_crossing: float
     two_or_less_crossing: float
     tagging: float
@@ -54,10 +54,10 @@ class BracketScores:
 
 
 def brackets(tree: Tree) -> tuple[list[Leaf], Counter[tuple[str, int, int]]]:
-    """What of a tree is scored: its leaves, and its brackets as (label, start, end), each with its count.
+    """The parts of a tree that are scored: its leaves, and its brackets (label, start, end) with their counts.
 
-    Words whose tag is in DELETED go before positions are counted; brackets that are then empty, or whose
-    label is in DELETED, go too. Labels lose their function (NP-SBJ is NP), and PRT is ADVP.
+    Words whose tag is in DELETED are removed before positions are counted. Brackets that are then empty are removed,
+    and brackets whose label is in DELETED. Labels lose their function (NP-SBJ becomes NP), and PRT becomes ADVP.
     """
     kept: list[Leaf] = []
     starts: list[int] = []
@@ -77,7 +77,7 @@ def brackets(tree: Tree) -> tuple[list[Leaf], Counter[tuple[str, int, int]]]:
 
 
 def score_tree(gold: Tree, predicted: Tree) -> SentenceScore:
-    """What of `predicted` is right. It should carry the gold tags, since they say what is punctuation: see `repair`."""
+    """Score a predicted tree. It should carry the gold tags (see `repair`), because tags decide what is punctuation."""
     length = sum(tag != TRACE for tag in tags(gold))
     gold_leaves, gold_brackets = brackets(gold)
     leaves, predicted_brackets = brackets(predicted)
@@ -103,7 +103,7 @@ def score_tree(gold: Tree, predicted: Tree) -> SentenceScore:
 
 
 def bracket_scores(sentences: Iterable[SentenceScore]) -> BracketScores:
-    """Scores over a corpus: brackets and words are summed over its sentences before dividing."""
+    """The scores of a corpus: brackets and words are summed over all sentences before dividing."""
     scored = list(sentences)
     status = Counter(each.status for each in scored)
     valid = [each for each in scored if each.status == "valid"]
@@ -127,9 +127,9 @@ def bracket_scores(sentences: Iterable[SentenceScore]) -> BracketScores:
 
 
 def score_parses(translations: Sequence[str], gold: Path) -> tuple[list[SentenceScore], int]:
-    """Linearised trees against a file of gold trees, and how many of them had to be repaired.
+    """Score linearised trees against a file of gold trees. Also returns how many of them had to be repaired.
 
-    Raises InputError as `read_parses` does.
+    Raises the errors of `read_parses`.
     """
     parses = read_parses(translations, gold)
     return [score_tree(tree, parse) for tree, parse, _ in parses], sum(repaired for _, _, repaired in parses)

@@ -1,4 +1,4 @@
-"""BLEU by the length of pairs, of some pairs of each class of lengths."""
+"""BLEU by length: of some pairs of each class of lengths."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -24,10 +24,10 @@ def counts_by_length(
     most: int,
     batch_tokens: int,
 ) -> list[Counts | None]:
-    """BLEU's counts over at most `most` pairs of each class, which are evenly spaced in the texts, source and target.
+    """BLEU's counts over at most `most` pairs of each class, evenly spaced in `texts` (source and target).
 
-    `lengths` are the subwords of each pair's longer side. None for a class with pairs longer than the model takes.
-    Raises InputError when memory runs out.
+    `lengths` are the subwords of each pair's longer side. A class with pairs that are too long for the model gets
+    None. Raises InputError when memory runs out.
     """
     drawn = []
     for one in classes:
@@ -36,7 +36,7 @@ def counts_by_length(
         drawn.append(which[np.arange(count) * len(which) // max(1, count)])
     sources, targets = texts
     found = translate(package, [sources[i] for each in drawn for i in each], decode, batch_tokens)
-    with within_memory(f"translation by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
+    with within_memory(f"translation by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         translations = [[one.texts[0] for one in islice(found, len(each))] for each in drawn]
     return [
         counts(some, [targets[i] for i in each]) if some else None

@@ -1,4 +1,4 @@
-"""Is a claim about some rows borne out by their seeds? By paired t tests, corrected for the number of claims."""
+"""Decide claims about rows of the tables from their seeds, by paired t tests corrected for the number of claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from scipy.stats import t
 
 from transformer.support.files import InputError
 
-LEVEL = 0.05  # of all claims together: how often one of them may get a verdict that is false
+LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
 Verdict = Literal["reproduced", "contrary", "undecided"]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the seeds say of a claim; effects are in favour of it where they are positive."""
+    """What the seeds say about a claim. A positive effect is in favour of it."""
 
     effect: float  # the mean over seeds
-    interval: tuple[float, float]  # 95 % of it, of this claim by itself
+    interval: tuple[float, float]  # 95 % confidence interval of the effect, not corrected for other claims
     seeds: int
     p: float  # after Holm's correction
     verdict: Verdict
-    smallest: float  # the effect, or of a claim that rows are alike the margin, from which on it would be decided
+    smallest: float  # the smallest effect that would be decided; if rows are claimed to be alike, the smallest margin
 
 
 def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
-    """The effect of each seed, from values [rows, seeds], the rows in the order that the claim gives them.
+    """The effect of each seed, from values [rows, seeds]. The rows are in the order of the claim.
 
-    Of two rows it is the second minus the first; of more it is the linear trend, from the first row to the last.
+    With two rows the effect is the second minus the first. With more rows it is the linear trend from first to last.
     """
     rows = np.asarray(values, dtype=float)
     weights = np.arange(len(rows)) - (len(rows) - 1) / 2
@@ -36,15 +36,15 @@ def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Judged]:
-    """A verdict on each of a family of claims: the effects of its seeds, and the margin of one that rows are alike.
+    """Judge a family of claims, each given by the effects of its seeds, and a margin if it claims that rows are alike.
 
-    An effect is tested by a paired t test, two-sided. Rows are alike when two one-sided tests show the effect to be
-    within the margin, and differ when one shows it to be beyond. Holm's correction keeps the chance of any false
-    verdict in the family at LEVEL. Raises InputError for a claim of fewer than two seeds, which have no interval.
+    A paired two-sided t test decides about an effect. Rows are alike if two one-sided tests show that the effect is
+    within the margin. They differ if one test shows that it is beyond. Holm's correction keeps the chance of any false
+    verdict in the family at LEVEL. Raises InputError for fewer than two seeds, because they have no interval.
     """
     for name, (each, _) in claims.items():
         if len(each) < 2:
-            raise InputError(f"claims.{name}: {len(each)} seed has no interval; train at least two (`seeds`)")
+            raise InputError(f"claims.{name}: must have at least two seeds, not {len(each)}; add some to `seeds`")
     tested = {name: _tested(each, margin) for name, (each, margin) in claims.items()}
     ascending = sorted(tested, key=lambda name: tested[name][0])
     adjusted, largest = {}, 0.0
@@ -74,7 +74,7 @@ def _error(each: np.ndarray) -> float:
 
 
 def _beyond(each: np.ndarray, bound: float) -> float:
-    """How likely a mean so far above `bound` is where the true one is not above it."""
+    """The one-sided p: the chance of a mean so far above `bound` if the true mean is at `bound`."""
     above, error = each.mean() - bound, _error(each)
     if error == 0:
         return 0.0 if above > 0 else 1.0
@@ -82,7 +82,7 @@ def _beyond(each: np.ndarray, bound: float) -> float:
 
 
 def _tested(each: np.ndarray, margin: float | None) -> tuple[float, Verdict]:
-    """The p of the verdict that is the likelier one, and this verdict."""
+    """The smallest p of any verdict, and that verdict."""
     bound = margin or 0.0
     apart = {"up": _beyond(each, bound), "down": _beyond(-each, bound)}
     p_apart = min(1.0, 2 * min(apart.values()))

@@ -1,7 +1,7 @@
-"""Table 1, measured: time, FLOPs and memory of one layer, its sequential operations, and the longest path through many.
+"""Table 1, measured: a layer's time, FLOPs, memory and sequential operations, and the longest path through a stack.
 
-Shapes as in attention.py, of one sentence of n positions. Attention is measured between its projections, as Table 1
-counts it, and once with them.
+Shapes are those of attention.py for one sentence of n positions. Like Table 1, attention is measured without its
+projections; one more row includes them.
 """
 
 import math
@@ -26,23 +26,23 @@ from transformer.model.attention import ATTENTIONS, SelfAttention, Sentences, jo
 from transformer.model.restricted import in_blocks
 from transformer.support.device import device_name, within_memory
 
-SECONDS, TIMES = 0.1, 3  # each size is measured so long, and so often, at least
-COUNTED = (16, 32, 64, 128)  # positions for which sequential operations and paths are counted
+SECONDS, TIMES = 0.1, 3  # each size is measured for at least so many seconds and so many times
+COUNTED = (16, 32, 64, 128)  # lengths n for which sequential operations and paths are counted
 PRODUCTS = {getattr(torch.ops.aten, name) for name in ("mm", "addmm", "bmm", "baddbmm", "convolution")}
 
 
 class _Layer(nn.Module):
     """A layer over [1, n, d]."""
 
-    period = 1  # after so many layers, a stack begins again with the first
+    period = 1  # number of different layers that a stack repeats
 
     def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
-        """One step of a path: this layer as the one of that number in a period, counted from 0."""
+        """One step of a path: this layer in the role of number `layer` of a period, from 0."""
         return self(x_1ND)
 
 
 class _Attention(_Layer):
-    """Self-attention whose queries, keys and values are its input."""
+    """Self-attention without projections: its input serves as queries, keys and values."""
 
     def __init__(self, d: int, d_k: int, bias: Tensor, kind: str = "scaled"):
         super().__init__()
@@ -58,7 +58,7 @@ class _Attention(_Layer):
 
 
 class _Projected(_Layer):
-    """Self-attention as in the model."""
+    """The model's self-attention, with projections."""
 
     def __init__(self, d: int, d_k: int, bias: Tensor):
         super().__init__()
@@ -81,13 +81,13 @@ class _Recurrent(_Layer):
         return self.lstm(x_1ND)[0]
 
     def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
-        """One step of the recurrence, from the state at each position to that at the next one."""
+        """One step of the recurrence, from the state at each position to the state at the next."""
         before = torch.cat([torch.zeros_like(x_1ND[:, :1]), x_1ND[:, :-1]], 1)
         return self.lstm(torch.zeros_like(x_1ND).transpose(0, 1), (before, torch.zeros_like(before)))[0].transpose(0, 1)
 
 
 class _Convolution(_Layer):
-    """A convolution over positions, of width k; in a stack with these dilations, over and over."""
+    """A convolution of width k over positions. A stack repeats the given dilations."""
 
     def __init__(self, d: int, k: int, dilations: Sequence[int] = (1,), separable: bool = False):
         super().__init__()
@@ -97,7 +97,7 @@ class _Convolution(_Layer):
         self.dilate(dilations[1 % self.period])
 
     def dilate(self, dilation: int) -> None:
-        """Take this dilation; the output stays as long as the input."""
+        """Set the dilation, with the padding that keeps the output as long as the input."""
         convolution = self.over_positions
         convolution.dilation = (dilation,)
         convolution.padding = (convolution.kernel_size[0] // 2 * dilation,)
@@ -125,17 +125,17 @@ LAYERS: dict[str, Make] = {
 
 
 def _dilations(n: int, k: int) -> tuple[int, ...]:
-    """1, k, k^2 ...: all below n, beyond which a convolution reads padding only."""
+    """The dilations 1, k, k^2 ... below n. A larger one would read padding only."""
     return 1, *takewhile(lambda dilation: dilation < n, (k**layer for layer in count(1)))
 
 
 def _bias(n: int, radius: int | None = None) -> Tensor:
-    """That of one sentence of n positions."""
+    """The attention bias of one sentence of n positions."""
     return own_bias(Sentences(torch.zeros(1, n, dtype=torch.long), torch.arange(n)[None]), radius=radius)
 
 
 def complexity(sizes: LayerSizes) -> dict[str, Any]:
-    """What `measured`, `exponents`, `sequential_operations` and `path_length` give for each layer, on the CPU.
+    """The results of `measured`, `exponents`, `sequential_operations` and `path_length` for each layer, on the CPU.
 
     Raises InputError when memory runs out.
     """
@@ -155,12 +155,12 @@ def complexity(sizes: LayerSizes) -> dict[str, Any]:
 
 
 def measured(make: Make, n: int, d: int, sizes: LayerSizes) -> dict[str, float]:
-    """One layer's forward and backward pass in float32.
+    """Measure one layer's forward and backward pass in float32.
 
-    The least CPU time in seconds, FLOPs of its matrix products, and the bytes that it keeps for the backward pass, its
-    input with them and its weights not. Raises InputError when memory runs out.
+    Returns the shortest CPU time in seconds, the FLOPs of the matrix products, and the bytes kept for the backward
+    pass, including the input but not the weights. Raises InputError when memory runs out.
     """
-    with within_memory(f"a layer over {n} positions of width {d}", "take smaller n and d"):
+    with within_memory(f"a layer over {n} positions of width {d}", "choose smaller n and d"):
         layer, x = make(n, d, sizes), torch.randn(1, n, d, requires_grad=True)
         given = [*layer.parameters(), *layer.buffers()]
         with kept() as tensors:
@@ -185,7 +185,7 @@ def _both_passes(layer: nn.Module, x: Tensor) -> None:
 
 @contextmanager
 def kept() -> Iterator[list[Tensor]]:
-    """The tensors that are kept for the backward pass."""
+    """Collect the tensors that PyTorch keeps for the backward pass."""
     tensors: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
@@ -197,7 +197,7 @@ def kept() -> Iterator[list[Tensor]]:
 
 
 def _convolution_backward(of_y: list[int], _: Any, weight: list[int], *rest: Any, **__: Any) -> int:
-    """FLOPs as many as forward for each of the two gradients; PyTorch counts too many where there are groups."""
+    """Each of the two gradients takes the forward pass's FLOPs. PyTorch's own count is too high with groups."""
     return sum(rest[-1][:2]) * 2 * of_y[0] * of_y[2] * math.prod(weight)
 
 
@@ -206,13 +206,16 @@ COUNTED_ANEW = {torch.ops.aten.convolution_backward: _convolution_backward}
 
 @contextmanager
 def _step_by_step() -> Iterator[None]:
-    """Without oneDNN, in which an LSTM is one operation."""
+    """Disable oneDNN, because it runs a whole LSTM as one operation."""
     with warnings.catch_warnings(action="ignore"), torch.backends.mkldnn.flags(enabled=False):
         yield
 
 
 def exponents(rows: list[dict[str, float]], size: str) -> dict[str, Any]:
-    """By which power of a size time, FLOPs and memory grow: least squares of the logarithms over the larger half."""
+    """The power of a size with which time, FLOPs and memory grow.
+
+    It is fitted by least squares to the logarithms, over the larger half of the sizes.
+    """
     rows = rows[len(rows) // 2 :]
     x = np.log([row[size] for row in rows])
     fits = {
@@ -222,12 +225,12 @@ def exponents(rows: list[dict[str, float]], size: str) -> dict[str, Any]:
 
 
 class _Chain(TorchDispatchMode):
-    """The longest chain of matrix products so far, each of which needs the one before it."""
+    """Finds the longest chain of matrix products in which each needs the result of the one before."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.depth: dict[int, int] = {}  # of a storage, because views are the same numbers
-        self.alive: list[Tensor] = []  # lest an address is taken again
+        self.depth: dict[int, int] = {}  # by storage, because views share their numbers
+        self.alive: list[Tensor] = []  # keeps tensors alive, so that no address is used again
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = operation(*args, **(kwargs or {}))
@@ -244,17 +247,17 @@ def _tensors(tree: Any) -> list[Tensor]:
 
 
 def sequential_operations(layer: nn.Module, n: int, d: int) -> int:
-    """The matrix products, or convolutions, of one layer that must wait for each other: the longest chain of them."""
+    """The length of a layer's longest chain of matrix products or convolutions that wait for each other."""
     with _step_by_step(), _Chain() as chain:
         layer(torch.randn(1, n, d))
     return max(chain.depth.values())
 
 
 def path_length(layer: _Layer, n: int, d: int) -> int:
-    """How many layers, or steps of a recurrence, a signal takes at most from one of n positions to another.
+    """The most layers, or steps of a recurrence, that a signal needs from one of n positions to another.
 
-    One layer leads to an output from where its gradient is not zero. Layers are stacked until a period of them
-    connects no further pair of positions.
+    A layer connects an input with an output if the gradient between them is not zero. Layers are stacked until a
+    whole period connects no new pair of positions.
     """
     connected = [_connected(layer, number, n, d) for number in range(layer.period)]
     reach, hops, longest = torch.eye(n), 0, 0
@@ -267,7 +270,7 @@ def path_length(layer: _Layer, n: int, d: int) -> int:
 
 
 def _connected(layer: _Layer, number: int, n: int, d: int) -> Tensor:
-    """[n, n]: 1 where an output of a hop depends on an input."""
+    """[n, n]: 1 where an output position of a hop depends on an input position."""
     x = torch.randn(1, n, d, requires_grad=True)
     outputs = layer.hop(x, number)[0].sum(-1)
     gradients = [torch.autograd.grad(output, x, retain_graph=True)[0][0] for output in outputs]

@@ -1,4 +1,4 @@
-"""Why scores are divided by sqrt(d_k) (section 3.2.1, footnote 4): what random queries and keys do to the softmax."""
+"""Why attention divides scores by sqrt(d_k) (section 3.2.1, footnote 4): the softmax of random queries and keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of scores and their softmax: variance of a score, entropy in nats, Frobenius norm of the softmax's Jacobian."""
+    """The variance of scores, the entropy of their softmax in nats, and the Frobenius norm of its Jacobian."""
 
     variance: float
     entropy: float
@@ -16,19 +16,19 @@ class Statistics:
 
 
 def statistics(d_k: int, scale: float, keys: int, queries: int, seed: int) -> Statistics:
-    """Means over `queries`, each over as many random `keys`; all elements are independent, of mean 0 and variance 1."""
+    """Means over random `queries`, each with its own random `keys`. All elements are independent standard normal."""
     drawn = np.random.default_rng(seed)
     scores = np.stack([drawn.standard_normal((keys, d_k)) @ drawn.standard_normal(d_k) for _ in range(queries)]) * scale
     weights = np.exp(scores - scores.max(1, keepdims=True))
     weights /= weights.sum(1, keepdims=True)
     logarithms = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     squares = (weights**2).sum(1)
-    gradient = np.sqrt(np.maximum(squares - 2 * (weights**3).sum(1) + squares**2, 0))  # of diag(p) - p p^T
+    gradient = np.sqrt(np.maximum(squares - 2 * (weights**3).sum(1) + squares**2, 0))  # the norm of diag(p) - p p^T
     return Statistics(float(scores.var()), float(-(weights * logarithms).sum(1).mean()), float(gradient.mean()))
 
 
 def against_d_k(d_k: Sequence[int], keys: int = 32, queries: int = 2000, seed: int = 1) -> dict[str, list[Statistics]]:
-    """The statistics for each d_k: of scores as they are, and divided by sqrt(d_k)."""
+    """The statistics for each d_k, of scores without scaling and of scores divided by sqrt(d_k)."""
     return {
         "unscaled": [statistics(each, 1.0, keys, queries, seed) for each in d_k],
         "scaled": [statistics(each, each**-0.5, keys, queries, seed) for each in d_k],

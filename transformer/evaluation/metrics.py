@@ -1,4 +1,4 @@
-"""The metrics: one list, from which score files, tables, their signatures and a package's README.md follow."""
+"""The list of metrics. Score files, tables, their signatures and a package's README.md are made from it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,34 +15,34 @@ from transformer.support.files import read_lines, read_parallel
 
 @dataclass(frozen=True)
 class Output:
-    """What a model made of a part, and what it is compared with."""
+    """A model's output for a part of a corpus, and what it is compared with."""
 
     perplexity: float
-    translations: Path  # a line a sentence
-    reference: Path  # translations, or gold trees
-    language: str  # of the translations
+    translations: Path  # one sentence per line
+    reference: Path  # reference translations, or gold trees
+    language: str  # the language of the translations
 
 
 @dataclass(frozen=True)
 class Column:
-    """A number of a metric as tables show it."""
+    """A column of a table: one number of a metric."""
 
-    key: str  # in a score file; a dot leads into a mapping
+    key: str  # in a score file; a dot separates the keys of nested mappings
     heading: str
     digits: int
-    published: str | None = None  # its key in config/published.yaml
+    published: str | None = None  # the key in config/published.yaml
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: `function` gives what a score file has under `key`."""
+    """A metric. A score file has the result of `function` under `key`."""
 
     key: str
     function: Callable[[Output], Any]
     columns: tuple[Column, ...]
-    kind: TaskKind | None = None  # of the tasks that it is for; None for all
-    details: tuple[Column, ...] = ()  # columns of the csv only
-    signature: str | None = None  # its key in a score file
+    kind: TaskKind | None = None  # the kind of tasks that it scores; None: all kinds
+    details: tuple[Column, ...] = ()  # columns that only the csv has
+    signature: str | None = None  # the signature's key in a score file
 
 
 def _perplexity(output: Output) -> float:
@@ -59,7 +59,7 @@ def _sacrebleu(output: Output) -> dict[str, Any]:
 
 def _brackets(output: Output) -> dict[str, Any]:
     scored, repaired = score_parses(read_lines(output.translations), output.reference)
-    short = bracket_scores(each for each in scored if each.length <= 40)  # as EVALB
+    short = bracket_scores(each for each in scored if each.length <= 40)  # like EVALB's second summary
     return {**asdict(bracket_scores(scored)), "up_to_40_words": asdict(short), "repaired": repaired}
 
 
@@ -104,12 +104,12 @@ METRICS = (
 
 
 def metrics_of(kind: TaskKind, shared: bool = True) -> Iterator[Metric]:
-    """The metrics of a kind of task; without `shared` only those that no other kind has."""
+    """The metrics of a kind of task. Without `shared`, only those that no other kind has."""
     return (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and shared))
 
 
 def in_words(score: Mapping[str, Any], kind: TaskKind) -> str:
-    """The numbers of a score file, each metric with its signature if it has one. Raises KeyError for one it lacks."""
+    """The numbers and signatures of a score file, in words. Raises KeyError for a metric that the file lacks."""
 
     def value(key: str) -> Any:
         return reduce(getitem, key.split("."), score)
@@ -122,6 +122,6 @@ def in_words(score: Mapping[str, Any], kind: TaskKind) -> str:
 
 
 def keys() -> Sequence[str]:
-    """The keys in score files of all that tables show."""
+    """The keys of everything in score files that tables show."""
     columns = (column.key for metric in METRICS for column in (*metric.columns, *metric.details))
     return [*columns, *(metric.signature for metric in METRICS if metric.signature)]

@@ -1,4 +1,4 @@
-"""Perplexity a subword: without label smoothing, the end of sentence counted, padding not (Table 3)."""
+"""Perplexity per subword (Table 3): without label smoothing; the end of sentence counts as a subword."""
 
 import math
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from transformer.training.loss import batch_loss
 
 
 class OfLength(NamedTuple):
-    """The pairs of `shortest` to `longest` subwords on their longer side; how many subwords their targets have."""
+    """The pairs with `shortest` to `longest` subwords on the longer side. `subwords` counts those of their targets."""
 
     shortest: int
     longest: int
@@ -31,17 +31,17 @@ class OfLength(NamedTuple):
 def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     """exp of the mean negative log-likelihood of the target subwords, in float32.
 
-    Raises InputError for a pair beyond the learned positions, and when memory runs out.
+    Raises InputError for a pair that is longer than the learned positions, and when memory runs out.
     """
     check_lengths(package, pairs.lengths.max(1))
     return _perplexity(package, pairs, np.arange(len(pairs)), batch_tokens)
 
 
 def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int], batch_tokens: int) -> list[OfLength]:
-    """`perplexity` of the pairs from each of `edges` to the next, in subwords of the longer side, and of longer ones.
+    """The `perplexity` of each class of lengths. `edges` are the upper ends of the classes; a last class has the rest.
 
-    None where one of them is longer than the model takes. Lengths without pairs are left out. Raises InputError when
-    memory runs out.
+    The length of a pair is the number of subwords of its longer side. A class has None if one of its pairs is too long
+    for the model. Classes without pairs are left out. Raises InputError when memory runs out.
     """
     lengths, most = pairs.lengths.max(1), last_position(package.config.architecture) or LONGEST
     found = []
@@ -58,7 +58,7 @@ def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int],
 @torch.inference_mode()
 def _perplexity(package: Package, pairs: Pairs, which: np.ndarray, batch_tokens: int) -> float:
     total = 0.0
-    with within_memory(f"perplexity by {package.config.model}", f"lower --batch-tokens, {batch_tokens} now"):
+    with within_memory(f"perplexity by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         for batch in once(pairs, which, batch_tokens):
             total += batch_loss(package.model, batch, 0.0).total.item()
     return math.exp(total / int(pairs.lengths[which, 1].sum()))

@@ -1,4 +1,4 @@
-"""The score of a part: what a package made of it, by each metric (section 6)."""
+"""The scores of a package on a part of its corpus, by each metric (section 6)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -25,14 +25,15 @@ def score(
     batch_tokens: int,
     record: Path | None = None,
 ) -> dict[str, Any]:
-    """The score of a part; `pairs` are its `source` and target as ids, `record` is that of its translations, if any.
+    """The scores of a part. `pairs` holds its `source` and target as ids; `record` tells how it was translated.
 
-    Raises InputError when there are not as many translations as pairs, and as `read_record` and the metrics do.
+    Raises InputError when the numbers of translations and pairs differ, and the errors of `read_record` and of the
+    metrics.
     """
     config = package.config
     decoding = asdict(read_record(record, translations, config)) if record else None
     if (lines := len(read_lines(translations))) != len(pairs):
-        raise InputError(f"{translations} has {lines} lines and {source} {len(pairs)}; translate the same part")
+        raise InputError(f"{translations} has {lines} lines and {source} has {len(pairs)}; translate the same part")
     output = Output(perplexity(package, pairs, batch_tokens), translations, reference, config.target)
     return {
         "task": config.task,
@@ -47,19 +48,19 @@ def score(
 
 
 def scores_in_words(folder: Path, config: PackageConfig, scores: Sequence[Path]) -> Iterator[str]:
-    """Each of some files of `score` as a line of the README.md of the package in `folder`.
+    """A line of text for each score file, for the README.md of the package in `folder`.
 
-    Raises InputError for what is no score, or one of another package.
+    Raises InputError for a file that is not a score file, or is one of another package.
     """
     made = {"task": config.task, "model": config.model, "seed": config.seed, "average": len(config.averaged)}
     for path in scores:
         record = read_json(path)
         if not made.keys() <= record.keys():
-            raise InputError(f"{path}: not as `score` writes it; give files of `score`")
+            raise InputError(f"{path}: is not a file that `score` writes; give one")
         if (found := {key: record.get(key) for key in made}) != made:
-            raise InputError(f"{path}: scores of {found}, and {folder} is {made}; give those of this package")
+            raise InputError(f"{path}: has the scores of {found}, but {folder} is {made}; give those of this package")
         try:
             how = f"{record['part']}, {record['sentences']:,} sentences, {decoding_in_words(record['decoding'])}"
             yield f"{how}: {in_words(record, config.kind)}"
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: not as `score` writes it ({error!r}); score again") from error
+            raise InputError(f"{path}: is not a file that `score` writes ({error!r}); score again") from error

@@ -1,4 +1,4 @@
-"""Do two systems differ in BLEU by more than the choice of the sentences explains? sacreBLEU's paired tests say."""
+"""Whether two systems differ in BLEU by more than the choice of sentences explains: sacreBLEU's paired tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from transformer.evaluation.bleu import check
 
 @dataclass(frozen=True)
 class Significance:
-    """How likely so large a difference is between equal systems, and the signature of the test: resamples and seed."""
+    """The p-value of the difference between two systems, and the test's signature (resamples and seed)."""
 
     p: float
     signature: str
@@ -22,8 +22,8 @@ class Significance:
 class Comparison:
     """The sacreBLEU of two systems, and whether they differ.
 
-    Paired bootstrap resampling (Koehn 2004) in sacreBLEU asks in one direction, approximate randomisation (Riezler and
-    Maxwell 2005) in both: its p is about twice the other.
+    sacreBLEU's paired bootstrap resampling (Koehn 2004) is a one-sided test. Its approximate randomisation (Riezler
+    and Maxwell 2005) is two-sided, so its p is about twice the other.
     """
 
     baseline: float
@@ -35,10 +35,10 @@ class Comparison:
 def compare(
     baseline: Sequence[str], system: Sequence[str], references: Sequence[str], resamples: int = 1000
 ) -> Comparison:
-    """Compare the translations of the same sentences by two systems.
+    """Compare two systems' translations of the same sentences.
 
-    The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores have p 1, where sacreBLEU gives two equal systems
-    the least p there is. Raises InputError when the counts differ or are 0.
+    The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores get p = 1; sacreBLEU itself would give two equal
+    systems the smallest possible p. Raises InputError when the counts differ or are 0.
     """
     check(baseline, references)
     check(system, references)

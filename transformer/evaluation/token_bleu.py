@@ -1,4 +1,4 @@
-"""BLEU of texts that are tokens already, with what it is made of."""
+"""BLEU of tokenised texts, with the numbers that it is made of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from transformer.evaluation.bleu import check
 
 @dataclass(frozen=True)
 class TokenBleu:
-    """Score and precisions of 1 to 4 tokens in percent, brevity penalty, tokens of the reference, signature."""
+    """Score and precisions of 1- to 4-grams in percent, brevity penalty, reference tokens, and signature."""
 
     score: float
     precisions: tuple[float, ...]
@@ -20,7 +20,7 @@ class TokenBleu:
 
 
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
-    """Cased BLEU without smoothing of words apart by blanks. Raises InputError when the counts differ or are 0."""
+    """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU(tokenize="none", force=True, smooth_method="none")
     found = metric.corpus_score(list(translations), [list(references)])
