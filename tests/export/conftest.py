@@ -6,7 +6,7 @@ from transformer.export.marian import to_marian
 
 @pytest.fixture
 def save_like_marian(save):
-    """Write a package that Marian can express, but for what is changed."""
+    """Write a package that Marian can express, except for the given changes."""
     like = {"N": 2, "d_model": 16, "h": 2, "d_k": 8, "d_v": 8}
     return lambda name="package", **changes: save(name, **like | changes)
 

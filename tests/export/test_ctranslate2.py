@@ -32,12 +32,12 @@ def test_ctranslate2_gives_the_same_scores_and_hypotheses(save_like_marian, tmp_
 
 
 @pytest.mark.parametrize("positions", ["none", "t5", "alibi", "rotary"])
-def test_of_positions_those_added_to_embeddings_are_exported(save_like_marian, tmp_path, positions):
+def test_positions_that_are_not_added_to_embeddings_are_not_exported(save_like_marian, tmp_path, positions):
     with pytest.raises(InputError, match=f"positions: {positions}, which CTranslate2 cannot express"):
         to_ctranslate2(save_like_marian(positions=positions), tmp_path / "out")
 
 
-def test_without_ctranslate2_its_name_is_in_the_message(ours, tmp_path, monkeypatch):
+def test_a_missing_ctranslate2_is_named_with_its_installation(ours, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
-    with pytest.raises(InputError, match="pip install 'ctranslate2"):
+    with pytest.raises(InputError, match="install it with `pip install 'ctranslate2"):
         to_ctranslate2(ours, tmp_path / "out")

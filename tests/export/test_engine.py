@@ -30,14 +30,14 @@ def package(ours):
 
 
 def export_as(folder: Path, output: Path) -> None:
-    """What stands in for an export."""
+    """Stands in for an export."""
     output.mkdir()
     (output / "model.bin").write_text(f"{folder.name} by {os.getpid()}")
 
 
 @pytest.fixture
 def exported(monkeypatch) -> list[Path]:
-    """The packages that are exported, one a call."""
+    """The packages that are exported, one per call."""
     folders = []
     monkeypatch.setattr(
         engine, "to_ctranslate2", lambda folder, output: folders.append(folder) or export_as(folder, output)
@@ -52,9 +52,7 @@ def refused(package, ours, message, search=SEARCH, precision="float32"):
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("width", [1, 3])
-def test_hypotheses_come_in_order_best_first_with_the_scores_of_our_search(
-    package, ours, text, our_logits, width, workers
-):
+def test_hypotheses_are_sorted_and_have_the_scores_of_our_search(package, ours, text, our_logits, width, workers):
     pytest.importorskip("ctranslate2")
     ids, extra, ended = package.subwords.encode(text(5, 9)), 40, 0
     batches = [[Sentence(i, ids[i]) for i in part] for part in (range(4), range(4, 5), range(5, 9))]
@@ -79,7 +77,7 @@ def test_hypotheses_come_in_order_best_first_with_the_scores_of_our_search(
     assert width == 1 or ended
 
 
-def test_without_nbest_there_is_one_hypothesis(package, ours, text):
+def test_without_nbest_only_the_best_hypothesis_is_returned(package, ours, text):
     pytest.importorskip("ctranslate2")
     batch = [Sentence(1, ids) for ids in package.subwords.encode(text(5, 3))]
     with by_ctranslate2(package, ours, Search(3, 0.6, 10), "int8", 1, "line") as decode:
@@ -98,17 +96,26 @@ def test_a_line_beyond_the_exported_positions_is_named(package, ours):
 
 
 def test_what_ctranslate2_cannot_do_is_refused_before_the_export(package, ours, monkeypatch, cache):
-    refused(package, ours, "cannot repeat what --sample draws", Search(1, 0.6, 10, seed=1))
+    refused(package, ours, "cannot draw the samples of --sample", Search(1, 0.6, 10, seed=1))
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "ctranslate2", None)
-        refused(package, ours, "CTranslate2 is not installed; pip install 'ctranslate2")
+        refused(package, ours, "CTranslate2 is not installed; install it with `pip install 'ctranslate2")
     ctranslate2 = pytest.importorskip("ctranslate2")
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8", "int8_float32"})
-    refused(package, ours, "--precision bfloat16: CTranslate2 has float32, int8 on this CPU", precision="bfloat16")
+    refused(package, ours, "--precision bfloat16: CTranslate2 supports float32, int8 on this", precision="bfloat16")
     assert not cache.exists()
 
 
-def test_a_package_is_exported_once_and_again_where_the_cache_is_damaged(ours, exported, cache):
+def test_a_package_that_ctranslate2_cannot_express_is_refused_before_its_installation_is_asked_for(
+    save_like_marian, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    folder = save_like_marian(positions="rotary")
+    loaded = load_package(folder, torch.device("cpu"))
+    refused(loaded, folder, f"{folder}: base has positions: rotary, which CTranslate2 cannot express")
+
+
+def test_a_package_is_exported_once_and_again_if_the_cache_is_damaged(ours, exported, cache):
     model = cached(ours, "key")
     assert model == cache / "key/model"
     assert cached(ours, "key") == model
@@ -142,7 +149,7 @@ def test_an_export_that_fails_leaves_nothing_in_the_cache(ours, monkeypatch, cac
 
 
 @pytest.mark.usefixtures("exported")
-def test_processes_at_the_same_time_export_once(ours):
+def test_several_processes_at_the_same_time_export_once(ours):
     with multiprocessing.get_context("fork").Pool(3) as pool:
         (model,) = set(pool.starmap(cached, [(ours, "key")] * 3))
     assert len(list(model.iterdir())) == 1

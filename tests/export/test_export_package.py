@@ -22,27 +22,27 @@ from transformer.support.files import InputError
         ({"network": "recurrent", "N": 2}, "base has a recurrent network, which"),
     ],
 )
-def test_what_cannot_be_expressed_is_refused(save, tmp_path, capsys, monkeypatch, to, changes, reason):
-    monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)  # told without it
+def test_a_package_that_an_export_cannot_express_is_refused(save, tmp_path, capsys, monkeypatch, to, changes, reason):
+    monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)  # the refusal does not need it
     folder = save(**changes)
     assert main(["export", "--package", str(folder), "--to", to, "--output", str(tmp_path / "out")]) == 1
     assert reason in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["package"]
 
 
-def test_the_export_of_a_parser_says_that_it_repairs_nothing(ours, change_package, tmp_path, capsys):
+def test_the_export_of_a_parser_warns_that_trees_are_not_repaired(ours, change_package, tmp_path, capsys):
     line = ["export", "--to", "marian", "--package", str(ours)]
     assert main([*line, "--output", str(tmp_path / "translator")]) == 0
     assert not capsys.readouterr().err
     change_package(ours, kind="parsing")
     assert main([*line, "--output", str(tmp_path / "parser")]) == 0
     assert capsys.readouterr().err == (
-        f"{ours}: a parser; in Marian it writes the best hypothesis, which may be no tree: "
-        "only `parse` chooses and repairs\n"
+        f"warning: {ours}: is a parser; Marian returns its best hypothesis, which may not be a tree, and only `parse` "
+        "chooses and repairs trees\n"
     )
 
 
-def test_a_folder_with_files_is_left_as_it_is(ours, marian, tmp_path):
+def test_a_folder_with_files_is_left_unchanged(ours, marian, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in marian.iterdir()}
     for write, source in ((to_marian, ours), (from_marian, marian)):
         with pytest.raises(InputError, match="not an empty folder"):
@@ -52,7 +52,7 @@ def test_a_folder_with_files_is_left_as_it_is(ours, marian, tmp_path):
     to_marian(ours, tmp_path / "empty")
 
 
-def test_a_full_disk_leaves_nothing(ours, tmp_path, monkeypatch):
+def test_an_export_to_a_full_disk_leaves_no_files(ours, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

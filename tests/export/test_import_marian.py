@@ -23,7 +23,7 @@ def test_export_and_import_give_the_same_package(ours, marian, tmp_path):
         assert getattr(before.config, key) == getattr(after.config, key)
 
 
-def test_a_marian_folder_of_others_becomes_a_package(marian, tmp_path):
+def test_a_marian_model_by_others_becomes_a_package(marian, tmp_path):
     (marian / "package.json").unlink()
     weights = load_file(marian / "model.safetensors")
     weights["lm_head.weight"] = weights["model.shared.weight"].clone()
@@ -34,7 +34,7 @@ def test_a_marian_folder_of_others_becomes_a_package(marian, tmp_path):
     assert (config.source, config.target, config.averaged) == ("en", "de", ())
 
 
-def test_what_transformers_saves_is_imported(ours, marian, tmp_path):
+def test_a_model_that_transformers_saved_is_imported(ours, marian, tmp_path):
     transformers = pytest.importorskip("transformers")
     for part in (transformers.MarianMTModel, transformers.MarianTokenizer):
         part.from_pretrained(marian).save_pretrained(tmp_path / "saved")
@@ -61,7 +61,7 @@ def test_what_transformers_saves_is_imported(ours, marian, tmp_path):
         ("encoder_layers", 0),
     ],
 )
-def test_a_config_that_ours_cannot_be_is_refused_with_key_and_value(marian, tmp_path, key, value):
+def test_a_config_that_our_model_cannot_have_is_refused_with_key_and_value(marian, tmp_path, key, value):
     path = marian / "config.json"
     config = json.loads(path.read_text())
     config[key] = value
@@ -74,8 +74,16 @@ def test_a_config_that_ours_cannot_be_is_refused_with_key_and_value(marian, tmp_
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("final_logits_bias", lambda t: t.index_fill_(1, torch.tensor([5]), 0.5), "final_logits_bias has 0.5"),
-        ("model.shared.weight", lambda t: t.index_fill_(0, torch.tensor([0]), 0.5), "row of padding, has 0.5"),
+        (
+            "final_logits_bias",
+            lambda t: t.index_fill_(1, torch.tensor([5]), 0.5),
+            "final_logits_bias must be all 0, but has 0.5",
+        ),
+        (
+            "model.shared.weight",
+            lambda t: t.index_fill_(0, torch.tensor([0]), 0.5),
+            r"of padding\) must be all 0, but has 0.5",
+        ),
         ("model.encoder.layers.0.fc1.weight", lambda t: t[1:], r"fc1\.weight is \[31, 16\], expected shape \[32, 16\]"),
         ("model.encoder.layers.1.fc1.bias", lambda _: None, r"fc1\.bias is missing"),
         ("lm_head.weight", lambda _: torch.ones(60, 16), "lm_head.weight is neither"),
@@ -83,7 +91,7 @@ def test_a_config_that_ours_cannot_be_is_refused_with_key_and_value(marian, tmp_
         ("model.encoder.layernorm_embedding.weight", lambda _: torch.ones(16), "layernorm_embedding.weight is neither"),
     ],
 )
-def test_weights_that_ours_cannot_have_are_refused_by_name(marian, tmp_path, name, change, message):
+def test_weights_that_our_model_cannot_have_are_refused_by_name(marian, tmp_path, name, change, message):
     weights = load_file(marian / "model.safetensors")
     changed = change(weights.pop(name, None))
     save_file(weights | ({} if changed is None else {name: changed.contiguous()}), marian / "model.safetensors")
@@ -107,8 +115,8 @@ def test_files_that_are_missing_damaged_or_of_another_vocabulary_are_named(maria
 
 
 @pytest.mark.parametrize("row", [None, [0.5] * 15, ["a"] * 16])
-def test_a_row_of_padding_that_is_none_is_refused(marian, tmp_path, row):
+def test_a_malformed_row_of_padding_is_refused(marian, tmp_path, row):
     path = marian / "package.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"padding": row}))
-    with pytest.raises(InputError, match=r"package\.json: `padding` is no row of 16 numbers; export the package again"):
+    with pytest.raises(InputError, match=r"package\.json: `padding` must be a list of 16 numbers; export the package"):
         from_marian(marian, tmp_path / "back")

@@ -15,14 +15,14 @@ CPU = torch.device("cpu")
 
 
 def batch(package, text):
-    """Sources and targets, the longest first so that nothing else has to be padded."""
+    """Sources and targets, sorted so that the longest are first."""
     ids = sorted(package.subwords.encode(text(5, 4)), key=len, reverse=True)
     padded = torch.nn.utils.rnn.pad_sequence([torch.tensor(sentence) for sentence in ids], batch_first=True)
     return padded, padded.flip(0)
 
 
 def marian_logits(folder, source, target):
-    """MarianMTModel of Transformers, stated again: what its files mean."""
+    """MarianMTModel of Transformers, written again here: it states the meaning of the files."""
     config, weights = json.loads((folder / "config.json").read_text()), load_file(folder / "model.safetensors")
     d, h, shared = config["d_model"], config["encoder_attention_heads"], weights["model.shared.weight"]
 
@@ -68,7 +68,7 @@ def test_marian_computes_the_same_logits(ours, marian, text, our_logits):
     assert (got[..., 0] < -9000).all()
 
 
-def test_the_marian_folder_has_what_transformers_reads(ours, marian):
+def test_the_marian_folder_has_the_values_that_transformers_reads(ours, marian):
     assert sorted(path.name for path in marian.iterdir()) == [
         "README.md",
         "config.json",
@@ -107,6 +107,8 @@ def test_transformers_gives_the_same_ids_logits_and_hypotheses(ours, marian, tex
 
 
 @pytest.mark.parametrize("positions", [name for name in ENCODINGS if name != "sinusoidal"])
-def test_marian_has_no_positions_but_sinusoids(save, tmp_path, positions):
-    with pytest.raises(InputError, match=f"base has positions: {positions}, which Marian cannot express; use it with"):
+def test_marian_has_only_sinusoidal_positions(save, tmp_path, positions):
+    with pytest.raises(
+        InputError, match=f"base has positions: {positions}, which Marian cannot express; decode it without Marian"
+    ):
         to_marian(save(positions=positions), tmp_path / "out")

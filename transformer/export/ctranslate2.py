@@ -1,4 +1,4 @@
-"""A package as a model of CTranslate2: a post-norm Transformer, too; it is given our table of positions."""
+"""A package as a CTranslate2 model. CTranslate2 has the same post-norm Transformer; it gets our table of positions."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,8 @@ from transformer.model.ids import END
 from transformer.model.transformer import Transformer
 from transformer.support.files import InputError
 
-NOT_INSTALLED = "CTranslate2 is not installed; pip install 'ctranslate2>=4.8'"
+CTRANSLATE2 = ("CTranslate2", ("sinusoidal", "learned"))  # its name, and the positions that it has
+NOT_INSTALLED = "CTranslate2 is not installed; install it with `pip install 'ctranslate2>=4.8'`"
 CTRANSLATE2_USAGE = """\
 import ctranslate2, sentencepiece
 
@@ -22,11 +23,12 @@ import ctranslate2, sentencepiece
 
 
 def to_ctranslate2(folder: Path, output: Path) -> None:
-    """Write a package as a model of CTranslate2, in float32.
+    """Write a package as a CTranslate2 model, in float32.
 
-    Raises InputError as `to_marian` does, and when CTranslate2 is not installed.
+    Raises InputError for a package that CTranslate2 cannot express, when `output` has files, and when CTranslate2 is
+    not installed, and the errors of `load_package`.
     """
-    package = load_expressible(folder, "CTranslate2", ("sinusoidal", "learned"))
+    package = load_expressible(folder, *CTRANSLATE2)
     try:
         from ctranslate2.specs import TransformerSpec
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Packages decoded by CTranslate2: exported once into a cache of the user, and searched there."""
+"""Decoding by CTranslate2: a package is exported once, into a cache of the user, and CTranslate2 searches there."""
 
 import os
 import shutil
@@ -12,8 +12,8 @@ import torch
 
 from transformer.decoding.beam import Hypothesis, length_penalty
 from transformer.decoding.search import Decode, Search, Sentence
-from transformer.export.ctranslate2 import NOT_INSTALLED, to_ctranslate2
-from transformer.export.package import length_exponent, longest, new_folder, pieces_of
+from transformer.export.ctranslate2 import CTRANSLATE2, NOT_INSTALLED, to_ctranslate2
+from transformer.export.package import check_expressible, length_exponent, longest, new_folder, pieces_of
 from transformer.model.ids import END
 from transformer.package.package import Package
 from transformer.support.files import InputError, locked, read_json, sha256, write_json
@@ -24,24 +24,28 @@ from transformer.text.lines import check_length
 def by_ctranslate2(
     package: Package, folder: Path, search: Search, precision: str, workers: int, name: str
 ) -> Iterator[Decode]:
-    """What decodes batches of the package in `folder` by CTranslate2, `workers` of them at a time.
+    """A function that decodes batches with CTranslate2, `workers` batches at a time, from the package in `folder`.
 
-    Hypotheses are ranked by our length penalty. `name` is what a line is called in messages. Raises InputError for what
-    CTranslate2 cannot do, when it is not installed, for a line beyond the exported positions, and as `to_ctranslate2`.
+    Our length penalty ranks the hypotheses. `name` is the word for a line in messages. Raises InputError for a package
+    or an option that CTranslate2 does not support, when CTranslate2 is not installed, and for a line that is longer
+    than the exported positions; also the errors of `cached`.
     """
     if search.seed is not None:
-        raise InputError("--engine ctranslate2 cannot repeat what --sample draws here; leave one of them out")
+        raise InputError("--engine ctranslate2 cannot draw the samples of --sample; leave one of them out")
     if package.config.kind == "parsing":
-        raise InputError(f"--engine ctranslate2 is for translation, and {folder} is a parser; leave it out")
+        raise InputError(f"--engine ctranslate2 only translates, but {folder} is a parser; leave it out")
     if package.model.embedding.is_cuda:
-        raise InputError("--engine ctranslate2 is for CPUs; leave it out, or set CUDA_VISIBLE_DEVICES=")
+        raise InputError("--engine ctranslate2 works on CPUs only; leave it out, or set CUDA_VISIBLE_DEVICES=")
+    check_expressible(folder, package.config, *CTRANSLATE2)
     try:
         import ctranslate2
     except ImportError as error:
         raise InputError(NOT_INSTALLED) from error
     able = ctranslate2.get_supported_compute_types("cpu") & {"float32", "bfloat16", "int8"}
     if precision not in able:
-        raise InputError(f"--precision {precision}: CTranslate2 has {', '.join(sorted(able))} on this CPU; take one")
+        raise InputError(
+            f"--precision {precision}: CTranslate2 supports {', '.join(sorted(able))} on this CPU; choose one of these"
+        )
     model, positions = (
         os.fspath(cached(folder, package.config.sha256["config.json"])),
         longest(package.config.architecture),
@@ -93,9 +97,9 @@ def by_ctranslate2(
 
 
 def cached(folder: Path, key: str) -> Path:
-    """The exported model of the package in `folder`, whose SHA-256 is `key`; made where it is not there or damaged.
+    """The exported model of the package in `folder`, whose SHA-256 is `key`. A missing or damaged one is made again.
 
-    Raises InputError when the cache cannot be written, and as `to_ctranslate2` does.
+    Raises InputError when the cache cannot be written, and the errors of `to_ctranslate2`.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "transformer", "ctranslate2")
     path = cache / key

@@ -1,4 +1,4 @@
-"""Marian of Hugging Face Transformers as a package."""
+"""A Marian model of Hugging Face Transformers as a package."""
 
 import json
 from pathlib import Path
@@ -24,12 +24,14 @@ from transformer.training.history import write_history
 
 
 def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
-    """Architecture and vocabulary size of Marian's config.json. Raises InputError naming the key that is not ours."""
+    """Architecture and vocabulary size in Marian's config.json. Raises InputError for a value that ours cannot have."""
     config = read_json(path)
 
     def demand(key: str, what: str, holds: bool) -> None:
         if not holds:
-            raise InputError(f"{path}: {key} is {json.dumps(config.get(key))}, not {what}; it cannot be imported")
+            raise InputError(
+                f"{path}: {key} is {json.dumps(config.get(key))}, not {what}; this model cannot be imported"
+            )
 
     for key, value in {**MARIAN, **MARIAN_DEFAULTS}.items():
         demand(key, json.dumps(value), config.get(key, MARIAN_DEFAULTS.get(key)) == value)
@@ -58,7 +60,7 @@ def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
 
 
 def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict[str, Tensor]:
-    """The weights of Marian's model.safetensors. Raises InputError naming the tensor that ours cannot have."""
+    """Our weights from Marian's model.safetensors. Raises InputError for a tensor that our model cannot have."""
     try:
         tensors = {name: tensor.float() for name, tensor in safetensors.torch.load(read_bytes(path)).items()}
     except SafetensorError as error:
@@ -69,7 +71,9 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
     for name, tensor in wanted.items():
         if name not in tensors or tensors[name].shape != tensor.shape:
             got = list(tensors[name].shape) if name in tensors else "missing"
-            raise InputError(f"{path}: {name} is {got}, expected shape {list(tensor.shape)}; it cannot be imported")
+            raise InputError(
+                f"{path}: {name} is {got}, expected shape {list(tensor.shape)}; this model cannot be imported"
+            )
     embedding, bias = tensors["model.shared.weight"], tensors["final_logits_bias"][0].clone()
     copies = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
     tables = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
@@ -81,13 +85,13 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
             continue
         raise InputError(
             f"{path}: {name} is neither a part of our model nor a copy of one (the shared embedding, sinusoids); "
-            "it cannot be imported"
+            "this model cannot be imported"
         )
     bias[PADDING] = 0
-    for name, row in (("final_logits_bias", bias), ("model.shared.weight, row of padding,", embedding[PADDING])):
+    for name, row in (("final_logits_bias", bias), ("model.shared.weight (row of padding)", embedding[PADDING])):
         if row.any():
             largest = row[row.abs().argmax()].item()
-            raise InputError(f"{path}: {name} has {largest:g}, not 0 alone; it cannot be imported")
+            raise InputError(f"{path}: {name} must be all 0, but has {largest:g}; this model cannot be imported")
     weights = {}
     for ours, theirs, axis, factor in marian_parts(architecture.N):
         tensor = torch.cat([tensors[name] for name in theirs]) / factor
@@ -96,34 +100,37 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
 
 
 def _put_padding(embedding: Tensor, row: Any, path: Path) -> None:
-    """Put the row of padding back that `to_marian` left in package.json. Raises InputError when it is no such row."""
+    """Restore the row of padding that `to_marian` saved in package.json. Raises InputError when it is malformed."""
     try:
         embedding[PADDING] = torch.tensor(row)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{path}: `padding` is no row of {embedding.size(1)} numbers; export the package again"
+            f"{path}: `padding` must be a list of {embedding.size(1)} numbers; export the package again"
         ) from error
 
 
 def from_marian(folder: Path, output: Path) -> None:
-    """Write a package from a Marian folder of Transformers, one that `to_marian` has written or another.
+    """Write a package from a folder with a Marian model of Transformers, written by `to_marian` or by others.
 
-    Raises InputError naming file, key and value of what our model cannot be, and when `output` has files.
+    Raises InputError when `output` has files, and for a model that ours cannot express; the error names the file, the
+    key and the value.
     """
     architecture, vocabulary = _marian_architecture(folder / "config.json")
     weights = _our_weights(folder / "model.safetensors", architecture, vocabulary)
     if read_bytes(folder / "source.spm") != read_bytes(folder / "target.spm"):
-        raise InputError(f"{folder / 'target.spm'}: another model than source.spm; only one for both can be imported")
+        raise InputError(
+            f"{folder / 'target.spm'}: differs from source.spm, but our models share one; this model cannot be imported"
+        )
     subwords = Subwords(folder / "source.spm")
     special = (subwords.processor.pad_id(), subwords.processor.eos_id(), subwords.processor.unk_id())
     if special != (PADDING, END, UNKNOWN):
         raise InputError(
-            f"{folder / 'source.spm'}: padding, end and unknown are {special}, not {PADDING, END, UNKNOWN}; "
-            "it cannot be imported"
+            f"{folder / 'source.spm'}: the ids of padding, end and unknown are {special}, not {PADDING, END, UNKNOWN}; "
+            "this model cannot be imported"
         )
     ids = {piece: i for i, piece in enumerate(pieces_of(subwords))}
     if len(ids) != vocabulary or read_json(folder / "vocab.json") != ids:
-        raise InputError(f"{folder / 'vocab.json'}: other ids than those of source.spm; it cannot be imported")
+        raise InputError(f"{folder / 'vocab.json'}: its ids are not those of source.spm; this model cannot be imported")
     origin = folder / "package.json"
     if origin.is_file():
         values = read_json(origin)

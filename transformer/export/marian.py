@@ -1,13 +1,14 @@
-"""A package as Marian of Hugging Face Transformers.
+"""A package as a Marian model of Hugging Face Transformers.
 
-Marian is a post-norm Transformer with biases and one scaled embedding matrix, as ours. What differs:
+Like our model, Marian is a post-norm Transformer with biases and one scaled embedding matrix. Three things differ:
 
-- Marian puts all sines before all cosines, the paper alternates them: the d_model dimensions of every weight that reads
-  or writes the residual stream are put in Marian's order.
-- Our decoder starts from a zero vector, Marian's from the embedding of padding: that row is zero in the export, and
-  ours stands in package.json.
-- LayerNorm's epsilon is 1e-6 here, always 1e-5 in Hugging Face's Marian: what goes into a LayerNorm is STREAM_SCALE
-  times as large there, which makes it 6e-7; sums with the embedding excepted, so the first of a stack.
+- Marian puts all sines before all cosines; the paper alternates them. The export reorders the d_model dimensions of
+  every weight that reads or writes the residual stream.
+- Our decoder starts from a zero vector; Marian's starts from the embedding of padding. The export sets this embedding
+  to zero, and package.json keeps ours.
+- Our LayerNorm has an epsilon of 1e-6; Hugging Face's Marian always has 1e-5. The export makes the inputs of LayerNorm
+  STREAM_SCALE times as large, which has the effect of an epsilon of 6e-7. This is impossible for the first LayerNorm
+  of a stack, because its input includes the embedding.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,8 +31,8 @@ from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.support.files import atomic, write_json
 
-STREAM_SCALE = 4.0  # a power of two, so that weights come back to the bit; the root of 10 would be exact in the epsilon
-MARIAN = {  # what our architecture is in Marian's config.json
+STREAM_SCALE = 4.0  # a power of two, so that an import restores weights to the bit; the exact factor is sqrt(10)
+MARIAN = {  # values in Marian's config.json that describe our architecture
     "model_type": "marian",
     "activation_function": "relu",
     "scale_embedding": True,
@@ -39,7 +40,7 @@ MARIAN = {  # what our architecture is in Marian's config.json
     "decoder_start_token_id": PADDING,
     "eos_token_id": END,
 }
-MARIAN_DEFAULTS = {  # the same, of keys that may be missing
+MARIAN_DEFAULTS = {  # further ones, whose keys may be missing
     "share_encoder_decoder_embeddings": True,
     "tie_word_embeddings": True,
     "static_position_embeddings": True,
@@ -47,14 +48,14 @@ MARIAN_DEFAULTS = {  # the same, of keys that may be missing
     "normalize_embedding": False,
     "add_final_layer_norm": False,
 }
-SIZES = ("layers", "ffn_dim", "attention_heads")  # that Marian has one of for the encoder, one for the decoder
+SIZES = ("layers", "ffn_dim", "attention_heads")  # Marian has each for the encoder and for the decoder
 SELF_ATTENTION = {
     "self_attention.query_key_value": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     "self_attention.output": ("self_attn.out_proj",),
     "residuals.0.norm": ("self_attn_layer_norm",),
 }
 FEED_FORWARD = {"position_wise.inner": ("fc1",), "position_wise.outer": ("fc2",)}
-LAYERS = {  # our modules of a layer, and Marian's
+LAYERS = {  # the modules of a layer: our names, and Marian's
     "encoder": {**SELF_ATTENTION, **FEED_FORWARD, "residuals.1.norm": ("final_layer_norm",)},
     "decoder": {
         **SELF_ATTENTION,
@@ -76,12 +77,12 @@ from transformers import MarianMTModel, MarianTokenizer
 
 
 def marian_order(d_model: int) -> Tensor:
-    """[D]: our dimension at each of Marian's: those of the sines, then those of the cosines."""
+    """[D]: for each of Marian's dimensions, the index of ours. Sines come first, then cosines."""
     return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
 
 
 def marian_parts(layers: int) -> Iterator[tuple[str, list[str], int | None, float]]:
-    """Each of our tensors, Marian's that are its parts, which axis of it is the residual stream, and its scale."""
+    """For each of our tensors: Marian's tensors that make it up, its axis of the residual stream, and its scale."""
     yield "embedding", ["model.shared.weight"], 1, 1.0
     for stack, modules in LAYERS.items():
         for i in range(layers):
@@ -97,7 +98,7 @@ def marian_parts(layers: int) -> Iterator[tuple[str, list[str], int | None, floa
 
 
 def marian_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
-    """Our weights under Marian's names, in Marian's order and scale; and the bias of the logits."""
+    """Our weights with Marian's names, order and scale, and the bias of the logits."""
     order = marian_order(config.d_model)
     result: dict[str, Tensor] = {}
     for ours, theirs, axis, factor in marian_parts(config.N):
@@ -109,9 +110,10 @@ def marian_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> dict[s
 
 
 def to_marian(folder: Path, output: Path) -> None:
-    """Write a package as a folder that `MarianMTModel` and `MarianTokenizer` of Transformers load.
+    """Write a package as a folder that `MarianMTModel` and `MarianTokenizer` of Transformers can load.
 
-    Raises InputError for a package that Marian cannot express, as `load_package` does, and when `output` has files.
+    Raises InputError for a package that Marian cannot express and when `output` has files, and the errors of
+    `load_package`.
     """
     package = load_expressible(folder, "Marian", ("sinusoidal",))
     architecture, decoding = package.config.architecture, package.config.decoding

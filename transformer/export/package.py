@@ -1,6 +1,6 @@
-"""What the exports share: which packages can be expressed, and the files beside the weights.
+"""What both exports share: the check whether a package can be expressed, and the files beside the weights.
 
-Neither export can choose padding, whose logit has a bias of PADDING_BIAS.
+PADDING_BIAS is the bias of the logit of padding, so that an exported model never chooses padding.
 """
 
 import os
@@ -17,37 +17,39 @@ from torch import Tensor
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
 from transformer.model.positions import last_position
+from transformer.package.config import PackageConfig
 from transformer.package.package import Package, load_package
 from transformer.support.files import InputError, atomic, read_bytes, write_json, write_lines
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords
 
-POSITIONS = 1024  # longest sentence, in subwords, where positions are sinusoids
-TYPICAL_LENGTH = 20  # of an output, in subwords
-PADDING_BIAS = -1e4  # within float16
+POSITIONS = 1024  # longest sentence, in subwords, of an export with sinusoidal positions
+TYPICAL_LENGTH = 20  # length of an output, in subwords
+PADDING_BIAS = -1e4  # small enough, but within the range of float16
 README = """\
 # {config.model}, {config.source} to {config.target}
 
-A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {corpus} ({description}; {licence});
-exported from a package whose config.json is package.json here.
+A Transformer of "Attention Is All You Need" (arXiv 1706.03762), trained on {corpus} ({description}; {licence}).
+It was exported from a package, whose config.json is package.json here.
 
     {usage}
 
-Beam search differs. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}, this one by
-log P / length^length_penalty: near n subwords, a length_penalty of {config.decoding.alpha} n / (n + 5) ranks as ours
-does, {penalty:.2f} at n = {typical}. Ours ends a hypothesis whose end is among the best 2 x beam candidates of a step,
-this one among the best beam. Sentences have at most {positions} subwords.
+The beam search differs from ours in two ways. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}; this
+one ranks by log P / length^length_penalty. For outputs of about n subwords, both rank alike if length_penalty is
+{config.decoding.alpha} n / (n + 5), which is {penalty:.2f} at n = {typical}. Ours ends a hypothesis if its end is among
+the best 2 x beam candidates of a step; this one ends it only if its end is among the best beam. Sentences may have at
+most {positions} subwords.
 """
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder beside `path`, renamed to it on success, removed on failure.
+    """A temporary folder beside `path`. It is renamed to `path` on success and removed on failure.
 
-    Raises InputError when `path` is there and not an empty folder, or cannot be written.
+    Raises InputError when `path` exists and is not an empty folder, or cannot be written.
     """
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(f"{path}: exists and is not an empty folder; choose another")
+        raise InputError(f"{path}: exists and is not an empty folder; choose another folder")
     temporary = path.absolute().with_name(f".{path.name}.{os.getpid()}.part")
     try:
         temporary.mkdir(parents=True)
@@ -61,15 +63,13 @@ def new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Package:
-    """A package that `other` can carry; `positions` are the encodings it knows. Raises InputError for others."""
-    package = load_package(folder, torch.device("cpu"))
-    model, config = package.config.model, package.config.architecture
-    reason = None
+def check_expressible(folder: Path, package: PackageConfig, other: str, positions: tuple[str, ...]) -> None:
+    """Raises InputError for a package that the program `other` cannot express. `positions` are those that it has."""
+    model, config, reason = package.model, package.architecture, None
     if config.network != "transformer":
         reason = f"a {config.network} network"
     elif config.attention_over_parameters is not None:
-        reason = "attention over parameters in place of feed-forward layers"
+        reason = "attention over parameters instead of feed-forward layers"
     elif not config.d_k * config.h == config.d_v * config.h == config.d_model:
         reason = f"d_k {config.d_k}, d_v {config.d_v}, h {config.h}, and not d_k = d_v = d_model / h"
     elif config.attention != "scaled":
@@ -79,20 +79,26 @@ def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Pa
     elif config.positions not in positions:
         reason = f"positions: {config.positions}"
     if reason:
-        raise InputError(f"{folder}: {model} has {reason}, which {other} cannot express; use it with this program")
+        raise InputError(f"{folder}: {model} has {reason}, which {other} cannot express; decode it without {other}")
+
+
+def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Package:
+    """Load a package that the program `other` can express. Raises the errors of `check_expressible`."""
+    package = load_package(folder, torch.device("cpu"))
+    check_expressible(folder, package.config, other, positions)
     if package.config.kind == "parsing":
         print(
-            f"{folder}: a parser; in {other} it writes the best hypothesis, which may be no tree: "
-            "only `parse` chooses and repairs",
+            f"warning: {folder}: is a parser; {other} returns its best hypothesis, which may not be a tree, and only "
+            "`parse` chooses and repairs trees",
             file=sys.stderr,
         )
     return package
 
 
 def write_common(folder: Path, package: Package, origin: Path, names: tuple[str, ...], usage: str, **more: Any) -> None:
-    """README.md, package.json, and of the package in `origin` history.csv and, by `names`, the SentencePiece model.
+    """Write README.md, package.json, history.csv and the SentencePiece model, this one under each of `names`.
 
-    `more` goes into package.json beside the package's config.
+    `origin` is the package's folder. `more` is added to the package's config in package.json.
     """
     config = package.config
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
@@ -111,17 +117,17 @@ def longest(config: ModelConfig) -> int:
 
 
 def length_exponent(alpha: float) -> float:
-    """The exponent of length that ranks as ((5 + length) / 6)^alpha does near TYPICAL_LENGTH."""
+    """The exponent p such that length^p ranks like ((5 + length) / 6)^alpha near TYPICAL_LENGTH."""
     return alpha * TYPICAL_LENGTH / (TYPICAL_LENGTH + 5)
 
 
 def pieces_of(subwords: Subwords) -> list[str]:
-    """The subwords as text, by their ids."""
+    """The text of each subword, in the order of ids."""
     return [subwords.processor.id_to_piece(i) for i in range(len(subwords))]
 
 
 def logit_bias(vocabulary: int) -> Tensor:
-    """[N]: what is added to the logits."""
+    """[N]: the bias of the logits, 0 except for padding."""
     bias = torch.zeros(vocabulary)
     bias[PADDING] = PADDING_BIAS
     return bias
