@@ -16,7 +16,7 @@ def faults(values, **changes):
     return caught.value.faults
 
 
-def test_every_run_of_the_study_is_a_config_of_its_own(values, tmp_path):
+def test_every_run_of_the_study_has_its_own_config(values, tmp_path):
     study = load(Study, values, "config")
     for task in study.tasks:
         for positions in study.positions:
@@ -36,11 +36,11 @@ def test_every_run_of_the_study_is_a_config_of_its_own(values, tmp_path):
         ({"seeds": [-1]}, "seeds: -1 is negative"),
         ({"seeds": [10**26]}, f"seeds: {10**26} is too large for a seed; give at most"),
         ({"tasks": ["copy"], "steps": {"copy": 0}}, "steps.copy: 0 is not positive"),
-        ({"tasks": ["copy"], "steps": {}}, "steps.copy: missing; say how long it is trained"),
+        ({"tasks": ["copy"], "steps": {}}, "steps.copy: missing; give the number of training steps"),
         ({"tasks": ["copy"], "steps": {"copy": 3, "kopy": 3}}, "steps.kopy: unknown task kopy; did you mean copy?"),
     ],
 )
-def test_a_wrong_study_is_told_once_by_the_key_at_fault(values, changes, told):
+def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, told):
     [fault] = faults(values, **changes)
     assert fault.startswith(told)
 
@@ -49,32 +49,32 @@ def test_a_wrong_study_is_told_once_by_the_key_at_fault(values, changes, told):
     ("changes", "told"),
     [
         ({"trained": [8, 2]}, "recipe.trained: [8, 2] is not a range; write [least, most], from 1 upwards"),
-        ({"tested": 8}, "recipe.tested: 8 is no unseen length; give more than 8 (trained)"),
-        ({"symbols": 1}, "recipe.symbols: 1 leave nothing to tell apart; give at least 2"),
-        ({"h": 3}, "recipe.h: 3 heads do not share out a d_model of 64; choose a divisor"),
+        ({"tested": 8}, "recipe.tested: 8 is not above the trained lengths; give more than 8"),
+        ({"symbols": 1}, "recipe.symbols: 1 is too few to tell symbols apart; give at least 2"),
+        ({"h": 3}, "recipe.h: 3 does not divide d_model, 64; choose a divisor"),
         ({"batch": 0}, "recipe.batch: 0 is not positive"),
         ({"h": 0}, "recipe.h: 0 is not positive"),
-        ({"tested": -5}, "recipe.tested: -5 is no unseen length; give more than 8 (trained)"),
-        ({"tested": 10**12}, "recipe.tested: 1000000000000 is too long for attention's memory; give at most 1000"),
+        ({"tested": -5}, "recipe.tested: -5 is not above the trained lengths; give more than 8"),
+        ({"tested": 10**12}, "recipe.tested: 1000000000000 needs too much memory for attention; give at most 1000"),
         ({"d_ff": 0}, "recipe.d_ff: 0 is not positive"),
         ({"N": 0}, "recipe.N: 0 is not positive"),
         ({"P_drop": 1}, "recipe.P_drop: 1.0 is not in [0, 1)"),
         ({"learning_rate": "fast"}, "recipe.learning_rate: 'fast' is not a number"),
         ({"learning_rate": float("inf")}, "recipe.learning_rate: inf is not finite"),
-        ({"batch": 10**9}, "recipe.batch: 1000000000 is too much for memory; give at most 10000"),
-        ({"symbols": 10**9}, "recipe.symbols: 1000000000 is too much for memory; give at most 10000"),
-        ({"problems": 10**9}, "recipe.problems: 1000000000 is too much for memory; give at most 10000"),
+        ({"batch": 10**9}, "recipe.batch: 1000000000 needs too much memory; give at most 10000"),
+        ({"symbols": 10**9}, "recipe.symbols: 1000000000 needs too much memory; give at most 10000"),
+        ({"problems": 10**9}, "recipe.problems: 1000000000 needs too much memory; give at most 10000"),
     ],
 )
-def test_a_wrong_recipe_is_told_what_to_write(values, changes, told):
+def test_a_wrong_recipe_gives_one_fault_with_a_remedy(values, changes, told):
     [fault] = faults(values, recipe=values["recipe"] | changes)
     assert fault.startswith(told)
 
 
-def test_rotary_positions_want_an_even_number_a_head(values):
+def test_rotary_positions_need_heads_of_even_width(values):
     recipe = values["recipe"] | {"d_model": 60, "h": 4}
-    share = "4 heads share out a d_model of 60 by 15, an odd number"
-    told = f"recipe.h: {share}; rotary positions turn pairs, so make it even"
+    share = "4 heads of a d_model of 60 have a width of 15"
+    told = f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"
     assert faults(values, recipe=recipe) == [told]
     run = {"task": "copy", "positions": "rotary", "seed": 1, "steps": 3, "recipe": recipe}
     with pytest.raises(ConfigError, match=told):

@@ -44,7 +44,7 @@ def decoder(positions):
 
 
 @pytest.mark.parametrize("positions", ENCODINGS)
-def test_a_decoder_reads_nothing_that_comes_later(positions):
+def test_a_decoder_does_not_see_later_ids(positions):
     model = decoder(positions)
     ids = torch.randint(4, 12, (2, 9))
     changed = torch.cat((ids[:, :5], 4 + (ids[:, 5:] - 3) % 8), 1)
@@ -53,14 +53,14 @@ def test_a_decoder_reads_nothing_that_comes_later(positions):
 
 
 @pytest.mark.parametrize("positions", ENCODINGS)
-def test_a_causal_decoder_knows_the_order_of_what_it_has_read_whatever_the_encoding(positions):
+def test_a_causal_decoder_knows_the_order_of_ids_with_any_encoding(positions):
     model = decoder(positions)
     ids = torch.tensor([[4, 5, 6, 7, 8]])
     swapped = torch.tensor([[5, 4, 6, 7, 8]])
     assert not torch.allclose(model(ids)[:, -1], model(swapped)[:, -1], atol=1e-5)
 
 
-def test_exact_match_is_that_of_greedy_search():
+def test_exact_match_equals_that_of_greedy_search():
     config = length_run("copy", "rotary", steps=60)
     model = train(config, "test")
     model.eval()
@@ -77,7 +77,7 @@ def test_exact_match_is_that_of_greedy_search():
         assert exact_match(model, config, length) == pytest.approx(right / 20)
 
 
-def test_a_task_is_learnt_and_a_run_is_the_same_again(tmp_path):
+def test_a_task_is_learnt_and_a_second_run_gives_the_same_result(tmp_path):
     config = length_run(positions="learned", steps=150)
     for name in ("first", "again"):
         run(config, tmp_path / name)
@@ -88,13 +88,13 @@ def test_a_task_is_learnt_and_a_run_is_the_same_again(tmp_path):
     assert (first["task"], first["positions"], first["seed"], first["steps"]) == ("copy-one", "learned", 1, 150)
 
 
-def test_a_loss_that_is_no_number_is_told_with_what_to_lower(tmp_path):
+def test_a_loss_that_is_not_finite_is_an_error_with_a_remedy(tmp_path):
     with pytest.raises(InputError, match="copy-one none 1: the loss is not finite; lower learning_rate"):
         run(length_run(learning_rate=1e30), tmp_path / "exact_match.json")
     assert not (tmp_path / "exact_match.json").exists()
 
 
-def test_the_command_refuses_a_wrong_config_in_a_line(tmp_path, capsys):
+def test_the_command_refuses_a_wrong_config_in_one_line(tmp_path, capsys):
     write_config(tmp_path / "config.yaml", length_run(positions="rope"))
     line = [
         "length",

@@ -6,7 +6,7 @@ from transformer.model.ids import END, PADDING
 
 
 def problem(task, length, seed=1):
-    """The question and the answer of a problem, as symbols, out of the row that a decoder reads."""
+    """The question and the answer of a problem, as symbols, from the row that a decoder reads."""
     read, said = rows(task, np.random.default_rng(seed), [length], 20)
     [row], [answers] = read.tolist(), said.tolist()
     at = row.index(SEPARATOR)
@@ -19,7 +19,7 @@ def digits(ids):
 
 
 def number(ids):
-    """Of the digits of a binary number, the last one first."""
+    """The value of a binary number from its digits, last digit first."""
     return sum(digit * 2**place for place, digit in enumerate(digits(ids)))
 
 
@@ -57,7 +57,7 @@ def test_a_seed_gives_the_same_problems_and_another_seed_others(task):
     assert not np.array_equal(first, other)
 
 
-def test_symbols_are_as_many_as_asked_for():
+def test_a_problem_draws_from_all_the_symbols():
     read, _ = rows("copy", np.random.default_rng(1), [50] * 9, 12)
     assert set(np.unique(read)) == {SEPARATOR, *range(FIRST, FIRST + 12)}
     assert DIGITS == 10

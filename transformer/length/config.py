@@ -1,4 +1,4 @@
-"""The study of length as config/length.yaml describes it, and one run of it, resolved."""
+"""The config of the length study (config/length.yaml), and the config of one of its runs."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
@@ -7,13 +7,13 @@ from transformer.length.problems import TASKS, longest_row
 from transformer.model.config import ModelConfig, Positions
 from transformer.support.strict import not_a_range, not_a_seed, not_positive, repeated, unknown
 
-LONGEST = 1000  # length of a problem; attention takes memory by its square
-MOST = 10_000  # problems of a step, symbols, problems of a length
+LONGEST = 1000  # length of a problem; attention's memory grows with its square
+MOST = 10_000  # limit of problems per step, of symbols, and of problems per length
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What all runs of the study share."""
+    """The settings that all runs of the study share."""
 
     N: int
     d_model: int
@@ -22,11 +22,11 @@ class Recipe:
     P_drop: float
     warmup: int
     learning_rate: float  # multiplies the schedule of section 5.3
-    batch: int  # problems of a step
-    symbols: int  # that are copied and reversed
-    trained: tuple[int, int]  # the least and the greatest length of problems to learn from
-    tested: int  # the greatest length of problems to test on
-    problems: int  # to test on, of each length
+    batch: int  # problems per step
+    symbols: int  # number of symbols to copy and reverse
+    trained: tuple[int, int]  # the smallest and the greatest length of problems in training
+    tested: int  # the greatest length of problems in testing
+    problems: int  # test problems of each length
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
@@ -35,35 +35,35 @@ class Recipe:
             own = {field.name for field in fields(self)}
             found += [fault for fault in self.network("none", 1).faults() if fault.partition(":")[0] in own]
             if self.d_model % self.h:
-                found.append(f"h: {self.h} heads do not share out a d_model of {self.d_model}; choose a divisor")
+                found.append(f"h: {self.h} does not divide d_model, {self.d_model}; choose a divisor")
         for name in ("batch", "symbols", "problems"):
             if (value := getattr(self, name)) > MOST:
-                found.append(f"{name}: {value} is too much for memory; give at most {MOST}")
+                found.append(f"{name}: {value} needs too much memory; give at most {MOST}")
         found += not_a_range("trained", self.trained)
         if self.tested <= self.trained[1]:
-            found.append(f"tested: {self.tested} is no unseen length; give more than {self.trained[1]} (trained)")
+            found.append(f"tested: {self.tested} is not above the trained lengths; give more than {self.trained[1]}")
         if self.tested > LONGEST:
-            found.append(f"tested: {self.tested} is too long for attention's memory; give at most {LONGEST}")
+            found.append(f"tested: {self.tested} needs too much memory for attention; give at most {LONGEST}")
         if self.symbols < 2:
-            found.append(f"symbols: {self.symbols} leave nothing to tell apart; give at least 2")
+            found.append(f"symbols: {self.symbols} is too few to tell symbols apart; give at least 2")
         return found
 
     def network(self, positions: Positions, longest: int) -> ModelConfig:
-        """That of the runs with these positions, for rows of up to so many ids."""
+        """The architecture of runs with these positions, for rows of at most `longest` ids."""
         d_k = self.d_model // self.h
         return ModelConfig(self.N, self.d_model, self.d_ff, self.h, d_k, d_k, self.P_drop, positions, longest)
 
     def not_turned(self, positions: Collection[Positions]) -> list[str]:
-        """A fault when rotary positions are among these, but the numbers of a head are no pairs."""
+        """A fault when `positions` include rotary ones and the width of a head is odd, so that it has no pairs."""
         if "rotary" in positions and self.h > 0 and self.d_model % (2 * self.h) == self.h:
-            share = f"{self.h} heads share out a d_model of {self.d_model} by {self.d_model // self.h}"
-            return [f"recipe.h: {share}, an odd number; rotary positions turn pairs, so make it even"]
+            share = f"{self.h} heads of a d_model of {self.d_model} have a width of {self.d_model // self.h}"
+            return [f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"]
         return []
 
 
 @dataclass(frozen=True)
 class LengthRun:
-    """One run: task x positional encoding x seed."""
+    """One run: one task, one positional encoding and one seed."""
 
     task: str
     positions: Positions
@@ -85,16 +85,16 @@ class LengthRun:
 
 @dataclass(frozen=True)
 class Study:
-    """Which tasks are learnt with which positional encodings, and how."""
+    """The tasks, the positional encodings and the settings of the study."""
 
     tasks: tuple[str, ...]
     positions: tuple[Positions, ...]
     seeds: tuple[int, ...]
-    steps: dict[str, int]  # of a task
+    steps: dict[str, int]  # for each task
     recipe: Recipe
 
     def faults(self) -> list[str]:
-        """What does not fit together, in all runs."""
+        """What does not fit together in the whole study."""
         found = []
         for name in ("tasks", "positions", "seeds"):
             values = getattr(self, name)
@@ -110,7 +110,7 @@ class Study:
                 found.append(f"steps.{task}: {steps} is not positive")
         for task in self.tasks:
             if task in TASKS and task not in self.steps:
-                found.append(f"steps.{task}: missing; say how long it is trained")
+                found.append(f"steps.{task}: missing; give the number of training steps")
         return found + self.recipe.not_turned(self.positions)
 
     def run(self, task: str, positions: Positions, seed: int) -> LengthRun:

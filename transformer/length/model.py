@@ -1,4 +1,4 @@
-"""A decoder-only Transformer: a language model of the paper's layers, without an encoder and attention over it."""
+"""A decoder-only Transformer: a language model made of the paper's layers, without an encoder."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from transformer.model.positions import plus, positions
 
 
 class DecoderOnly(Network):
-    """Layers of masked self-attention between the embeddings and the softmax of the Transformer."""
+    """Layers of masked self-attention between the Transformer's embeddings and its softmax."""
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -19,7 +19,7 @@ class DecoderOnly(Network):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
 
     def forward(self, ids_BL: Tensor) -> Tensor:
-        """Logits [B, L, N] of what follows each id, from it and those before it."""
+        """Logits [B, L, N] of the id after each position, given the ids up to this position."""
         position = torch.arange(ids_BL.size(1), device=ids_BL.device)[None]
         row = Sentences(torch.zeros_like(position), position)
         bias = plus(sentence_bias(row, row, causal=True), self.positions.of_scores(position, position))

@@ -1,4 +1,4 @@
-"""One run of the study of length: train on short problems, then count the right answers at every length."""
+"""One run of the length study: train on short problems, then count right answers at every length."""
 
 import time
 from pathlib import Path
@@ -20,9 +20,9 @@ from transformer.training.schedule import learning_rate
 
 
 def run(config: LengthRun, output: Path) -> None:
-    """Train a model and write what it gets right, as JSON: the share of each length's problems.
+    """Train a model and write, as JSON, the share of problems of each length that it solves.
 
-    Raises InputError when memory runs out, and when the loss is no number.
+    Raises InputError when memory runs out, and when the loss is not finite.
     """
     start = time.monotonic()
     made_with = software()
@@ -49,8 +49,10 @@ def _tested(config: LengthRun) -> range:
 
 
 def train(config: LengthRun, label: str) -> DecoderOnly:
-    """A model that has learnt from new problems in each step, of lengths drawn at random (section 5, but for dropout's
-    rate and label smoothing). Raises InputError when the loss is no number.
+    """Train a model on new problems of random lengths in each step.
+
+    Training follows section 5, except for the rate of dropout, and without label smoothing. Raises InputError when the
+    loss is not finite.
     """
     recipe = config.recipe
     least, most = recipe.trained
@@ -78,10 +80,10 @@ def train(config: LengthRun, label: str) -> DecoderOnly:
 
 @torch.no_grad()
 def exact_match(model: DecoderOnly, config: LengthRun, length: int) -> float:
-    """The share of problems of a length whose answer, searched greedily, is right to the last id.
+    """The share of problems of a length for which greedy search finds exactly the right answer.
 
-    Greedy search finds the right answer if, and only if, each id of it has the highest logit after those before it. So
-    one pass over questions with their answers tells it. The problems are the same for all runs of a task.
+    It does so if and only if each id of the answer has the highest logit, given the ids before it. One pass over
+    questions with their answers is therefore enough. All runs of a task have the same test problems.
     """
     read, said = _drawn(config, np.random.default_rng([length]), [length] * config.recipe.problems)
     model.eval()
