@@ -1,4 +1,4 @@
-"""An experiment to plan, with every kind of corpus and the rows of the paper."""
+"""An experiment to plan. It has every kind of corpus and the paper's rows."""
 
 from pathlib import Path
 

@@ -31,32 +31,32 @@ PUBLISHED = read_yaml(CONFIG / "published.yaml")
 MILLIONS = {
     row["model"]: row["params"]
     for row in PUBLISHED["table3"] + PUBLISHED["appendix"]
-    if "params" in row and row["model"] != "big"  # 218, by the formula that gives all others
+    if "params" in row and row["model"] != "big"  # the formula that gives all other counts gives 218
 }
 HOURS = {row["model"]: row["hours"] for row in PUBLISHED["appendix"]} | {"big": 3.5 * 24}
 
 
 @pytest.mark.parametrize("model", MILLIONS)
-def test_a_row_has_as_many_parameters_as_the_paper_prints(model):
+def test_a_model_has_the_number_of_parameters_that_the_paper_prints(model):
     assert round(parameters(run(model).architecture, 40960) / 1e6) == MILLIONS[model]
 
 
 @pytest.mark.parametrize(("model", "width"), [("base", 512), ("big", 1024)])
-def test_the_paper_s_efficiency_is_its_step_time_s(model, width):
+def test_the_paper_s_efficiency_follows_from_its_step_times(model, width):
     seconds = {"base": 0.4, "big": 1.0}[model]
     flops = step_flops(run(model), 37000)
     assert PAPER[width] * 8 * 10.6e12 * seconds == pytest.approx(flops, rel=0.02)
 
 
 @pytest.mark.parametrize("model", ["base", "big"])
-def test_the_paper_s_hours_come_out(model):
+def test_the_planned_hours_of_the_paper_s_models_are_the_paper_s(model):
     assert cost(run(model), 37000, 1, [DEVICES["8xP100"]]).hours == pytest.approx((HOURS[model],), rel=0.1)
 
 
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
-def test_efficiency_grows_with_width_between_the_widths_given_and_is_theirs_beyond(device):
+def test_efficiency_is_interpolated_between_the_given_widths_and_constant_beyond(device):
     least, most = min(device.efficiency), max(device.efficiency)
-    device = replace(device, peak=1e9)  # a CPU's is measured
+    device = replace(device, peak=1e9)  # `plan` would measure a CPU's
     full = device.count * device.peak
     assert device.flops(least // 2) == device.flops(least) == pytest.approx(device.efficiency[least] * full)
     assert device.flops(2 * most) == device.flops(most) == pytest.approx(device.efficiency[most] * full)
@@ -64,7 +64,7 @@ def test_efficiency_grows_with_width_between_the_widths_given_and_is_theirs_beyo
     assert device.flops(724) == pytest.approx((device.flops(512) + device.flops(1024)) / 2, rel=1e-3)
 
 
-def test_efficiency_is_that_of_the_scaled_width():
+def test_efficiency_depends_on_the_scaled_width():
     for width, share in ((1, 0.33), ("1/2", 0.22)):
         one = run("big", scale={"width": width, "depth": 1})
         seconds = one.training.steps * step_flops(one, 99) / (312e12 * share)
@@ -88,7 +88,7 @@ def test_a_run_s_files_are_as_large_as_planned(run_config, encoded, tmp_path):
 
 
 def rise_of_memory(config, vocabulary, prefix, folder, result):
-    """How much more memory two steps take at most, in bytes."""
+    """The peak of the additional memory of two steps, in bytes."""
     torch.set_num_threads(1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pairs = Pairs(prefix)
@@ -123,7 +123,7 @@ def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver,
     assert taken.value == pytest.approx(cost(config, vocabulary, 1, []).memory, rel=0.33)
 
 
-def test_a_beam_is_decoded_slower_than_a_pair_is_trained_on_and_a_tree_slower_than_a_translation():
+def test_decoding_with_a_beam_costs_more_than_a_forward_pass_and_a_tree_more_than_a_translation():
     one, task = run("base"), experiment().tasks["ende"]
     wide, tree = (
         replace(task, decoding=replace(task.decoding, beam=21)),
@@ -158,7 +158,7 @@ def test_memory_grows_with_a_step_up_to_a_gpu_s_micro_batch():
 
 
 @given(st.floats(1, 9e20))
-def test_a_prefix_leaves_three_figures(value):
+def test_si_prints_three_significant_digits(value):
     figures, _, unit = si(value, "B").partition(" ")
     assert 1 <= float(figures) < 1000
     assert float(figures) * 1000.0 ** " kMGTPE".index(unit[:-1] or " ") == pytest.approx(value, rel=0.005)

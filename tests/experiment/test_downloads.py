@@ -17,7 +17,7 @@ from transformer.support.files import InputError
 
 @pytest.fixture
 def own(tmp_path):
-    """An own corpus, whose files are there."""
+    """A user's own corpus, whose files exist."""
     paths = {}
     for part in PARTS:
         paths[part] = ({language: str(tmp_path / f"{part}.{language}") for language in ("en", "de")},)
@@ -27,7 +27,7 @@ def own(tmp_path):
 
 
 class Tasks(SimpleNamespace):
-    """Of an experiment what its downloads depend on."""
+    """The part of an experiment that its downloads depend on."""
 
     corpus_of, files_of = Experiment.corpus_of, Experiment.files_of
 
@@ -62,8 +62,8 @@ def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_fr
         assert {*downloads_of(Tasks(tasks=task, corpora=corpora, downloads=known))} == wanted
 
 
-def test_a_further_test_set_whose_file_is_missing_is_told_before_anything_runs(own, tmp_path):
+def test_a_missing_file_of_a_further_test_set_is_refused_before_anything_runs(own, tmp_path):
     missing = ({"en": str(tmp_path / "dev.en"), "de": str(tmp_path / "newer.de")},)
     corpus = MosesFiles("moses-lowercase", train=own.train, dev=own.dev, test=own.test, tests={"newer": missing})
-    with pytest.raises(InputError, match=r"^corpora\.c: .*newer\.de: no such file; paths begin at "):
+    with pytest.raises(InputError, match=r"^corpora\.c: .*newer\.de: no such file; paths are relative to "):
         downloads_of(experiment(corpus, {}))

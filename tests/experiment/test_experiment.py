@@ -63,7 +63,7 @@ def experiment(**changes):
 
 
 def translating(beam, **changes):
-    """A task that translates by this beam, shown in the figures."""
+    """A task that translates with this beam, and that the figures show."""
     decoding = {"beam": beam, "alpha": 0.6, "extra": 50}
     task = TASK | {"kind": "translation", "decoding": decoding, "models": ["base"]}
     return experiment(tasks={"mine": task}, figures={"task": "mine", "model": "base"}, **changes)
@@ -77,13 +77,13 @@ def translating(beam, **changes):
         (5, [(5, 0.6), (1, 0.6), (2, 0), (2, 0.6), (4, 0), (4, 0.6)]),
     ],
 )
-def test_searches_are_each_beam_with_each_alpha_once_after_the_task_s_own(beam, searches):
+def test_searches_combine_each_beam_with_each_alpha_after_the_task_s_own_decoding(beam, searches):
     found = translating(beam, searches={"beams": [1, 2, 4], "alphas": [0, 0.6]}).searched()
     assert [(each.beam, each.alpha) for each in found] == searches
     assert {each.extra for each in found} == {50}
 
 
-def test_parsing_is_not_searched_nor_where_searches_are_null():
+def test_parsers_have_no_searches_nor_do_experiments_whose_searches_are_null():
     assert experiment().searched() == []
     assert translating(4, searches=None).searched() == []
 
@@ -99,7 +99,7 @@ def test_parsing_is_not_searched_nor_where_searches_are_null():
         ({"beams": 4, "alphas": [0]}, "searches.beams: 4 is not a list; write [4]"),
     ],
 )
-def test_searches_at_fault_are_told(searches, fault):
+def test_faults_of_searches_are_reported(searches, fault):
     with pytest.raises(ConfigError) as error:
         experiment(searches=searches)
     assert error.value.faults == [fault]
@@ -112,12 +112,12 @@ def faults(**changes):
 
 
 def with_models(**rows):
-    """A task that trains these rows, too."""
+    """A config whose task trains these rows too."""
     return {"models": MODELS | rows, "tasks": VALUES["tasks"] | {"more": TASK | {"models": list(rows)}}}
 
 
 def with_task(**changes):
-    """The first task, changed."""
+    """A config whose first task is changed."""
     return {"tasks": VALUES["tasks"] | {"wsj": TASK | changes}}
 
 
@@ -126,14 +126,14 @@ def with_base(**changes):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_row_resolves_and_is_read_back(tmp_path, model):
+def test_every_row_gives_a_config_that_is_read_back_unchanged(tmp_path, model):
     run = experiment().run("wsj", model, 3)
     assert (run.task, run.model, run.seed) == ("wsj", model, 3)
     write_config(tmp_path / "config.yaml", run)
     assert read_config(RunConfig, tmp_path / "config.yaml") == run
 
 
-def test_a_row_overrides_base_and_nothing_else():
+def test_a_row_changes_only_the_keys_of_base_that_it_overrides():
     base, row = (experiment().run("wsj", model, 1) for model in ("base", "A-h4"))
     assert (row.architecture.h, row.architecture.d_k, row.architecture.d_v) == (4, 128, 128)
     assert row.architecture.d_model == base.architecture.d_model
@@ -141,7 +141,7 @@ def test_a_row_overrides_base_and_nothing_else():
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_scale_shrinks_every_row_alike(model):
+def test_the_scale_shrinks_every_row_in_the_same_way(model):
     full = experiment().run("", model, 1).architecture
     small = experiment(scale={"width": "1/8", "depth": "1/2"}).run("", model, 1).architecture
     for name in ("d_model", "d_ff", "d_k", "d_v"):
@@ -154,14 +154,14 @@ def test_the_scale_shrinks_every_row_alike(model):
         assert small.attention_over_parameters == expected
 
 
-def test_no_row_loses_its_last_layer():
+def test_every_row_keeps_at_least_one_layer():
     small = experiment(scale={"width": 1, "depth": "1/6"})
     assert [small.run("", model, 1).architecture.N for model in ("C-N2", "base")] == [1, 1]
 
 
-def test_a_scale_that_leaves_no_whole_number_names_each_size():
+def test_a_scale_without_whole_numbers_is_refused_for_each_size():
     found = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
-    assert "models.base.d_model: 512 x width 1/24 is 64/3, no whole number; change scale.width" in found
+    assert "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; change scale.width" in found
     assert [fault.split(":")[0] for fault in found if "whole number" in fault] == [
         f"models.base.{name}" for name in ("d_model", "d_ff", "d_k", "d_v")
     ]
@@ -171,11 +171,11 @@ def test_a_sub_layer_that_cannot_be_scaled_is_named():
     row = {"attention_over_parameters": {"h_p": 8, "d_pk": 63, "d_pv": 64, "n_p": 512}}
     found = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
     assert found == [
-        "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, no whole number; change scale.width"
+        "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, not a whole number; change scale.width"
     ]
 
 
-def test_a_fault_of_a_scaled_size_says_what_was_written():
+def test_a_fault_of_a_scaled_size_gives_the_value_in_the_config():
     over = {"attention_over_parameters": {"h_p": 8, "d_pk": -4, "d_pv": 64, "n_p": 512}}
     rows = {"odd": {"positions": "rotary", "d_k": 12}, "over": over, "flat": {"network": "recurrent", "N": 2}}
     assert faults(scale={"width": "1/4", "depth": "1/3"}, **with_models(**rows)) == [
@@ -191,7 +191,7 @@ def test_an_odd_width_is_refused():
     ]
 
 
-def test_unknown_and_ill_typed_keys_are_told_together_wherever_they_are():
+def test_all_unknown_and_ill_typed_keys_are_reported_together():
     rows = {"base": MODELS["base"] | {"warmpu": 1, "d_ff": True}, "wide": {"d_modell": 8, "N": "6"}, "none": 3}
     rows["over"] = {"attention_over_parameters": {"h_p": 8, "d_pk": 64.5, "d_pv": 64}}
     assert faults(models=MODELS | rows, scale={"width": 1, "dept": 1}, seeds=["a"]) == [
@@ -208,11 +208,11 @@ def test_unknown_and_ill_typed_keys_are_told_together_wherever_they_are():
     ]
 
 
-def test_a_row_that_no_task_trains_may_be_at_fault():
+def test_faults_of_a_row_that_no_task_trains_do_not_matter():
     experiment(models=MODELS | {"odd": {"d_model": 511}})
 
 
-def test_a_fault_of_base_is_told_once():
+def test_a_fault_of_base_is_reported_once():
     base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {"h": -1}
     assert faults(**with_models(base=base, high={"P_drop": 2})) == [
         "models.base.h: -1 is not positive",
@@ -254,24 +254,24 @@ def test_the_checkpoints_kept_are_the_last_ones():
     [
         ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
         ({"seeds": [2**63]}, "seeds: 9223372036854775808 is too large for a seed; give at most 9223372036854775807"),
-        ({"experiment": "my quick"}, "experiment: 'my quick' is no name of a folder; use letters"),
-        (with_models(**{"a/b": {}}), "models: 'a/b' is no name of a folder; use letters, digits, ., - and _"),
-        ({"experiment": "downloads"}, "experiment: downloads is the folder of what all experiments download; choose"),
+        ({"experiment": "my quick"}, "experiment: 'my quick' cannot name a folder; use letters"),
+        (with_models(**{"a/b": {}}), "models: 'a/b' cannot name a folder; use letters, digits, ., - and _"),
+        ({"experiment": "downloads"}, "experiment: `downloads` is the folder that all experiments share; choose"),
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
         (
             with_task(vocabulary=3),
-            "tasks.wsj.vocabulary: 3 leaves no subword beside padding, end and unknown; give more",
+            "tasks.wsj.vocabulary: 3 has no room beside padding, end and unknown; give more",
         ),
-        (with_task(target="words"), "tasks.wsj.source and target: are both words; name two sides of the corpus"),
-        ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: none has models, so that nothing is trained; name a model"),
+        (with_task(target="words"), "tasks.wsj.source and target: must differ, but are both words; name two sides"),
+        ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: no task has models, so nothing would be trained; name a"),
     ],
 )
-def test_what_would_be_trained_twice_or_not_at_all_is_told(changes, fault):
+def test_what_would_be_trained_twice_or_not_at_all_is_refused(changes, fault):
     [found] = faults(**changes)
     assert found.startswith(fault)
 
 
-def test_names_that_lead_nowhere_are_told_all_at_once():
+def test_all_unknown_names_are_reported_together():
     tasks = {
         "wsj": TASK | {"models": ["parser", "bas"]},
         "semi": TASK | {"corpus": "slef"},
@@ -288,13 +288,13 @@ def test_names_that_lead_nowhere_are_told_all_at_once():
     )
     assert found == [
         "seeds: -1 is negative",
-        "results: 'my {results}' has a brace, Snakemake's wildcard; name a folder without",
+        "results: 'my {results}' has a brace, which is special to Snakemake; rename it",
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",
         "figures.task: unknown task ende; known: wsj, semi, two",
-        "table3_average: 6 is not in 1 to 5, the average of base",
-        "table3_average: 6 is not in 1 to 5, the average of parser",
+        "table3_average: must be from 1 to 5 (the average of base), not 6",
+        "table3_average: must be from 1 to 5 (the average of parser), not 6",
     ]
 
 
@@ -316,7 +316,7 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
     ]
 
 
-def test_a_recurrent_network_has_neither_the_transformer_s_sizes_nor_its_figures():
+def test_a_recurrent_network_takes_neither_the_transformer_s_sizes_nor_its_figures():
     recurrent = {"network": "recurrent", "N": 9, "h": 4}
     task = TASK | {"models": ["parser", "recurrent"]}
     found = faults(
@@ -324,11 +324,11 @@ def test_a_recurrent_network_has_neither_the_transformer_s_sizes_nor_its_figures
     )
     assert found == [
         "figures.model: recurrent is recurrent and has no self-attention; name another",
-        "models.recurrent.h: a recurrent network has none; remove it",
+        "models.recurrent.h: a recurrent network does not have this key; remove it",
     ]
 
 
-def test_a_recurrent_network_inherits_nothing_that_it_has_not():
+def test_a_recurrent_network_ignores_inherited_keys_that_it_does_not_have():
     base = {
         "positions": "rotary",
         "attention": "additive",
@@ -340,9 +340,9 @@ def test_a_recurrent_network_inherits_nothing_that_it_has_not():
     assert changed == plain
 
 
-def test_base_is_a_transformer():
+def test_base_has_to_be_a_transformer():
     assert faults(**with_base(network="recurrent", N=9)) == [
-        "models.base.network: recurrent, but rows override a Transformer; use a row of your own"
+        "models.base.network: base must be a Transformer, not recurrent; use another row"
     ]
 
 
@@ -355,22 +355,22 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
     [
         ({"rows": ["wsj/parser", "semi/parsr"]}, "rows: unknown model parsr; did you mean parser?"),
         ({"rows": ["wsj/parser", "sem/parser"]}, "rows: unknown task sem; did you mean semi?"),
-        ({"rows": ["wsj/parser", "parser"]}, "rows: parser is not task/model; write one such as ende/base"),
-        ({"rows": ["wsj/parser", "wsj/parser/averaged"]}, "rows: wsj/parser/averaged is measured on dev alone; write"),
-        ({"rows": ["wsj/parser", "wsj/parser/beam-1"]}, "rows: wsj/parser/beam-1 is not task/model; write one such as"),
-        ({"rows": ["wsj/parser"]}, "rows: ['wsj/parser'] compares nothing; name at least two, as task/model"),
+        ({"rows": ["wsj/parser", "parser"]}, "rows: parser is not a row; write one like ende/base"),
+        ({"rows": ["wsj/parser", "wsj/parser/averaged"]}, "rows: wsj/parser/averaged is measured on dev only; write"),
+        ({"rows": ["wsj/parser", "wsj/parser/beam-1"]}, "rows: wsj/parser/beam-1 is not a row; write one like"),
+        ({"rows": ["wsj/parser"]}, "rows: must name at least two rows (task/model), not ['wsj/parser']"),
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
         ({"section": "6.4"}, "section: unknown section 6.4; did you mean 6.3?; `own` is for claims of your own"),
         ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
-        ({"metric": "bleu"}, "metric: bleu is not measured in wsj, which is parsing; name another metric"),
+        ({"metric": "bleu"}, "metric: bleu is not measured for wsj (parsing); name another metric"),
         ({"part": "train"}, "part: 'train' is not one of dev, test"),
-        ({"margin": 0}, "margin: 0 can never be shown, or never missed; give a number above 0"),
-        ({"margin": float("inf")}, "margin: inf can never be shown, or never missed; give a number above 0"),
+        ({"margin": 0}, "margin: must be a finite number above 0, not 0"),
+        ({"margin": float("inf")}, "margin: must be a finite number above 0, not inf"),
         (
             {"margin": 1, "rows": ["wsj/parser", "semi/parser", "wsj/base"]},
-            "margin: 3 rows; two are compared",
+            "margin: needs exactly two rows, not 3; name two",
         ),
-        ({"differ": []}, "rows: differ in text (grammar, self); if that is meant, write differ: [text]"),
+        ({"differ": []}, "rows: differ in text (grammar, self); if you intend that, write differ: [text]"),
         ({"steps": 9}, "steps: unknown key steps; known: "),
     ],
 )
@@ -379,14 +379,14 @@ def test_a_claim_that_cannot_be_judged_is_refused(changes, fault):
     assert found.startswith(f"claims.mine.{fault}")
 
 
-def test_a_claim_about_rows_of_other_steps_says_so():
+def test_a_claim_about_rows_with_different_steps_has_to_say_so():
     tasks = {"wsj": TASK | {"models": ["base", "big", "parser"]}, "semi": TASK | {"corpus": "self"}}
     rows = CLAIM | {"rows": ["wsj/base", "wsj/big"]}
     assert faults(tasks=tasks, claims={"big": rows}) == [
-        "claims.big.rows: differ in steps (100000, 300000); if that is meant, write differ: [steps]"
+        "claims.big.rows: differ in steps (100000, 300000); if you intend that, write differ: [steps]"
     ]
     assert experiment(tasks=tasks, claims={"big": rows | {"differ": ["steps"]}})
-    assert experiment(claims={"big": rows})  # neither is run here
+    assert experiment(claims={"big": rows})  # this experiment runs neither
 
 
 def test_without_base_or_seeds_there_is_no_experiment():
@@ -401,7 +401,7 @@ def test_an_unknown_model_is_named():
         experiment().run("wsj", "bigg", 1)
 
 
-def test_a_key_that_now_belongs_to_the_machine_is_told_where_it_is_set():
+def test_the_fault_of_a_removed_key_says_where_it_is_set_now():
     [fault] = faults(models=MODELS | {"base": MODELS["base"] | {"micro_batch_tokens": 9}})
     told = "unknown key micro_batch_tokens; remove it; it is set for the machine: --set-resources train:micro"
     assert fault.startswith(f"models.base.micro_batch_tokens: {told}")
@@ -432,7 +432,7 @@ trainings = st.builds(
 
 
 @given(st.builds(RunConfig, st.text("abc-"), st.text("abc-"), st.integers(0, 2**63 - 1), architectures, trainings))
-def test_a_run_written_is_the_run_read(tmp_path_factory, run):
+def test_a_run_is_written_and_read_without_a_change(tmp_path_factory, run):
     path = tmp_path_factory.getbasetemp() / "run.yaml"
     write_config(path, run)
     assert read_config(RunConfig, path) == run
@@ -451,7 +451,7 @@ def test_auto_precision_is_the_same_for_all_rows_by_the_width_of_base(width, pre
     assert found == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
 
 
-def test_the_paper_s_runs_are_resolved_without_pytorch():
+def test_the_paper_s_runs_are_computed_without_importing_pytorch():
     resolve = "read_experiment([Path('config/paper.yaml')]).run('wsj', 'parser', 1)"
     code = (
         f"import sys; from pathlib import Path; from transformer.experiment.config import read_experiment; {resolve}; "
@@ -490,7 +490,7 @@ def test_a_fault_of_an_overlay_is_one_line_that_begins_with_its_name(tmp_path, m
     assert str(error.value) == f"odd.yaml: {said}"
 
 
-def test_the_file_whose_value_counts_is_named(tmp_path, monkeypatch):
+def test_a_fault_names_the_file_whose_value_is_used(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("first.yaml").write_text("models: {D-drop0.0: {P_drop: 2}, base: {warmup: 0}, mine: {N: 0}}")
     Path("second.yaml").write_text("{models: {D-drop0.0: {h: 0}, base: {warmup: -1}}, seeds: [-1]}")
@@ -505,7 +505,7 @@ def test_the_file_whose_value_counts_is_named(tmp_path, monkeypatch):
     ]
 
 
-def test_table_4_alone_as_the_documentation_has_it_is_an_experiment(tmp_path):
+def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):
     page = (ROOT / "config/README.md").read_text()
     block = page.partition("on your own treebank:\n\n")[2].partition("\n\n")[0]
     (tmp_path / "own.yaml").write_text(textwrap.dedent(block))

@@ -11,18 +11,18 @@ from transformer.support.strict import read_yaml
 
 
 def cells(text):
-    """The rows of all tables, by their first two cells, each a list of its other cells."""
+    """The rows of all tables: their first two cells -> a list of the other cells."""
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     return {tuple(row[:2]): row[2:] for row in rows}
 
 
-def test_a_row_ends_with_what_its_job_asks_for():
+def test_a_row_ends_with_the_request_of_its_job():
     asked = request(run("big"), 37000)
     row = cells(plan(experiment()))["ende", "big"]
     assert row[-2:] == [f"{asked.minutes:,}", f"{asked.megabytes:,}"]
 
 
-def test_the_total_is_of_all_tasks_models_and_seeds():
+def test_the_total_sums_all_tasks_models_and_seeds():
     rows = cells(plan(experiment(seeds=[1, 2])))
     hours = [float(rows[key][6]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]
     parsers = [float(rows[key, "parser"][6]) for key in ("wsj", "semi")]
@@ -32,19 +32,19 @@ def test_the_total_is_of_all_tasks_models_and_seeds():
     assert ("none", "") not in rows
 
 
-def test_rows_that_are_one_model_are_one_run():
+def test_rows_that_are_equal_are_one_run():
     tasks = {"ende": task("wmt", "base", "C-N2", "C-N4")}
     rows = cells(plan(experiment(tasks=tasks, scale={"width": 1, "depth": "1/3"})))
     assert ("ende", "C-N2, C-N4") in rows
     assert ("all", "2 runs") in rows
 
 
-def test_all_rows_of_a_table_are_as_wide():
+def test_all_rows_of_a_table_have_the_same_width():
     for table in re.split(r"\*\*Decoding|\*\*Data|\*\*The whole", plan(experiment())):
         assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1
 
 
-def test_the_devices_and_what_is_assumed_stand_below():
+def test_notes_list_the_devices_and_the_assumptions():
     text = re.sub(" +", " ", plan(experiment()))
     assert "| 8xP100 | 8 x 10.6 TFLOP/s, float32" in text
     assert "- 8xP100 reaches 28 % at d_model 512, 38 % at d_model 1024 (the paper's step times" in text
@@ -61,7 +61,7 @@ def test_the_peak_of_this_cpu_is_measured_in_the_precision_of_the_runs(monkeypat
     assert shown in plan(experiment(scale={"width": width, "depth": 1}))
 
 
-def test_the_whole_is_all_runs_on_all_processors_and_the_disk_of_all():
+def test_the_last_table_sums_hours_processors_and_disk():
     one = experiment(seeds=[1, 2])
     printed = plan(one)
     rows, whole = cells(printed.split("**Data**")[0]), cells(printed.partition("**The whole")[2])
@@ -84,7 +84,7 @@ def test_the_whole_is_all_runs_on_all_processors_and_the_disk_of_all():
     assert f"{state} of the largest run's state while it trains" in printed
 
 
-def test_the_page_of_costs_is_what_plan_prints():
+def test_the_page_of_costs_equals_the_output_of_plan():
     def squeezed(text):
         return [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
 
@@ -93,7 +93,7 @@ def test_the_page_of_costs_is_what_plan_prints():
     assert squeezed(page) == [line for line in squeezed(printed) if not re.match("(- |\\| )cpu ", line)]
 
 
-def test_dev_and_test_are_decoded_by_all_runs_and_plain_sentences_by_one():
+def test_all_runs_decode_dev_and_test_and_one_parser_decodes_plain_sentences():
     rows = cells(plan(experiment(seeds=[1, 2])))
     assert rows["ende", "dev, test"][0] == "24,000"  # two models, two seeds, two parts of 3,000
     assert rows["wsj", "dev, test"][0] == "12,000"
@@ -101,13 +101,13 @@ def test_dev_and_test_are_decoded_by_all_runs_and_plain_sentences_by_one():
     assert not {("none", "dev, test"), ("semi", "plain sentences"), ("ende", "plain sentences")} & rows.keys()
 
 
-def test_what_the_table_of_decoding_searches_is_counted():
+def test_the_searches_of_the_table_decoding_are_counted():
     rows = cells(plan(experiment(seeds=[1, 2], searches={"beams": [1, 4], "alphas": [0, 0.6]})))
     assert rows["ende", "dev, searched"][0] == "18,000"  # beam 1, beam 4 with two alphas; two seeds, 3,000 sentences
     assert ("ende", "dev, searched") not in cells(plan(experiment()))
 
 
-def test_downloads_are_those_of_the_task_s_languages():
+def test_downloads_are_limited_to_the_task_s_languages():
     assert downloads(experiment(), "ende") == {"http://a/news.tgz": 3000, "http://a/dev.tsv.gz": 20}
     assert downloads(experiment(), "enfr") == {
         "http://a/news.tgz": 3000,
@@ -135,13 +135,13 @@ def test_text_that_is_only_parsed_counts_in_the_total():
     assert rows["all", ""][0] == si(trees + parsed, "B") != si(trees, "B")
 
 
-def test_gold_trees_count_as_often_as_they_stand_in_the_corpus():
+def test_gold_trees_count_once_for_each_copy_in_the_corpus():
     one = experiment()
     assert one.corpora["trees"].count(one.corpus_of) == (100, 1000)
     assert one.corpora["more"].count(one.corpus_of) == (1200, 0)
 
 
-def test_a_treebank_is_planned_as_its_sentences_and_its_archive():
+def test_a_treebank_is_planned_with_its_sentences_and_its_archive():
     parts = {"train": [1, 1], "dev": [2, 2], "test": [3, 3], "sentences": {"train": 50}}
     plain = {"task": "ende", "sentences": 70, "words": [3, 9], "seed": 1}
     trees = {"origin": "treebank", "description": "", "licence": "", "trees": "http://a/news.tgz/wsj", "plain": plain}
@@ -162,7 +162,7 @@ def test_a_treebank_is_planned_as_its_sentences_and_its_archive():
     assert [corpus.count(many.corpus_of) for corpus in many.corpora.values()] == [(None, 70), (None, 0)]
 
 
-def test_pairs_that_nobody_declared_are_unknown():
+def test_undeclared_pairs_are_unknown():
     corpora = read_yaml(CONFIG / "corpora.yaml")["corpora"]
     tasks = {"ende": task("libreoffice-help", "base"), "wsj": task("generated-english", "parser")}
     rows = cells(plan(experiment(tasks=tasks, corpora=corpora)))

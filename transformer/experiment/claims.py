@@ -1,4 +1,4 @@
-"""A claim of the paper, or of one's own, as config/claims.yaml has it: which rows it compares, and in what."""
+"""A claim of config/claims.yaml, by the paper or by the user: which rows it compares, and by which metric."""
 
 import math
 import re
@@ -14,22 +14,22 @@ SECTIONS = (
 )
 Measured = Literal["bleu", "perplexity", "f1", "hours", "longer"]
 KINDS: dict[Measured, TaskKind] = {"bleu": "translation", "f1": "parsing", "longer": "translation"}
-WAY = r"averaged|beam-\d+\.alpha-\d+(\.\d+)?"  # averaged: as the task decodes and averages for its test
+WAY = r"averaged|beam-\d+\.alpha-\d+(\.\d+)?"  # averaged: with the averaging and decoding of the task's test
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Of several rows each is better than the one before it; or two rows are alike, within a margin."""
+    """A claim that each row is better than the row before it, or that two rows are alike within a margin."""
 
     claim: str
     section: str
-    # More BLEU and F1 are better, less perplexity, fewer hours of training; longer: perplexity of pairs that have more
-    # subwords than those trained on, up to twice as many.
+    # Higher bleu and f1 are better; lower perplexity and hours (of training) are better. longer: the perplexity of
+    # pairs that are longer than those trained on, up to twice as long, in subwords.
     metric: Measured
-    part: Literal["dev", "test"]  # dev: averaged as in Table 3; test: as in Tables 2 and 4
-    rows: tuple[str, ...]  # task/model, or task/model/way of decoding dev (the table `decoding`)
-    margin: float | None = None  # of the metric; of perplexity and hours in percent
-    differ: tuple[Literal["steps", "text"], ...] = ()  # in what else the rows may differ
+    part: Literal["dev", "test"]  # dev: checkpoints are averaged as in Table 3; test: as in Tables 2 and 4
+    rows: tuple[str, ...]  # task/model, or task/model/way of decoding dev (a row of the table `decoding`)
+    margin: float | None = None  # in points of the metric; in percent for perplexity and hours
+    differ: tuple[Literal["steps", "text"], ...] = ()  # what else may differ between the rows
 
     def faults(self) -> list[str]:
         """What is impossible about these values."""
@@ -37,19 +37,19 @@ class Claim:
         if self.section not in SECTIONS:
             found.append(f"section: {unknown(self.section, SECTIONS, 'section')}; `own` is for claims of your own")
         if len(self.rows) < 2:
-            found.append(f"rows: {list(self.rows)} compares nothing; name at least two, as task/model")
+            found.append(f"rows: must name at least two rows (task/model), not {list(self.rows)}")
         for row in self.rows:
             if not re.fullmatch(f"[^/]+/[^/]+(/({WAY}))?", row):
                 found.append(
-                    f"rows: {row} is not task/model; write one such as ende/base, ende/base/averaged or "
+                    f"rows: {row} is not a row; write one like ende/base, ende/base/averaged or "
                     "ende/base/beam-1.alpha-0.6"
                 )
             elif self.part != "dev" and row.count("/") > 1:
-                found.append(f"rows: {row} is measured on dev alone; write part: dev")
+                found.append(f"rows: {row} is measured on dev only; write part: dev")
         if self.margin is not None and not 0 < self.margin < math.inf:
-            found.append(f"margin: {self.margin:g} can never be shown, or never missed; give a number above 0")
+            found.append(f"margin: must be a finite number above 0, not {self.margin:g}")
         if self.margin is not None and len(self.rows) > 2:
-            found.append(f"margin: {len(self.rows)} rows; two are compared for being alike, so name two")
+            found.append(f"margin: needs exactly two rows, not {len(self.rows)}; name two or remove margin")
         return found
 
     def runs(self) -> list[tuple[str, str]]:
@@ -57,5 +57,5 @@ class Claim:
         return [(task, model) for task, model, *_ in (row.split("/") for row in self.rows)]
 
     def ways(self) -> list[str]:
-        """How each row is decoded; empty: as its table is."""
+        """The way in which each row is decoded. Empty: like the row's table."""
         return ["".join(way) for _, _, *way in (row.split("/") for row in self.rows)]

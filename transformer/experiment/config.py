@@ -1,4 +1,4 @@
-"""What config/*.yaml say about one experiment, all of it together."""
+"""The config of one experiment: everything in config/*.yaml together."""
 
 import dataclasses
 import math
@@ -37,7 +37,7 @@ Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any of the
 
 @dataclass(frozen=True)
 class Task:
-    """What is learnt: a corpus, read from `source` to `target`, as subwords of one shared vocabulary."""
+    """What is learnt: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
 
     kind: TaskKind
     corpus: str
@@ -51,18 +51,18 @@ class Task:
         """What is impossible about these values."""
         found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
         if 0 < self.vocabulary <= UNKNOWN + 1:
-            found.append(f"vocabulary: {self.vocabulary} leaves no subword beside padding, end and unknown; give more")
+            found.append(f"vocabulary: {self.vocabulary} has no room beside padding, end and unknown; give more")
         if self.source == self.target:
-            found.append(f"source and target: are both {self.source}; name two sides of the corpus")
+            found.append(f"source and target: must differ, but are both {self.source}; name two sides of the corpus")
         return found
 
 
-AUTO_WIDTH = 64  # d_model of base from which `precision: auto` is left to the hardware (docs/speed.md)
+AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends on the hardware (docs/speed.md)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Which run's attention figures 3 to 5 show."""
+    """The run whose attention figures 3 to 5 show."""
 
     task: str
     model: str
@@ -70,7 +70,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Searches:
-    """The beam sizes and length penalties alpha that dev is searched with, each with each (section 6.1)."""
+    """The grid of beam sizes and length penalties alpha with which dev is decoded (section 6.1)."""
 
     beams: tuple[int, ...]
     alphas: tuple[float, ...]
@@ -85,7 +85,7 @@ class Searches:
 
 @dataclass(frozen=True)
 class Experiment:
-    """All that config/*.yaml say about one experiment."""
+    """The whole config of one experiment."""
 
     experiment: str
     results: str
@@ -107,24 +107,24 @@ class Experiment:
     claims: dict[str, Claim]
 
     def faults(self) -> list[str]:
-        """What does not fit together, in all runs."""
+        """What does not fit together, across all runs."""
         found = [fault for seed in self.seeds for fault in not_a_seed("seeds", seed)] + repeated("seeds", self.seeds)
         models = dict.fromkeys(model for task in self.tasks.values() for model in task.models)
         for noun, names in (("experiment", [self.experiment]), ("tasks", self.tasks), ("models", models)):
             for name in names:
                 if not re.fullmatch(r"\w[\w.-]*", name):
-                    found.append(f"{noun}: {name!r} is no name of a folder; use letters, digits, ., - and _")
+                    found.append(f"{noun}: {name!r} cannot name a folder; use letters, digits, ., - and _")
         if self.experiment == "downloads":
-            found.append("experiment: downloads is the folder of what all experiments download; choose another name")
+            found.append("experiment: `downloads` is the folder that all experiments share; choose another name")
         for key in ("results", "packages"):
             if re.search("[{}]", getattr(self, key) or ""):
-                found.append(f"{key}: {getattr(self, key)!r} has a brace, Snakemake's wildcard; name a folder without")
+                found.append(f"{key}: {getattr(self, key)!r} has a brace, which is special to Snakemake; rename it")
         if not self.seeds:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:
             return [*found, "models: base is missing; every row is an override of it"]
         if self.models["base"].get("network") == "recurrent":
-            return [*found, "models.base.network: recurrent, but rows override a Transformer; use a row of your own"]
+            return [*found, "models.base.network: base must be a Transformer, not recurrent; use another row"]
         for name, task in self.tasks.items():
             if task.corpus not in self.corpora:
                 found.append(f"tasks.{name}.corpus: " + unknown(task.corpus, self.corpora, "corpus"))
@@ -141,7 +141,7 @@ class Experiment:
                 if named in self.tasks and model not in self.tasks[named].models:
                     found.append(f"corpora.{task.corpus}.{key}: {model} is not among tasks.{named}.models")
         if not any(task.models for task in self.tasks.values()):
-            found.append("tasks: none has models, so that nothing is trained; name a model in one of them")
+            found.append("tasks: no task has models, so nothing would be trained; name a model in one of them")
         elif self.figures.task not in self.tasks:
             found.append("figures.task: " + unknown(self.figures.task, self.tasks, "task"))
         elif self.figures.model not in self.tasks[self.figures.task].models:
@@ -151,7 +151,7 @@ class Experiment:
             )
         elif self.models.get(self.figures.model, {}).get("network") == "recurrent":
             found.append(f"figures.model: {self.figures.model} is recurrent and has no self-attention; name another")
-        inherited: set[str] = set()  # faults of base, told once and not again for each row
+        inherited: set[str] = set()  # faults of base, reported once instead of again for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
         for model in {"base": None} | trained:
             try:
@@ -163,15 +163,15 @@ class Experiment:
             else:
                 if not 1 <= self.table3_average <= run.training.average:
                     found.append(
-                        f"table3_average: {self.table3_average} is not in 1 to {run.training.average}, "
-                        f"the average of {model}"
+                        f"table3_average: must be from 1 to {run.training.average} (the average of {model}), "
+                        f"not {self.table3_average}"
                     )
         if not found:
             found = [f"claims.{name}.{fault}" for name, claim in self.claims.items() for fault in self._of_claim(claim)]
         return list(dict.fromkeys(found))
 
     def _of_claim(self, claim: Claim) -> list[str]:
-        """What does not fit between a claim and the rest; nothing of one that is at fault itself."""
+        """What does not fit between a claim and the rest of the config. Skips a claim with faults of its own."""
         if claim.faults():
             return []
         for task, model in claim.runs():
@@ -181,14 +181,14 @@ class Experiment:
                 return ["rows: " + unknown(model, self.models, "model")]
             kind = self.tasks[task].kind
             if KINDS.get(claim.metric, kind) != kind:
-                return [f"metric: {claim.metric} is not measured in {task}, which is {kind}; name another metric"]
+                return [f"metric: {claim.metric} is not measured for {task} ({kind}); name another metric"]
         run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
         differ = {
             "steps": {str(self.run(task, model, 0).training.steps) for task, model in run},
             "text": {self.tasks[task].corpus for task, _ in run},
         }
         return [
-            f"rows: differ in {what} ({', '.join(sorted(values))}); if that is meant, write differ: [{what}]"
+            f"rows: differ in {what} ({', '.join(sorted(values))}); if you intend that, write differ: [{what}]"
             for what, values in differ.items()
             if len(values) > 1 and what not in claim.differ
         ]
@@ -198,18 +198,19 @@ class Experiment:
         return self.corpora[self.tasks[task].corpus]
 
     def count(self, task: str) -> tuple[int | None, int]:
-        """The pairs of a task's train part before cleaning, and its sentences without trees, as `Kind.count`."""
+        """The number of a task's training pairs before cleaning, and of its plain sentences (see `Kind.count`)."""
         return self.corpus_of(task).count(self.corpus_of)
 
     def files_of(self, task: str) -> list[str]:
-        """The files and URLs from which a task's corpus is read. Raises InputError as `Kind.files` does."""
+        """The files and URLs from which a task's corpus is read. Raises the errors of `Kind.files`."""
         settings = self.tasks[task]
         return self.corpus_of(task).files(settings.corpus, settings.source, settings.target)
 
     def searched(self) -> list[Decoding]:
-        """How the run of `figures` decodes dev for the table `decoding`: as its task says, then as `searches` says.
+        """The settings with which the run of `figures` decodes dev for the table `decoding`.
 
-        Alpha changes nothing for a beam of one, so that comes once. Nothing where there is no such table.
+        The task's own come first, then the grid of `searches`. A beam of one occurs once, because alpha does not change
+        it. Empty if there is no such table.
         """
         task = self.tasks[self.figures.task]
         if self.searches is None or task.kind == "parsing":
@@ -223,9 +224,9 @@ class Experiment:
         return [own, *(each for each in grid if each != own)]
 
     def equal_models(self, task: str) -> dict[str, list[str]]:
-        """The models that a task trains, each with all of the task's rows that are this model at this scale.
+        """The models that a task trains, each with the rows that are equal to it at this scale.
 
-        It has the name of the first of them, or is `base`.
+        A model has the name `base` if that is one of its rows, else the name of the first row.
         """
         equal: dict[Any, list[str]] = {}
         for model in self.tasks[task].models:
@@ -234,9 +235,9 @@ class Experiment:
         return {"base" if "base" in models else models[0]: models for models in equal.values()}
 
     def run(self, task: str, model: str, seed: int) -> RunConfig:
-        """The resolved config of one run. Raises ConfigError for an unknown model, and for each key of it at fault.
+        """The resolved config of one run. Raises ConfigError for an unknown model, and for each faulty key.
 
-        `precision: auto` stays where the scaled base has a d_model of AUTO_WIDTH or more; elsewhere it is float32.
+        `precision: auto` becomes float32 if the scaled base has a d_model below AUTO_WIDTH.
         """
         if model not in self.models:
             raise ConfigError("config", [unknown(model, self.models, "model")])
@@ -249,7 +250,7 @@ class Experiment:
         if values.get("network") == "recurrent":
             others = {key.name for key in dataclasses.fields(ModelConfig)} - set(RECURRENT)
             faults += [
-                f"models.{model}.{key}: a recurrent network has none; remove it"
+                f"models.{model}.{key}: a recurrent network does not have this key; remove it"
                 for key in self.models[model]
                 if key in others
             ]
@@ -280,9 +281,9 @@ OWN_FILES = tuple(
 
 
 def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
-    """The mappings of the project's config/*.yaml and of `overlays`, in the order in which they are laid on each other.
+    """The contents of the project's config/*.yaml and of `overlays`, in the order in which they override each other.
 
-    A key is its file, below the folder at hand by its relative path. Raises InputError as `read_keys` does.
+    Keys are paths, relative ones for files below the current folder. Raises the errors of `read_keys`.
     """
     files = [path.absolute() for path in (*OWN_FILES, *overlays)]
     here = Path.cwd()
@@ -291,9 +292,9 @@ def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
 
 
 def load_experiment(values: Any, sources: Mapping[str, Mapping[str, Any]]) -> Experiment:
-    """The experiment that `values` say, which are `sources` laid on each other.
+    """The experiment that `values` describe. `values` are the `sources`, merged.
 
-    Raises ConfigError as `transformer.support.strict.load` does; each fault begins with the source of its value.
+    Raises the ConfigError of `transformer.support.strict.load`. Each fault begins with the source of its value.
     """
     try:
         return load(Experiment, values, "config")
@@ -302,12 +303,15 @@ def load_experiment(values: Any, sources: Mapping[str, Mapping[str, Any]]) -> Ex
 
 
 def _source_of(fault: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """The source with the most of the keys that a fault begins with; of several the last, whose value counts."""
+    """The source that a fault comes from: it has the most of the keys that the fault begins with.
+
+    Among equals it is the last one, whose value overrides the others.
+    """
     return max(reversed(list(sources)), key=lambda name: _depth(fault, sources[name]))
 
 
 def _depth(fault: str, value: Any) -> int:
-    """How many keys at the start of a fault, such as `models.A-h1.d_k: ...`, lead into `value`."""
+    """The number of keys at the start of a fault, such as `models.A-h1.d_k: ...`, that exist in `value`."""
     keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 before A
     for key in keys:
         if found := re.match(re.escape(str(key)) + r"(\.|(?=[:\[ ]))", fault):
@@ -316,9 +320,9 @@ def _depth(fault: str, value: Any) -> int:
 
 
 def read_experiment(overlays: Iterable[Path]) -> Experiment:
-    """The project's config/*.yaml with `overlays` over them, as Snakemake reads them.
+    """The experiment of the project's config/*.yaml, overridden by `overlays`. Snakemake reads them in the same way.
 
-    Raises ConfigError and InputError as `load_experiment` and `read_sources` do.
+    Raises the errors of `load_experiment` and `read_sources`.
     """
     sources = read_sources(overlays)
     values: dict[str, Any] = {}

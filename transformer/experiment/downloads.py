@@ -1,4 +1,4 @@
-"""Which texts an experiment reads, and what it needs from the net."""
+"""The texts that an experiment reads, and the downloads that it needs."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from transformer.support.files import InputError
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
-    """The tasks whose text is read: those that have models, and those whose trees or plain text these learn from."""
+    """The tasks whose text is read: tasks that have models, and tasks whose trees or plain text those learn from."""
     names = [name for name, task in experiment.tasks.items() if task.models]
     for name in names:
         more = experiment.corpus_of(name).read(experiment.corpus_of)
@@ -17,10 +17,10 @@ def tasks_read(experiment: Experiment) -> list[str]:
 
 
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
-    """What the tasks that are run need from the net: URL -> size and SHA-256.
+    """The downloads that the experiment's tasks need: URL -> size and SHA-256.
 
-    Raises InputError as `Experiment.files_of` does, for a URL whose size and SHA-256 are not known, and for a file of
-    one's own that does not exist.
+    Raises InputError for a URL of unknown size and SHA-256 and for a missing file of the user's, and the errors of
+    `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
     for name in tasks_read(experiment):
@@ -33,5 +33,5 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                     )
                 wanted[file] = experiment.downloads[file]
             elif not Path(file).is_file():
-                raise InputError(f"corpora.{corpus}: {file}: no such file; paths begin at {Path.cwd()}")
+                raise InputError(f"corpora.{corpus}: {file}: no such file; paths are relative to {Path.cwd()}")
     return wanted

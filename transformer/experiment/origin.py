@@ -1,4 +1,4 @@
-"""Whether a package is what an experiment would make."""
+"""The check that a package is one that an experiment would make."""
 
 from pathlib import Path
 
@@ -8,15 +8,17 @@ from transformer.support.files import InputError
 
 
 def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
-    """Raises InputError when a package is damaged, or not what `experiment` would make at `place`.
+    """Raises InputError for a damaged package, and for one that is not what `experiment` would make at `place`.
 
-    `place`: task/model/seed/average-N.
+    `place` is task/model/seed/average-N.
     """
     config = read_package_config(folder)
     if (found := f"{config.task}/{config.model}/{config.seed}/average-{len(config.averaged)}") != place:
-        raise InputError(f"{folder}: the package of {found}, not of {place}; put that one here")
+        raise InputError(f"{folder}: must be the package of {place}, not of {found}; put the right one here")
     if missing := sorted({"config_sha256", "software"} - config.training.keys()):
-        raise InputError(f"{folder}: its training lacks {', '.join(missing)}, as of an earlier version; train it again")
+        raise InputError(
+            f"{folder}: its training record lacks {', '.join(missing)} (an earlier version made it); train it again"
+        )
     task, run = experiment.tasks[config.task], experiment.run(config.task, config.model, config.seed)
     expected = {
         **{key: getattr(task, key) for key in ("kind", "corpus", "source", "target", "vocabulary")},
@@ -26,6 +28,4 @@ def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     given = {**vars(config), "corpus": config.corpus.get("corpus"), **vars(config.architecture)}
     for key, value in expected.items():
         if given[key] != value:
-            raise InputError(
-                f"{folder}: its {key} is {given[key]}, the experiment's {value}; give packages of this experiment"
-            )
+            raise InputError(f"{folder}: its {key} is {given[key]}, but the experiment's is {value}; give its packages")

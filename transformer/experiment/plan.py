@@ -1,4 +1,4 @@
-"""What an experiment takes, before any of it is fetched or trained: tables of its runs, of its data, of the whole."""
+"""The plan of an experiment: tables of what its runs, its data and the whole will cost."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.markdown import markdown
 from transformer.training.config import RunConfig
 
-TEXT_BYTES = 280  # of a pair
-ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # of a pair: two bytes a subword, its end counted, and eight a sentence
+TEXT_BYTES = 280  # bytes of a pair as text
+ID_BYTES = 2 * (2 * (LENGTH + 1) + 8)  # bytes of a pair as ids: two per subword (end included), eight per sentence
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """Text that some runs of a task translate or parse, and what that takes."""
+    """A text that some runs of a task translate or parse, and the cost of that."""
 
     task: str
     text: str
@@ -42,20 +42,20 @@ class Decoded:
 
 
 def downloads(experiment: Experiment, task: str) -> dict[str, int]:
-    """The bytes of each URL that a task's corpus is made from."""
+    """The size in bytes of each URL that a task's corpus is made from."""
     files = experiment.files_of(task)
     return {file: experiment.downloads[file].bytes for file in files if file in experiment.downloads}
 
 
 def _all_downloads(experiment: Experiment) -> dict[str, int]:
-    """The bytes of all downloads, also of text that is only parsed."""
+    """The size in bytes of every download, including those of text that is only parsed."""
     return {url: size for task in tasks_read(experiment) for url, size in downloads(experiment, task).items()}
 
 
 def plan(experiment: Experiment) -> str:
-    """The tables in Markdown, with the hours on each of DEVICES; the peak of `cpu` is measured, on the threads in use.
+    """The tables in Markdown, with hours on each of DEVICES.
 
-    Raises InputError as `Experiment.files_of` does.
+    The peak of `cpu` is measured now, with the threads in use. Raises the errors of `Experiment.files_of`.
     """
     cpu = torch.device("cpu")
     precision: str = experiment.run("", "base", experiment.seeds[0]).training.precision
@@ -70,7 +70,7 @@ def plan(experiment: Experiment) -> str:
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:
-    """What each task's models take, a seed of each; equal ones are one run."""
+    """The cost of one seed of each task's models. Rows that are equal at this scale are one run."""
     return {
         (task, model): cost(
             experiment.run(task, model, experiment.seeds[0]), settings.vocabulary, experiment.table3_average, devices
@@ -81,7 +81,7 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
 
 
 def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded]:
-    """What the runs of each task decode and score, dev and test; plain sentences, by one run each; what is searched."""
+    """The texts that are decoded: dev and test by all runs, plain sentences by one parser, dev by all searches."""
     seeds, found = len(experiment.seeds), []
 
     def add(task: str, text: str, sentences: int, runs: Iterable[tuple[RunConfig, Task]], scored: bool = True) -> None:
@@ -121,18 +121,18 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
     most = si(max((one.memory for one in runs.values()), default=0), "B")
     rows.append(("all", f"{seeds * len(runs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
     notes = [
-        f"FLOPs a step: of the matrix products, forward and backward, in sentences of {LENGTH} subwords (assumed; "
-        "longest_pair where that is less). Tokens: source and target, of all steps.",
-        f"Disk: checkpoints and packages. While a run trains, {STATE_BYTES} bytes a parameter more.",
-        "Memory: 16 bytes a parameter (weight, gradient, Adam's two means) and what a micro-batch of the longest pairs "
-        "keeps in float32, within a third of what a CPU took; PyTorch itself takes some 0.4 GB more, bfloat16 and a "
-        "GPU's fused attention less. A micro-batch is a GPU's; a CPU's is smaller, and so is one with "
-        "--micro-batch-tokens. The last row is the most, not the sum.",
-        "Hours: steps x FLOPs a step / (FLOP/s x efficiency), one run after another. Models "
-        "narrower than the first width given, and recurrent ones, reach less: their hours are a lower bound.",
-        "Job: what a training asks a cluster for: half as many hours again as an A100 takes and half an hour; a third "
-        "more memory than planned and 2 GB, up to three times that where a job has ended without its result. The GPUs, "
-        "and the most that any job asks for, are in profiles/slurm; a longer training goes on in its next job.",
+        "FLOPs a step count the matrix products of the forward and backward pass, for sentences of "
+        f"{LENGTH} subwords (assumed; longest_pair if that is less). Tokens count source and target over all steps.",
+        f"Disk is for checkpoints and packages. A run needs {STATE_BYTES} bytes per parameter more while it trains.",
+        "Memory is 16 bytes per parameter (weight, gradient, Adam's two moments) plus what a GPU's micro-batch of the "
+        "longest pairs keeps in float32. This is within a third of what we measured on a CPU. PyTorch itself needs "
+        "about 0.4 GB more; bfloat16 and a GPU's fused attention need less. The micro-batches of a CPU and of "
+        "--micro-batch-tokens are smaller. The last row has the maximum, not the sum.",
+        "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. Recurrent models, and "
+        "models narrower than the first width given below, are less efficient, so their hours are a lower bound.",
+        "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
+        "4/3 of the planned memory plus 2 GB. A job that ended without its result gets up to three times as much. "
+        "profiles/slurm sets the GPUs and the limits of any job; a longer training continues in its next job.",
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
 
@@ -145,12 +145,12 @@ def _decoding(devices: Mapping[str, Device], texts: Collection[Decoded]) -> str:
     heading = ("Task", "Text", "Sentences", "FLOPs", *(f"Hours, {name}" for name in devices))
     rows = [(one.task, one.text, f"{one.sentences:,}", si(one.flops), *map(_hours, one.hours)) for one in texts]
     notes = [
-        f"Dev and test: {SENTENCES:,} sentences each (assumed), by every run, although most are scored on one of them. "
-        f"FLOPs: of the matrix products, in sentences of {LENGTH} subwords and trees of {TREE} times as many: of the "
-        "encoder once, of the decoder for each hypothesis of the beam; for perplexity a forward pass more. "
-        "Searched: for the table `decoding`.",
-        "Hours: decoding reaches the share of training's efficiency that stands below with each device. On GPUs it is "
-        "assumed, not measured; on a CPU it was measured with this code, which decodes in float32.",
+        f"Every run decodes dev and test, {SENTENCES:,} sentences each (assumed), although most runs are scored on one "
+        f"of them only. FLOPs count matrix products, for sentences of {LENGTH} subwords and trees of {TREE} times as "
+        "many: the encoder once, the decoder for each hypothesis of the beam, and one forward pass for perplexity. "
+        "The table `decoding` needs the searches of dev.",
+        "Hours: the last table's notes say for each device which share of training's efficiency decoding reaches. On "
+        "GPUs it is assumed, not measured. On a CPU we measured it with this code, which decodes in float32.",
     ]
     return markdown("Decoding and scoring", heading, rows, notes, names=2)
 
@@ -165,10 +165,10 @@ def _data(experiment: Experiment) -> str:
         total += pairs or 0
     rows.append(("all", "", _bytes(_all_downloads(experiment)), *_sizes(total)))
     notes = [
-        "Downloads: those with a size in the config; one that several tasks share counts once in the total, which has "
-        "text that is only parsed, too.",
-        f"Pairs: of train, before cleaning. Text and ids: {TEXT_BYTES} and {ID_BYTES} bytes a pair, assumed. "
-        "The total is of what is known.",
+        "Downloads are those with a size in the config. The total counts a download once if several tasks share it, "
+        "and includes text that is only parsed.",
+        f"Pairs are those of train before cleaning. Text and ids take {TEXT_BYTES} and {ID_BYTES} bytes a pair "
+        "(assumed). The total leaves out what is unknown.",
     ]
     return markdown("Data", rows[0], rows[1:], notes, names=2)
 
@@ -194,9 +194,9 @@ def _whole(
     }
     parts = ", ".join(f"{si(size, 'B')} of {part}" for part, size in disk.items() if size)
     notes = [
-        "Hours: one run after another. Runs side by side, a device each, take as many processor hours, and no less "
-        "than the longest run's training. Decoding: with scoring.",
-        f"Disk: {si(sum(disk.values()), 'B')}: {parts}.",
+        "Hours are for one run after another. Parallel runs, each on its own device, take as many processor hours in "
+        "total, and at least as long as the longest run trains. Decoding includes scoring.",
+        f"Disk: {si(sum(disk.values()), 'B')} ({parts}).",
         *(f"{name} {device.reached()}" for name, device in devices.items()),
     ]
     return markdown(f"The whole experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)

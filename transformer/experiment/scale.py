@@ -1,4 +1,4 @@
-"""The scale of an experiment: every model in small, alike."""
+"""The scale of an experiment, which shrinks every model in the same way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
 
 @dataclass(frozen=True)
 class Scale:
-    """By how much every model is shrunk: width for d_model, d_ff, d_k, d_v (and the appendix's sizes), depth for N.
+    """The factors by which models are shrunk: width for d_model, d_ff, d_k, d_v and the appendix's sizes, depth for N.
 
-    N is rounded, to 1 at least; a width has to stay a whole number.
+    N is rounded, to at least 1. Scaled widths have to be whole numbers.
     """
 
     width: Fraction
@@ -27,7 +27,10 @@ class Scale:
     def shrunk(
         self, values: Mapping[str, Any], where: str, faults: list[str], written: dict[str, str]
     ) -> dict[str, Any]:
-        """The values at this scale; `written` gets the start of a fault of each that changes, and what it was."""
+        """The values at this scale. Adds faults to `faults`.
+
+        For each value that changes, `written` maps the start of a possible fault to the value in the config.
+        """
         scaled = dict(values)
         for key, value in values.items():
             if isinstance(value, Mapping):
@@ -40,7 +43,7 @@ class Scale:
             else:
                 continue
             if size.denominator > 1:
-                faults.append(f"{where}.{key}: {value} x {by} is {size}, no whole number; change scale.width")
+                faults.append(f"{where}.{key}: {value} x {by} is {size}, not a whole number; change scale.width")
             elif size != value:
                 scaled[key] = int(size)
                 written[f"{where}.{key}: {size} "] = f"({value} x scale.{by}) "
