@@ -1,4 +1,4 @@
-"""What the tests of commands share: command lines, run here or in a process, and files."""
+"""Helpers of the commands' tests: command lines, run in this process or in another, and files."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ CORPUS["pairs"] = {"train": 200, "dev": 8}
 
 
 def arguments(command, *positional, **options):
-    """A command line; options are given as keywords."""
+    """A command line. Keywords become options."""
     line = [command]
     for name, value in {**options, "threads": 1}.items():
         values = value if isinstance(value, list) else [value]
@@ -21,5 +21,5 @@ def arguments(command, *positional, **options):
 
 def in_a_process(line, **options):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background process ignores SIGINT
     return subprocess.Popen([sys.executable, "-m", "transformer", *line], env=environment, text=True, **options)

@@ -13,7 +13,7 @@ from transformer.support.strict import write_config
 
 @pytest.fixture(scope="session")
 def house(tmp_path_factory, text, run_config):
-    """Every stage's files, made by the commands."""
+    """The files of every stage, made by the commands."""
     root = tmp_path_factory.mktemp("house")
     corpus = root / "corpora"
     for part, seed, count in (("train", 0, 200), ("dev", 1, 8)):
@@ -46,7 +46,7 @@ def house(tmp_path_factory, text, run_config):
 
 @pytest.fixture
 def refused(capsys):
-    """Run a command that must end as one line "error: ..." that holds all of `parts`."""
+    """Run a command that must end with one line "error: ..." that contains all of `parts`."""
 
     def check(line, *parts):
         capsys.readouterr()
@@ -70,7 +70,7 @@ def standard_input(monkeypatch):
 
 @pytest.fixture
 def tree_parser(house, tmp_path, change_package):
-    """The package, its kind made parsing."""
+    """The package, with its kind changed to parsing."""
     package = shutil.copytree(house.package, tmp_path / "parser")
     change_package(package, kind="parsing")
     return package

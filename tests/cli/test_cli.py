@@ -94,7 +94,7 @@ def test_an_empty_corpus_is_refused(house, tmp_path, refused):
     assert list(tmp_path.iterdir()) == [empty]
 
 
-def test_what_is_no_package_does_not_translate(house, tmp_path, refused):
+def test_commands_refuse_a_folder_without_a_package_and_a_damaged_package(house, tmp_path, refused):
     refused(arguments("translate", package=tmp_path / "none"), f"{tmp_path}/none: is not a package")
     refused(arguments("describe", package=tmp_path / "none"), f"{tmp_path}/none: is not a package")
     broken = shutil.copytree(house.package, tmp_path / "broken")

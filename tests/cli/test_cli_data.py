@@ -11,7 +11,7 @@ def test_a_vocabulary_the_text_cannot_fill_is_refused(house, tmp_path, refused):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_corpus_that_lacks_its_gold_trees_says_which_option(tmp_path, refused):
+def test_a_corpus_without_its_gold_trees_names_the_missing_option(tmp_path, refused):
     corpus = {
         "origin": "self-training",
         "description": "d",
@@ -26,7 +26,7 @@ def test_a_corpus_that_lacks_its_gold_trees_says_which_option(tmp_path, refused)
     refused(arguments("corpus", config=tmp_path / "config.yaml", output_dir=tmp_path / "out"), "needs --gold")
 
 
-def test_lines_that_no_model_decodes_are_refused_when_a_part_is_encoded_not_when_train_is(house, tmp_path, refused):
+def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(house, tmp_path, refused):
     for part, wrong, message in (
         ("dev", "the " * 4096, "4097 subwords, but at most 4096 can be translated; split the line"),
         ("test", "a \0 b", "a NUL character, as in damaged files; repair the file"),
@@ -57,7 +57,7 @@ def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path):
     assert (tmp_path / "none.source").read_bytes() == (tmp_path / "none.target").read_bytes() == b""
 
 
-def test_a_vocabulary_is_the_same_to_the_byte_by_any_number_of_threads(house, tmp_path):
+def test_a_vocabulary_does_not_depend_on_the_number_of_threads(house, tmp_path):
     sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
     for threads in (1, 3):
         output = tmp_path / f"{threads}.model"

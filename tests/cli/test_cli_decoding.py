@@ -20,7 +20,7 @@ from transformer.trees.penn import read_tree
 from transformer.trees.tree import words
 
 
-def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input):
+def test_translate_writes_one_line_for_each_line(house, capsysbinary, standard_input):
     source = (house.corpus / "dev.source").read_bytes()
     standard_input(source + b"\n" + source)
     assert main(arguments("translate", package=house.package, beam=2)) == 0
@@ -30,7 +30,7 @@ def test_translate_writes_a_line_for_a_line(house, capsysbinary, standard_input)
     assert len(lines) == 18
 
 
-def test_outputs_that_cannot_be_are_told_before_anything_is_translated(house, tmp_path, refused, standard_input):
+def test_impossible_outputs_are_refused_before_anything_is_translated(house, tmp_path, refused, standard_input):
     line = arguments("translate", package=house.package)
     standard_input(b"the cat .\n")
     options = ("--attention", "--log-probabilities", "--record")
@@ -42,20 +42,22 @@ def test_outputs_that_cannot_be_are_told_before_anything_is_translated(house, tm
     assert not list(tmp_path.iterdir())
 
 
-def test_a_number_of_threads_that_pytorch_does_not_survive_is_refused(house, refused):
+def test_too_many_threads_for_pytorch_are_refused(house, refused):
     for threads in ("1025", "99999"):
         line = [*arguments("describe", package=house.package), "--threads", threads]
-        refused(line, f"argument --threads: {threads} are too many; give at most 1024")
+        refused(line, f"argument --threads: {threads} is too many; give at most 1024")
 
 
-def test_alpha_is_searched_with_and_recorded(house, tmp_path, refused, standard_input):
+def test_the_given_alpha_is_used_and_recorded(house, tmp_path, refused, standard_input):
     line = arguments("translate", package=house.package)
     standard_input(b"the cat .\n")
     assert main([*line, "--alpha", "0", "--record", str(tmp_path / "record.json")]) == 0
     assert json.loads((tmp_path / "record.json").read_text())["alpha"] == 0
     for value in ("-1", "nan", "inf", "x"):
         refused([*line, "--alpha", value], f"argument --alpha: invalid alpha value: '{value}'")
-    refused([*line, "--alpha", "1", "--sample", "3"], "--alpha is for a beam, and --sample draws without one")
+    refused(
+        [*line, "--alpha", "1", "--sample", "3"], "--alpha applies to beam search, but --sample draws without a beam"
+    )
 
 
 def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
@@ -101,7 +103,7 @@ def test_a_record_says_how_the_lines_were_translated(house, tmp_path, capsysbina
     assert record["lines"] == 3
 
 
-def test_another_engine_keeps_lines_in_place_and_stands_in_the_record(
+def test_another_engine_keeps_the_order_of_lines_and_is_recorded(
     house, tmp_path, capsysbinary, standard_input, monkeypatch
 ):
     @contextmanager
@@ -116,23 +118,23 @@ def test_another_engine_keeps_lines_in_place_and_stands_in_the_record(
     assert json.loads((tmp_path / "r").read_text())["engine"] == "ctranslate2"
 
 
-def test_what_another_engine_cannot_do_is_told_before_anything_is_translated(
+def test_unsupported_options_of_another_engine_are_refused_before_anything_is_translated(
     house, tree_parser, tmp_path, standard_input, refused
 ):
     standard_input(b"a dog\n")
     options = {"engine": "ctranslate2", "record": tmp_path / "r"}
-    refused(arguments("translate", package=house.package, sample=1, **options), "what --sample draws")
-    refused(arguments("translate", package=tree_parser, **options), f"for translation, and {tree_parser} is a parser")
+    refused(arguments("translate", package=house.package, sample=1, **options), "the samples of --sample")
+    refused(arguments("translate", package=tree_parser, **options), f"only translates, but {tree_parser} is a parser")
     assert list(tmp_path.iterdir()) == [tree_parser]
 
 
-def test_what_fails_leaves_no_record(house, tmp_path, standard_input, refused):
+def test_a_failed_translation_leaves_no_record(house, tmp_path, standard_input, refused):
     standard_input(b"a dog\n\xff\n")
     refused(arguments("translate", package=house.package, record=tmp_path / "r"), "standard input, line 2: byte 0xff")
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_drawn_is_the_seeds(house, capsysbinary, standard_input):
+def test_the_seed_decides_the_samples(house, capsysbinary, standard_input):
     found = []
     for seed, tokens in ((0, 8192), (0, 1), (1, 8192)):
         standard_input((house.corpus / "dev.source").read_bytes())
@@ -141,7 +143,7 @@ def test_what_is_drawn_is_the_seeds(house, capsysbinary, standard_input):
     assert found[0] == found[1] != found[2]
 
 
-def test_attention_is_shown_beside_the_same_translations(house, tmp_path, capsysbinary, standard_input):
+def test_the_page_of_attention_does_not_change_the_translations(house, tmp_path, capsysbinary, standard_input):
     outputs = []
     for options in ({}, {"attention": tmp_path / "page.html"}):
         standard_input(b"the cat .\n\na dog\n")
@@ -153,7 +155,7 @@ def test_attention_is_shown_beside_the_same_translations(house, tmp_path, capsys
     assert page.endswith("</html>\n")
 
 
-def test_parse_prints_and_draws_a_tree_for_a_line_over_its_words(tree_parser, tmp_path, capsysbinary, standard_input):
+def test_parse_prints_and_draws_a_tree_over_the_words_of_each_line(tree_parser, tmp_path, capsysbinary, standard_input):
     long = ["na\u00efve", *["dog"] * 199]
     standard_input(b"the <old> cat .\n\n (  a dog )\r\n" + " ".join(long).encode())
     assert main(arguments("parse", package=tree_parser, svg=tmp_path / "trees.svg")) == 0
@@ -182,7 +184,7 @@ def test_parse_prints_the_tree_that_translate_writes(
         assert main(arguments(command, package=tree_parser)) == 0
         captured = capsysbinary.readouterr()
         printed.append(captured.out)
-        note = b"1 of 1 outputs were no tree over their sentence and were repaired\n"
+        note = b"1 of 1 outputs were not trees over their sentence and were repaired\n"
         assert (note in captured.err) == (command == "parse")
     assert printed == [
         b"(S (NP NNP )NP (VP VBZ\n",
@@ -191,7 +193,7 @@ def test_parse_prints_the_tree_that_translate_writes(
     ]
 
 
-def test_a_parsers_output_becomes_text_once(tree_parser, monkeypatch, standard_input):
+def test_a_parsers_output_is_decoded_to_text_once(tree_parser, monkeypatch, standard_input):
     decoded = []
     decode = Subwords.decode
     monkeypatch.setattr(Subwords, "decode", lambda self, ids: decoded.extend(map(tuple, ids)) or decode(self, ids))
@@ -200,15 +202,19 @@ def test_a_parsers_output_becomes_text_once(tree_parser, monkeypatch, standard_i
     assert len(decoded) == len(set(decoded)) > 0
 
 
-def test_only_a_parser_parses_and_what_fails_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):
+def test_only_a_parser_parses_and_a_failure_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):
     svg = tmp_path / "trees.svg"
-    refused(arguments("parse", package=house.package, svg=svg), house.package, "kind is translation, not parsing")
+    refused(
+        arguments("parse", package=house.package, svg=svg),
+        house.package,
+        "must be a parser, not for translation; use `translate`",
+    )
     standard_input(b"a dog\n\xff\n")
     refused(arguments("parse", package=tree_parser, svg=svg), "standard input, line 2: byte 0xff")
     assert list(tmp_path.iterdir()) == [tree_parser]
 
 
-def test_the_first_three_sentences_of_5_to_15_words_are_drawn_gold_beside_ours(tmp_path, refused):
+def test_the_first_three_sentences_of_5_to_15_words_are_drawn_beside_gold(tmp_path, refused):
     lengths = [4, 5, 16, 15, 8, 9]
     gold = [f"(S {'(NN word)' * (length - 1)} (NN last{number}))" for number, length in enumerate(lengths)]
     write_lines(tmp_path / "test.trees", gold)
@@ -225,7 +231,10 @@ def test_the_first_three_sentences_of_5_to_15_words_are_drawn_gold_beside_ours(t
 def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, refused):
     for beam in (10**12, 10**18):
         standard_input(b"one\n")
-        refused(arguments("translate", package=house.package, beam=beam), f"8192 now, or the beam, {beam} now")
+        refused(
+            arguments("translate", package=house.package, beam=beam),
+            f"reduce --batch-tokens (now 8192) or --beam (now {beam})",
+        )
 
 
 def test_a_closed_pipe_ends_translation_quietly(house, tmp_path):

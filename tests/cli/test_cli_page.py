@@ -1,4 +1,4 @@
-"""What config/README.md tells to type without Snakemake, typed."""
+"""The commands of config/README.md, section "Without Snakemake", run as they are printed there."""
 
 import json
 import os
@@ -13,7 +13,7 @@ SECTION = (ROOT / "config/README.md").read_text().partition("\n## Without Snakem
 BLOCKS = [re.sub("^    ", "", block, flags=re.M) for block in re.findall(r"(?:^    .*\n)+", SECTION, re.M)]
 
 
-def test_the_way_without_snakemake_leads_from_text_to_scores_in_any_folder(tmp_path):
+def test_the_documented_commands_lead_from_text_to_scores_in_any_folder(tmp_path):
     *files, commands = BLOCKS
     for text in files:
         name = re.match("# (.*)\n", text)[1]

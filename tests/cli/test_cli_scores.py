@@ -32,7 +32,7 @@ def test_score_writes_the_record(house, tmp_path):
     assert record["paper_bleu"]["score"] == pytest.approx(100)
 
 
-def test_scores_say_how_the_lines_were_translated_not_how_the_package_would(
+def test_scores_record_how_the_lines_were_translated_not_the_package_s_defaults(
     house, tmp_path, capsysbinary, standard_input
 ):
     standard_input((house.corpus / "dev.source").read_bytes())
@@ -79,7 +79,7 @@ def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tre
     refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, which `parse`")
 
 
-def test_a_part_that_is_not_scored_is_refused(house, tmp_path, refused):
+def test_a_part_other_than_dev_and_test_is_refused(house, tmp_path, refused):
     sides = {"source": house.corpus / "dev.source"} | dict.fromkeys(
         ("target", "reference", "translations"), house.corpus / "dev.target"
     )
@@ -88,7 +88,7 @@ def test_a_part_that_is_not_scored_is_refused(house, tmp_path, refused):
 
 
 @pytest.mark.parametrize("wrong", ["translations", "reference"])
-def test_scores_need_as_many_lines_everywhere(house, tmp_path, refused, wrong):
+def test_scores_need_files_with_equal_numbers_of_lines(house, tmp_path, refused, wrong):
     options = dict.fromkeys(("translations", "reference", "target"), house.corpus / "dev.target")
     options[wrong] = house.corpus / "train.target"
     options |= {"package": house.package, "source": house.corpus / "dev.source", "part": "dev"}
@@ -107,7 +107,7 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
-def test_perplexity_is_that_of_the_record(house, tmp_path, capsys):
+def test_the_command_perplexity_prints_the_perplexity_of_the_scores(house, tmp_path, capsys):
     sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     assert main(arguments("perplexity", package=house.package, **sides)) == 0
     printed = float(capsys.readouterr().out)
@@ -126,7 +126,7 @@ def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
     assert all(float(row["perplexity"]) > 1 for row in rows)
 
 
-def test_by_length_some_pairs_are_translated_and_scored(house, capsys, refused):
+def test_perplexity_by_length_translates_and_scores_some_pairs(house, capsys, refused):
     sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     line = arguments("perplexity", package=house.package, **sides)
     assert main([*line, "--by-length", "9", "--translate", "3"]) == 0
@@ -136,7 +136,7 @@ def test_by_length_some_pairs_are_translated_and_scored(house, capsys, refused):
     refused([*line, "--translate", "3"], "--translate needs --by-length; give both")
 
 
-def test_describe_tells_what_a_package_was_made_of(house, capsys):
+def test_describe_prints_the_origin_of_a_package(house, capsys):
     assert main(arguments("describe", package=house.package)) == 0
     text = capsys.readouterr().out
     assert "ende (translation), en to de" in text
@@ -154,7 +154,7 @@ def test_attention_writes_its_layer_and_sentences(house, tmp_path):
     ]
 
 
-def test_a_layer_that_is_not_there_is_refused(house, tmp_path, refused):
+def test_a_layer_that_does_not_exist_is_refused(house, tmp_path, refused):
     for layer in (0, 2):
         line = arguments("attention", "the cat", package=house.package, output=tmp_path / "a.json", layer=layer)
         refused(line, f"layer {layer}")

@@ -23,7 +23,7 @@ def packing(house, folder, **changes):
     return arguments("package", **{**house.packing, "output_dir": folder / "package", **changes})
 
 
-def test_a_package_says_what_it_was_made_of(house):
+def test_a_package_records_its_origin(house):
     config = json.loads((house.package / "config.json").read_text())
     assert config["averaged"] == [9, 12]
     assert config["decoding"] == {"beam": 2, "alpha": 0.6, "extra": 5}
@@ -57,13 +57,13 @@ def test_all_wrong_keys_of_a_config_are_listed(house, tmp_path, run_config, caps
     assert not (tmp_path / "run").exists()
 
 
-def test_a_config_that_is_no_yaml_or_not_there_is_refused(house, tmp_path, refused):
+def test_a_config_that_is_malformed_or_missing_is_refused(house, tmp_path, refused):
     (tmp_path / "config.yaml").write_text("a: [1,\nb: }")
     refused(training(house, tmp_path, config=tmp_path / "config.yaml"), f"{tmp_path}/config.yaml: not YAML", "line 2")
     refused(training(house, tmp_path, config=tmp_path / "none.yaml"), f"{tmp_path}/none.yaml: cannot be read")
 
 
-def test_what_training_reads_must_be_there_and_fit_together(house, tmp_path, refused):
+def test_the_inputs_of_training_have_to_exist_and_fit_together(house, tmp_path, refused):
     refused(training(house, tmp_path, tokens=tmp_path), f"{tmp_path}/train: its ids cannot be read")
     refused(training(house, tmp_path, subwords=house.corpus / "dev.source"), "dev.source: not a SentencePiece model")
     sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
@@ -102,7 +102,7 @@ def test_a_folder_that_cannot_be_written_is_refused(house, tmp_path, refused):
     refused(training(house, tmp_path), f"{tmp_path}/run/state", "cannot be written")
 
 
-def test_a_checkpoint_of_another_config_is_not_packed(house, tmp_path, run_config, refused):
+def test_a_checkpoint_of_another_config_is_refused(house, tmp_path, run_config, refused):
     config = tmp_path / "config.yaml"
     write_config(config, run_config(longest_pair=64, batch_tokens=400, P_drop=0.2))
     checkpoint = house.packing["checkpoints"][0]
@@ -128,7 +128,7 @@ def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_pat
     assert not (tmp_path / "package").exists()
 
 
-def test_a_package_of_what_does_not_belong_together_is_refused(house, tmp_path, refused):
+def test_inputs_of_a_package_that_do_not_belong_together_are_refused(house, tmp_path, refused):
     other, record = tmp_path / "other.model", tmp_path / "training.json"
     sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
     assert main(arguments("subwords", **sides, output=other, vocabulary=60, pairs=100)) == 0
@@ -141,7 +141,7 @@ def test_a_package_of_what_does_not_belong_together_is_refused(house, tmp_path, 
     assert not (tmp_path / "package").exists()
 
 
-def test_records_that_are_none_are_refused(house, tmp_path, refused):
+def test_malformed_records_are_refused(house, tmp_path, refused):
     record = tmp_path / "record.json"
     for content, message, of_training in (
         ("{", "not JSON", "not JSON"),
@@ -154,7 +154,7 @@ def test_records_that_are_none_are_refused(house, tmp_path, refused):
     assert not (tmp_path / "package").exists()
 
 
-def test_decoding_that_is_impossible_is_not_packed(house, tmp_path, capsys):
+def test_impossible_decoding_settings_are_refused(house, tmp_path, capsys):
     assert main(packing(house, tmp_path, beam=0, extra=-1)) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: --beam, --alpha, --extra")
@@ -163,7 +163,7 @@ def test_decoding_that_is_impossible_is_not_packed(house, tmp_path, capsys):
     assert not (tmp_path / "package").exists()
 
 
-def test_sigterm_ends_training_with_143_and_it_goes_on_to_the_same_weights(house, tmp_path, run_config, monkeypatch):
+def test_training_interrupted_by_sigterm_resumes_to_the_same_weights(house, tmp_path, run_config, monkeypatch):
     config = tmp_path / "config.yaml"
     write_config(config, run_config(longest_pair=64, batch_tokens=400, steps=100))
     line = training(house, tmp_path, config=config)

@@ -1,4 +1,4 @@
-"""A command: what `@command` above a handler says of its arguments."""
+"""Commands: the decorator `@command` declares the arguments of the handler below it."""
 
 import argparse
 import math
@@ -13,12 +13,12 @@ from transformer.support.files import InputError
 
 MOST_THREADS = 1024
 Handler = Callable[[argparse.Namespace], None]
-Arguments = Callable[[Any], object]  # adds them to an ArgumentParser or a group of one
+Arguments = Callable[[Any], object]  # adds arguments to an ArgumentParser or to one of its groups
 
 
 @dataclass(frozen=True)
 class Command:
-    """A handler, its arguments, and whether it computes with PyTorch."""
+    """A handler, its arguments, and whether it uses PyTorch."""
 
     handler: Handler
     arguments: tuple[Arguments, ...]
@@ -26,12 +26,12 @@ class Command:
 
 
 def command(*arguments: Arguments, torch: bool = False) -> Callable[[Handler], Command]:
-    """Turn a function into a command. Its name is the command's, and its docstring is the help text."""
+    """Turn a function into a command. The function's name is the command's, and its docstring is the help text."""
     return lambda handler: Command(handler, arguments, torch)
 
 
 def option(*names: str, **settings: Any) -> Arguments:
-    """An argument, as `ArgumentParser.add_argument` takes it."""
+    """An argument, with the parameters of `ArgumentParser.add_argument`."""
     return lambda added: added.add_argument(*names, **settings)
 
 
@@ -41,7 +41,7 @@ def path(name: str, text: str, required: bool = True, **settings: Any) -> Argume
 
 
 def one_of(*arguments: Arguments) -> Arguments:
-    """Arguments of which one at most may be given."""
+    """Arguments that exclude each other."""
 
     def add(added: argparse.ArgumentParser) -> None:
         group = added.add_mutually_exclusive_group()
@@ -52,9 +52,9 @@ def one_of(*arguments: Arguments) -> Arguments:
 
 
 def batch_tokens(default: int | None) -> Arguments:
-    """The option --batch-tokens, with one meaning in every command; without a default the device decides."""
-    text = "padded subwords of a batch: of the source, times the beam; with a given target, of the longer side"
-    text += f" (default: {default or 'by the memory of the device'})"
+    """The option --batch-tokens, with one meaning in all commands. Without a default, the device's memory decides."""
+    text = "padded subwords of a batch: those of the source times the beam or, if a target is given, of the longer side"
+    text += f" (default: {default or 'chosen by the memory of the device'})"
     return option("--batch-tokens", type=positive, default=default, help=text)
 
 
@@ -66,11 +66,11 @@ def positive(text: str) -> int:
 
 
 def threads(text: str) -> int:
-    """A number of threads, at most as many as PyTorch survives."""
+    """A number of threads that PyTorch can handle."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"invalid positive value: {text!r}")
     if int(text) > MOST_THREADS:
-        raise argparse.ArgumentTypeError(f"{text} are too many; give at most {MOST_THREADS}")
+        raise argparse.ArgumentTypeError(f"{text} is too many; give at most {MOST_THREADS}")
     return int(text)
 
 
@@ -82,19 +82,19 @@ def count(text: str) -> int:
 
 
 def seed(text: str) -> int:
-    """A whole number, 0 or above; its name stands in the message about another."""
+    """A whole number, 0 or above. argparse puts this function's name into its error message."""
     return count(text)
 
 
 def alpha(text: str) -> float:
-    """A length penalty, 0 or above; its name stands in the message about another."""
+    """A length penalty, 0 or above. argparse puts this function's name into its error message."""
     if not 0 <= (value := float(text)) < math.inf:
         raise ValueError(text)
     return value
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses a wrong command line as any other wrong input."""
+    """An ArgumentParser that raises InputError for a wrong command line."""
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError."""
@@ -102,13 +102,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
-    """The command line of the commands that modules define, in their order."""
+    """The parser of all commands that `stages` define, in their order."""
     top = Parser(prog="python -m transformer", description=description)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     defined = (each for stage in stages for each in vars(stage).values())
     for each in (each for each in defined if isinstance(each, Command)):
         text = str(each.handler.__doc__)
-        name = each.handler.__name__.rstrip("_")  # import_, because of Python's own word
+        name = each.handler.__name__.rstrip("_")  # the handler is import_, because `import` is a Python keyword
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(chosen=each)
         added.add_argument("--threads", type=threads, default=os.cpu_count(), help="CPU threads (default: all)")

@@ -1,4 +1,4 @@
-"""Commands that plan an experiment, get its text and encode it."""
+"""Commands that plan an experiment, download its text, and encode it."""
 
 import argparse
 import os
@@ -11,44 +11,44 @@ from transformer.support.strict import load, read_config
 
 MIRROR = path(
     "mirror",
-    "folder laid out as host/path that is looked into first (default: $TRANSFORMER_MIRROR)",
+    "folder with copies of downloads, laid out as host/path, that is tried first (default: $TRANSFORMER_MIRROR)",
     required=False,
     default=os.environ.get("TRANSFORMER_MIRROR") or None,
 )
 
 
 @command(
-    path("configfile", "over config/config.yaml", required=False, nargs="*", default=[]),
+    path("configfile", "files that override config/config.yaml", required=False, nargs="*", default=[]),
     torch=True,
 )
 def plan(arguments: argparse.Namespace) -> None:
-    """Print what an experiment takes, before any of it is fetched or trained."""
+    """Print what an experiment will cost in time, memory and disk, without running any of it."""
     from transformer.experiment.config import read_experiment
 
-    experiment = read_experiment(arguments.configfile)  # its faults are told at once: the next line loads PyTorch
+    experiment = read_experiment(arguments.configfile)  # reports faults before the slow import of PyTorch below
     from transformer.experiment.plan import plan as plan_of
 
     print(plan_of(experiment), end="")
 
 
 @command(
-    path("output", "where to put the file"),
+    path("output", "the file to write"),
     option("--url", required=True),
-    option("--bytes", type=positive, required=True, help="its size"),
+    option("--bytes", type=positive, required=True, help="size of the file"),
     option("--sha256", required=True),
     MIRROR,
 )
 def fetch(arguments: argparse.Namespace) -> None:
-    """Download a file, or find it in a mirror, and check it."""
+    """Download a file, or copy it from a mirror, and check its size and SHA-256."""
     from transformer.corpora.fetch import Download, download
 
     known = load(Download, {"bytes": arguments.bytes, "sha256": arguments.sha256}, "--bytes, --sha256")
     download(arguments.url, arguments.output, known.bytes, known.sha256, arguments.mirror)
 
 
-@command(path("config", "the packages"), path("output", "the text, a segment a line"), MIRROR)
+@command(path("config", "the Debian packages"), path("output", "the text, one segment per line"), MIRROR)
 def pages(arguments: argparse.Namespace) -> None:
-    """Download the help pages of LibreOffice and check them."""
+    """Download the help pages of LibreOffice and check their SHA-256."""
     from transformer.corpora.debian import DebianPackages
     from transformer.corpora.libreoffice import fetch
 
@@ -56,16 +56,16 @@ def pages(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("config", "the corpus as a task uses it"),
-    path("output-dir", "folder for its parts"),
-    path("text", "the fetched text", required=False),
-    path("downloads", "what `fetch` got", required=False, default="results/downloads"),
+    path("config", "the corpus of a task"),
+    path("output-dir", "folder for the parts of the corpus"),
+    path("text", "the text that `pages` wrote", required=False),
+    path("downloads", "folder of the files that `fetch` wrote", required=False, default="results/downloads"),
     path("gold", "folder of the gold trees", required=False),
     path("parses", "parses of the plain sentences", required=False),
-    path("log-probabilities", "of the parses, from `translate`", required=False),
+    path("log-probabilities", "log P of the parses, from `translate`", required=False),
 )
 def corpus(arguments: argparse.Namespace) -> None:
-    """Write the parts of a corpus: clean, split, aligned."""
+    """Clean a corpus, split it into train, dev and test, and write these parts as aligned lines."""
     from transformer.corpora.kinds import TaskCorpus
     from transformer.corpora.parts import Given, write_whole
 
@@ -82,14 +82,14 @@ def corpus(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("text", "a sentence a line"),
-    path("output", "the sentences"),
-    option("--count", type=positive, required=True, help="how many"),
-    option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST")),
-    option("--seed", type=int, default=1),
+    path("text", "text with one sentence per line"),
+    path("output", "the file to write the sentences to"),
+    option("--count", type=positive, required=True, help="number of sentences"),
+    option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"), help="length of sentences"),
+    option("--seed", type=int, default=1, help="seed of the random choice"),
 )
 def sentences(arguments: argparse.Namespace) -> None:
-    """Draw sentences of a text, to be parsed, and write their words as the Penn Treebank does."""
+    """Choose random sentences of a text for parsing, and split them into words like the Penn Treebank."""
     from transformer.corpora.plain import plain_sentences
 
     least, most = arguments.words
@@ -100,13 +100,13 @@ def sentences(arguments: argparse.Namespace) -> None:
     path("source", "text"),
     path("target", "text"),
     path("output", "the vocabulary"),
-    option("--vocabulary", type=positive, required=True, help="how many subwords"),
-    option("--pairs", type=positive, default=1_000_000, help="learn from so many, drawn from a larger text"),
-    option("--seed", type=int, default=1, help="of the drawing"),
-    option("--kind", choices=get_args(TaskKind), default="translation"),
+    option("--vocabulary", type=positive, required=True, help="number of subwords"),
+    option("--pairs", type=positive, default=1_000_000, help="learn from at most so many random pairs of the text"),
+    option("--seed", type=int, default=1, help="seed of the random choice"),
+    option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
 )
 def subwords(arguments: argparse.Namespace) -> None:
-    """Learn the shared vocabulary of source and target."""
+    """Learn a vocabulary of subwords that source and target share."""
     from transformer.text.subwords import Sample, learn, sampled, whole_symbols
 
     whole = whole_symbols(arguments.source, arguments.target) if arguments.kind == "parsing" else []
@@ -118,11 +118,11 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path without .source and .target"),
-    option("--than", type=positive, required=True, metavar="SUBWORDS", help="what one of the sides has more of"),
+    path("output", "path to write to, without .source and .target"),
+    option("--than", type=positive, required=True, metavar="SUBWORDS", help="a side has to have more than so many"),
 )
 def longer(arguments: argparse.Namespace) -> None:
-    """Write the pairs of a text that are too long to be learnt from."""
+    """Write the pairs of a text that are too long for training."""
     from transformer.text.longer import longer as longer_of
 
     pairs = list(longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than))
@@ -134,10 +134,10 @@ def longer(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path without .ids.npy; lines that no model decodes are refused, unless it ends in /train"),
+    path("output", "path to write to, without .ids.npy; lines too long to decode are refused unless it ends in /train"),
 )
 def encode(arguments: argparse.Namespace) -> None:
-    """Turn a part of a corpus into ids."""
+    """Encode a part of a corpus as ids."""
     from transformer.text.lines import check_file
     from transformer.text.subwords import Subwords, encode_pairs
     from transformer.text.tokens import write_pairs

@@ -31,7 +31,7 @@ def _translations(
     decoder: contextlib.AbstractContextManager["Decode"],
     tokens: int,
 ) -> Iterator[Iterator["Translation"]]:
-    """The lines of standard input as a package translates them; of a parser's hypotheses trees come first."""
+    """The translations of the lines of standard input. A parser's hypotheses are sorted so that trees come first."""
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
     from transformer.support.device import keep_freed_memory, within_memory
@@ -44,8 +44,8 @@ def _translations(
         lines = map(escaped, lines)
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
-    remedy = f"lower --batch-tokens, {tokens} now"
-    remedy += f", or the beam, {search.width} now" if search.width > 1 else ""
+    remedy = f"reduce --batch-tokens (now {tokens})"
+    remedy += f" or --beam (now {search.width})" if search.width > 1 else ""
     with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
         share = max(1, tokens // search.width)
         found = translate(loaded, lines, decode, share, progress.update, LINE)
@@ -53,7 +53,7 @@ def _translations(
 
 
 def _print(lines: Iterable[str]) -> bytes:
-    """Print lines; returns the bytes that they are."""
+    """Print lines. Returns them as bytes."""
     text = "".join(f"{line}\n" for line in lines).encode()
     sys.stdout.buffer.write(text)
     sys.stdout.buffer.flush()
@@ -68,35 +68,38 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("package", "folder of a trained model"),
     one_of(
         option("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)"),
-        option("--sample", type=seed, metavar="SEED", help="draw from the model, by seed and line number"),
+        option("--sample", type=seed, metavar="SEED", help="sample from the model, by seed and line number"),
     ),
     option("--alpha", type=alpha, help="length penalty of the beam (default: the package's)"),
     option(
-        "--nbest", action="store_true", help="all found, best first, of a parser trees first: LINE ||| TEXT ||| SCORE"
+        "--nbest",
+        action="store_true",
+        help="print all hypotheses, best first (a parser's trees before others), as LINE ||| TEXT ||| SCORE",
     ),
     path("attention", "write an HTML page of the attention, for a few lines", required=False),
-    path("log-probabilities", "write log P a subword of each line", required=False),
-    path("record", "write how the lines were translated, for `score`", required=False),
+    path("log-probabilities", "write log P per subword of each line to this file", required=False),
+    path("record", "write how the lines were translated to this file, for `score`", required=False),
     batch_tokens(None),
-    option("--workers", type=positive, default=1, help="processes on a CPU, each with so many threads"),
+    option("--workers", type=positive, default=1, help="number of processes on a CPU, each with --threads threads"),
     option(
         "--precision",
         choices=("float32", "bfloat16", "int8"),
         default="float32",
-        help="of the projections and the softmax; bfloat16 and int8 are faster for large models",
+        help="precision of the projections and the logits; bfloat16 and int8 are faster for large models",
     ),
     option(
         "--engine",
         choices=("pytorch", "ctranslate2"),
         default="pytorch",
-        help="what searches (default: pytorch, the paper's search). ctranslate2 (pip install 'ctranslate2>=4.8') is "
-        "faster on CPUs. It ends a sentence once as many hypotheses as the beam have ended, and its length penalty is "
-        "length^p; what it finds is ranked by ours. It exports the package once, into ~/.cache/transformer",
+        help="program that searches (default: pytorch, the paper's search). ctranslate2 is faster on CPUs "
+        "(pip install 'ctranslate2>=4.8'). It finishes a sentence when as many hypotheses as the beam have ended. Its "
+        "own length penalty is length^p; our penalty ranks the hypotheses that it finds. The package is exported once, "
+        "into ~/.cache/transformer",
     ),
     torch=True,
 )
 def translate(arguments: argparse.Namespace) -> None:
-    """Translate standard input to standard output, a sentence a line."""
+    """Translate standard input to standard output, one sentence per line."""
     from transformer.decoding.record import Record
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
@@ -110,7 +113,7 @@ def translate(arguments: argparse.Namespace) -> None:
         if outputs[one] and outputs[one] == outputs[other]:
             raise InputError(f"--{one} and --{other} are both {outputs[one]}; name two files")
     if arguments.sample is not None and arguments.alpha is not None:
-        raise InputError("--alpha is for a beam, and --sample draws without one; give one of the two")
+        raise InputError("--alpha applies to beam search, but --sample draws without a beam; give one of the two")
     loaded = load_package(arguments.package, choose_device())
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest, arguments.alpha)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
@@ -155,12 +158,12 @@ def translate(arguments: argparse.Namespace) -> None:
 
 @command(
     path("package", "folder of a trained parser"),
-    path("svg", "draw the trees, too", required=False),
+    path("svg", "also draw the trees, into this file", required=False),
     batch_tokens(None),
     torch=True,
 )
 def parse(arguments: argparse.Namespace) -> None:
-    """Parse standard input to standard output, a bracketed tree a line; words apart as in the treebank: I do n't ."""
+    """Parse standard input, one sentence per line, to bracketed trees. Blanks separate words as in: I do n't ."""
     from transformer.decoding.parse import tree_of
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
@@ -171,7 +174,7 @@ def parse(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config
     if config.kind != "parsing":
-        raise InputError(f"{arguments.package}: its kind is {config.kind}, not parsing; name a parser, or `translate`")
+        raise InputError(f"{arguments.package}: must be a parser, not for {config.kind}; use `translate`")
     search, tagged = Search.of(config), config.corpus.get("leaves") == "tags"
     trees: dict[int, list[Tree]] = {}
     parsed = repaired = 0
@@ -190,16 +193,16 @@ def parse(arguments: argparse.Namespace) -> None:
         if stream:
             stream.write(draw(trees).encode())
     if repaired:
-        print(f"{repaired} of {parsed} outputs were no tree over their sentence and were repaired", file=sys.stderr)
+        print(f"{repaired} of {parsed} outputs were not trees over their sentence and were repaired", file=sys.stderr)
 
 
 @command(
     path("reference", "gold trees"),
-    path("translations", "what `translate` wrote"),
-    path("output", "the drawing, as svg"),
+    path("translations", "output of `translate`"),
+    path("output", "svg file to write"),
 )
 def draw(arguments: argparse.Namespace) -> None:
-    """Draw the first three sentences of 5 to 15 words of a part as trees, gold beside parsed."""
+    """Draw the trees of a part's first three sentences of 5 to 15 words, gold beside parsed."""
     from transformer.trees.drawing import draw_examples
 
     drawing = draw_examples(read_lines(arguments.translations), arguments.reference)

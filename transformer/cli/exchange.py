@@ -1,4 +1,4 @@
-"""Commands that take models to other software, and from it."""
+"""Commands that export models to other software and import them from it."""
 
 import argparse
 
@@ -7,12 +7,12 @@ from transformer.cli.command import command, option, path
 
 @command(
     path("package", "folder of a trained model"),
-    path("output", "new folder"),
-    option("--to", choices=("ctranslate2", "marian"), required=True),
+    path("output", "new folder to write to"),
+    option("--to", choices=("ctranslate2", "marian"), required=True, help="format of the export"),
     torch=True,
 )
 def export(arguments: argparse.Namespace) -> None:
-    """Write a package as a model of CTranslate2 or as Marian of Hugging Face Transformers."""
+    """Export a package as a CTranslate2 model or as a Marian model of Hugging Face Transformers."""
     from transformer.export.ctranslate2 import to_ctranslate2
     from transformer.export.marian import to_marian
 
@@ -22,7 +22,7 @@ def export(arguments: argparse.Namespace) -> None:
 
 @command(path("marian", "folder of a Marian model"), path("output", "folder for the package"), torch=True)
 def import_(arguments: argparse.Namespace) -> None:
-    """Write a package from a Marian model of Hugging Face Transformers."""
+    """Import a Marian model of Hugging Face Transformers as a package."""
     from transformer.export.import_marian import from_marian
 
     from_marian(arguments.marian, arguments.output)

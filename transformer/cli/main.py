@@ -12,7 +12,7 @@ STAGES = (data, training, decoding, scores, exchange)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command. Wrong input, or a file that cannot be used, ends as a message on standard error and status 1."""
+    """Run a command. Wrong input or an unusable file ends with a message on standard error and status 1."""
     try:
         arguments = parser(__doc__, STAGES).parse_args(argv)
         if arguments.chosen.torch:
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _give_up_output() -> None:
-    """Close standard output if it takes no more: else Python would try again when it ends, and fail."""
+    """Close standard output if it accepts no more. Otherwise Python would flush it again at exit, and fail."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""Commands that score, compare and look into packages."""
+"""Commands that score translations, compare systems and inspect packages."""
 
 import argparse
 import csv
@@ -20,7 +20,7 @@ BATCH_TOKENS = 4096
 
 
 def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
-    """Source and target as ids of the package's subwords."""
+    """Source and target, encoded with the package's subwords."""
     from transformer.text.subwords import pairs_of
 
     return pairs_of(arguments.source, arguments.target, arguments.package / "subwords.model", vocabulary)
@@ -29,17 +29,17 @@ def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
 @command(
     path("package", "folder of a trained model"),
     path("source", "text of the part"),
-    path("target", "translations, or parses, for the perplexity"),
-    path("reference", "translations, or gold trees, to compare with"),
-    path("translations", "what the model wrote"),
-    path("record", "what `translate --record` wrote beside them (default: how is not known)", required=False),
+    path("target", "target side of the part, for the perplexity"),
+    path("reference", "reference translations, or gold trees"),
+    path("translations", "output of the model"),
+    path("record", "output of `translate --record` for these translations (default: none)", required=False),
     path("output", "scores.json"),
-    option("--part", required=True, choices=("dev", "test")),
+    option("--part", required=True, choices=("dev", "test"), help="name of the part"),
     batch_tokens(BATCH_TOKENS),
     torch=True,
 )
 def score(arguments: argparse.Namespace) -> None:
-    """Score the translations of a part: BLEU twice or brackets, and perplexity."""
+    """Score the translations of a part: perplexity, and BLEU in two ways or brackets."""
     from transformer.evaluation.score import score as score_part
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
@@ -52,10 +52,10 @@ def score(arguments: argparse.Namespace) -> None:
 
 @command(
     path("baseline", "translations by one system"),
-    path("system", "those by another"),
-    path("reference", "what both are compared with"),
+    path("system", "translations by another system"),
+    path("reference", "reference translations"),
     path("output", "comparison.json"),
-    option("--resamples", type=positive, default=1000, help="of each test"),
+    option("--resamples", type=positive, default=1000, help="number of resamples of each test"),
 )
 def compare(arguments: argparse.Namespace) -> None:
     """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
@@ -69,7 +69,7 @@ def compare(arguments: argparse.Namespace) -> None:
 def _translated(
     arguments: argparse.Namespace, package: "Package", pairs: "Pairs", rows: Sequence["OfLength"]
 ) -> Iterator[Sequence[object]]:
-    """The columns of --translate: their names, then those of each row, empty where the model takes no such pairs."""
+    """The cells that --translate adds: headings, then each row. Cells are empty for pairs too long for the model."""
     from transformer.decoding.search import Search, decoding
     from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
     from transformer.evaluation.by_length import counts_by_length
@@ -94,19 +94,19 @@ def _translated(
         type=positive,
         nargs="+",
         metavar="SUBWORDS",
-        help="print a csv with a row for pairs of up to each of these numbers on a side, and one for longer ones",
+        help="print a csv with one row for each of these maximum lengths, and one for longer pairs",
     ),
     option(
         "--translate",
         type=positive,
         metavar="PAIRS",
-        help="with --by-length: translate so many pairs of each row, and print their sacreBLEU and what it is made of",
+        help="with --by-length: also translate so many pairs of each row and print their sacreBLEU and its counts",
     ),
     batch_tokens(BATCH_TOKENS),
     torch=True,
 )
 def perplexity(arguments: argparse.Namespace) -> None:
-    """Print the perplexity of a subword of parallel text."""
+    """Print the perplexity per subword of a parallel text."""
     from transformer.evaluation.perplexity import OfLength, perplexity_by_length
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.package.package import load_package
@@ -131,7 +131,7 @@ def perplexity(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("config", "lengths, widths and the rest of Table 1's sizes"), path("output", "complexity.json"), torch=True
+    path("config", "lengths, widths and the other sizes of Table 1"), path("output", "complexity.json"), torch=True
 )
 def complexity(arguments: argparse.Namespace) -> None:
     """Measure the layers of Table 1: time, FLOPs, memory, sequential operations, path lengths."""
@@ -143,7 +143,7 @@ def complexity(arguments: argparse.Namespace) -> None:
 
 @command(path("package", "folder of a trained model"), torch=True)
 def describe(arguments: argparse.Namespace) -> None:
-    """Print what a package is: its model, what that was made of, how it decodes."""
+    """Print a description of a package: its model, corpus, training and decoding."""
     import torch
 
     from transformer.package.description import describe as description

@@ -1,4 +1,4 @@
-"""Commands that train a run and make a package of it."""
+"""Commands that train a run and turn it into a package."""
 
 import argparse
 import os
@@ -14,11 +14,11 @@ from transformer.support.strict import load, read_config
 @command(
     path("config", "the run's config"),
     path("subwords", "the vocabulary"),
-    path("tokens", "folder of ids"),
+    path("tokens", "folder of encoded parts"),
     path("output-dir", "the run's folder"),
     path(
         "tensorboard",
-        "folder for the history as TensorBoard shows it (default: $TRANSFORMER_TENSORBOARD)",
+        "folder for TensorBoard's files (default: $TRANSFORMER_TENSORBOARD)",
         required=False,
         default=os.environ.get("TRANSFORMER_TENSORBOARD") or None,
     ),
@@ -26,12 +26,12 @@ from transformer.support.strict import load, read_config
         "--micro-batch-tokens",
         type=count,
         default=0,
-        help="padded subwords of a side in one forward pass; less takes less memory (0: 4096 on a CPU, 25000 on a GPU)",
+        help="padded subwords of a side in one forward pass; fewer need less memory (0: 4096 on a CPU, 25000 on a GPU)",
     ),
     torch=True,
 )
 def train(arguments: argparse.Namespace) -> None:
-    """Train a run, or go on with it; started by torchrun, as one of its processes."""
+    """Train a run, or resume it. torchrun can start several processes of this command."""
     from transformer.support.device import choose_device, keep_freed_memory
     from transformer.text.subwords import Subwords
     from transformer.text.tokens import read_pairs
@@ -65,15 +65,15 @@ def train(arguments: argparse.Namespace) -> None:
     path("training", "training.json"),
     path("history", "history.csv"),
     path("output-dir", "folder for the package"),
-    option("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH"),
-    option("--kind", choices=get_args(TaskKind), default="translation"),
-    option("--beam", type=int, default=SECTION_6_1.beam),
+    option("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH", help="checkpoints to average"),
+    option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
+    option("--beam", type=int, default=SECTION_6_1.beam, help="beam size"),
     option("--alpha", type=float, default=SECTION_6_1.alpha, help="length penalty"),
-    option("--extra", type=int, default=SECTION_6_1.extra, help="longest output: input + this many subwords"),
+    option("--extra", type=int, default=SECTION_6_1.extra, help="limit of an output: input + this many subwords"),
     torch=True,
 )
 def package(arguments: argparse.Namespace) -> None:
-    """Average checkpoints into a package."""
+    """Average checkpoints and write a package."""
     from transformer.package.package import make_package
 
     values = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}
@@ -92,11 +92,11 @@ def package(arguments: argparse.Namespace) -> None:
 
 @command(
     path("package", "folder of a trained model"),
-    option("--scores", type=Path, nargs="*", default=[], metavar="PATH", help="files of `score`"),
+    option("--scores", type=Path, nargs="*", default=[], metavar="PATH", help="outputs of `score`"),
     torch=True,
 )
 def readme(arguments: argparse.Namespace) -> None:
-    """Write a package's README.md again, with its scores."""
+    """Write a package's README.md again, with scores."""
     from transformer.evaluation.score import scores_in_words
     from transformer.package.config import read_package_config
     from transformer.package.readme import write_readme
@@ -105,7 +105,7 @@ def readme(arguments: argparse.Namespace) -> None:
     write_readme(arguments.package, config, list(scores_in_words(arguments.package, config, arguments.scores)))
 
 
-@command(path("config", "the run's config"), path("output", "what it gets right"), torch=True)
+@command(path("config", "the run's config"), path("output", "JSON file with the shares of solved problems"), torch=True)
 def length(arguments: argparse.Namespace) -> None:
     """Train a decoder on short problems and test it on longer ones: a run of the study of length."""
     from transformer.length.config import LengthRun

@@ -1,4 +1,4 @@
-"""The config of the length study (config/length.yaml), and the config of one of its runs."""
+"""The config of the study of length (config/length.yaml), and the config of one of its runs."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields

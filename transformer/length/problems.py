@@ -1,4 +1,4 @@
-"""The tasks of the length study: random questions of any length, and their answers."""
+"""The tasks of the study of length: random questions of any length, and their answers."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""One run of the length study: train on short problems, then count right answers at every length."""
+"""One run of the study of length: train on short problems, then count right answers at every length."""
 
 import time
 from pathlib import Path
