@@ -82,7 +82,7 @@ def test_a_text_with_another_number_of_tokens_is_refused_and_nothing_is_left(tmp
 def test_a_further_test_set_is_among_the_files_and_bad_text_in_it_is_named(own, write):
     assert own.files("own", "en", "de")[-2:] == list(own.tests["newer"][0].values())
     lacking = replace(own, **{part: ({**getattr(own, part)[0], "fr": "x.fr"},) for part in PARTS})
-    with pytest.raises(InputError, match=r"corpora\.own\.tests\.newer\.train\[0\]: unknown language fr; known: en, de"):
+    with pytest.raises(InputError, match=r"corpora\.own\.tests\.newer\[0\]: unknown language fr; known: en, de"):
         lacking.files("own", "en", "fr")
     Path(own.tests["newer"][0]["de"]).write_text("x\n\n")
     with pytest.raises(InputError, match=r"newer\.en and .*newer\.de, line 2: empty side; correct or remove this pair"):

@@ -93,7 +93,12 @@ class MosesFiles(Files):
     def _further(self, part: str) -> Files:
         """A further test set as its own corpus; all parts of that corpus are the same text."""
         texts = self.tests[part]
-        return Files("files", train=texts, dev=texts, test=texts, cleaning=ALL)
+        return _Further("files", train=texts, dev=texts, test=texts, cleaning=ALL)
+
+
+class _Further(Files):
+    def _key(self, name: str, part: str) -> str:
+        return f"corpora.{name}"
 
 
 def _tokenise(path: Path, language: str) -> int:

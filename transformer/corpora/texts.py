@@ -83,9 +83,13 @@ class Files(Kind):
         for i, text in enumerate(texts):
             for language in (source, target):
                 if language not in text:
-                    raise InputError(f"corpora.{name}.{part}[{i}]: " + unknown(language, text, "language"))
+                    raise InputError(f"{self._key(name, part)}[{i}]: " + unknown(language, text, "language"))
                 try:
                     Location.parse(text[language])
                 except InputError as error:
-                    raise InputError(f"corpora.{name}.{part}[{i}].{language}: {error}") from None
+                    raise InputError(f"{self._key(name, part)}[{i}].{language}: {error}") from None
         return [(text[source], text[target]) for text in texts]
+
+    def _key(self, name: str, part: str) -> str:
+        """The key of a part's texts in the config."""
+        return f"corpora.{name}.{part}"
