@@ -32,7 +32,7 @@ def test_the_origin_decides_the_kind_of_corpus():
 
 
 @pytest.mark.parametrize("corpus", read_yaml(ROOT / "config" / "corpora.yaml")["corpora"].values())
-def test_every_corpus_of_ours_is_read(tmp_path, corpus):
+def test_every_corpus_in_the_config_is_read_and_written_unchanged(tmp_path, corpus):
     loaded = load(TaskCorpus, {"name": "x", "source": "en", "target": "de", "corpus": corpus}, "")
     assert isinstance(loaded.corpus, Corpus)
     write_config(tmp_path / "config.yaml", loaded)

@@ -37,7 +37,7 @@ def draw(*shape):
 @pytest.mark.parametrize("bias", [None, causal(7), padding_bias(torch.tensor([[5, 1] + [0] * 5] * 2), 0)])
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize(("d_k", "d_v"), [(16, 16), (3, 8), (1, 1)])
-def test_attention_equals_pytorchs(bias, scale, d_k, d_v):
+def test_attention_equals_that_of_pytorch(bias, scale, d_k, d_v):
     q, k, v = draw(2, 3, 7, d_k), draw(2, 3, 7, d_k) + 1, draw(2, 3, 7, d_v)
     expected = F.scaled_dot_product_attention(
         q.double(), k.double(), v.double(), bias.double() if bias is not None else None, scale=scale
@@ -46,7 +46,7 @@ def test_attention_equals_pytorchs(bias, scale, d_k, d_v):
 
 
 @pytest.mark.parametrize("shape", [None, (1, 2, 5, 5), (1, 1, 5, 5), (1, 2, 1, 5)])
-def test_gradients_of_attention_and_of_a_learned_bias_equal_pytorchs(shape):
+def test_gradients_of_attention_and_of_a_learned_bias_equal_those_of_pytorch(shape):
     ours, theirs = ([draw(1, 2, 5, 4).add(i).requires_grad_() for i in range(3)] for _ in range(2))
     weight = draw(1, 2, 5, 4)
     for each in (ours, theirs):
@@ -121,13 +121,13 @@ def heads_one_by_one(q, k, v, h, bias):
     )
 
 
-def test_self_attention_is_the_papers_multi_head_attention():
+def test_self_attention_follows_the_papers_equation_for_multiple_heads():
     layer, x, bias = SelfAttention(12, h=3, d_k=5, d_v=2), draw(2, 6, 12), causal(6)
     q, k, v = layer.query_key_value(x).split([15, 15, 6], -1)
     torch.testing.assert_close(layer(x, bias), layer.output(heads_one_by_one(q, k, v, 3, bias)))
 
 
-def test_encoder_decoder_attention_is_the_papers_multi_head_attention():
+def test_encoder_decoder_attention_follows_the_papers_equation_for_multiple_heads():
     layer, x, memory = EncoderDecoderAttention(12, h=3, d_k=5, d_v=2), draw(2, 4, 12), draw(2, 6, 12)
     ids = torch.tensor([[3, 3, 3, 3, 3, 1], [3, 3, 1, 0, 0, 0]])
     k, v = layer.key_value(memory).split([15, 6], -1)
@@ -135,7 +135,7 @@ def test_encoder_decoder_attention_is_the_papers_multi_head_attention():
     torch.testing.assert_close(layer(x, layer.keys_values(memory), padding_bias(ids, 0)), expected)
 
 
-def test_additive_attention_is_bahdanaus():
+def test_additive_attention_follows_bahdanaus_equation():
     layer, q, k, v, bias = (
         AdditiveAttention(3, 4),
         draw(2, 3, 5, 4),
@@ -177,7 +177,7 @@ def test_a_step_writes_to_the_cache_from_its_place_on_and_reads_what_the_bias_al
     assert torch.equal(cache.keys[:, :, [0, 2, 3, 5, 6]], before[:, :, [0, 2, 3, 5, 6]])
 
 
-def test_attention_over_parameters_is_the_appendixs():
+def test_attention_over_parameters_follows_the_appendix():
     layer, x = AttentionOverParameters(16, h_p=2, d_pk=3, d_pv=5, n_p=7), draw(2, 4, 16)
     q = layer.query(x).unflatten(-1, (2, 3)).transpose(1, 2)
     weights = torch.softmax(q @ (layer.keys * 4).transpose(-1, -2), -1)  # sqrt(16) = 4; no 1 / sqrt(d_pk)

@@ -28,7 +28,7 @@ def counted(config, pairs, source, target):
 
 @pytest.mark.parametrize("config", [PLAIN, OVER, RECURRENT, dataclasses.replace(PLAIN, attention="additive")])
 @pytest.mark.parametrize(("pairs", "source", "target"), [(1, 1, 1), (4, 9, 5), (2, 3, 11)])
-def test_the_flops_equal_pytorchs_count(config, pairs, source, target, monkeypatch):
+def test_the_flops_equal_those_that_pytorch_counts(config, pairs, source, target, monkeypatch):
     monkeypatch.setattr(recurrent, "UNITS", (1, 1))  # no padding
     assert forward_flops(config, 30, np.array([[source, target]] * pairs)) == counted(config, pairs, source, target)
 

@@ -37,7 +37,7 @@ def one_sentence(length, start=0):
     return torch.arange(start, start + length)[None]
 
 
-def test_sinusoids_are_the_papers_formula():
+def test_sinusoids_follow_the_papers_formula():
     d_model = 12
     expected = [
         [f(position / 10000 ** (2 * i / d_model)) for i in range(d_model // 2) for f in (math.sin, math.cos)]
@@ -46,13 +46,13 @@ def test_sinusoids_are_the_papers_formula():
     torch.testing.assert_close(sinusoids(50, d_model), torch.tensor(expected), rtol=0, atol=1e-7)
 
 
-def test_a_shift_is_one_linear_map_at_all_positions():
+def test_a_shift_of_sinusoids_is_the_same_linear_map_at_all_positions():
     table = sinusoids(40, 8).double()
     shift = torch.linalg.lstsq(table[:30], table[7:37]).solution
     torch.testing.assert_close(table[:33] @ shift, table[7:], rtol=0, atol=1e-5)
 
 
-def test_the_table_grows_with_the_sentence():
+def test_the_table_of_sinusoids_grows_with_the_sentence():
     positions = SinusoidalPositions(8, 10)
     assert torch.equal(positions(10), sinusoids(10, 8))
     assert torch.equal(positions(25), sinusoids(25, 8))

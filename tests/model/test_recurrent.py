@@ -117,7 +117,7 @@ def test_states_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
 
 
 @torch.no_grad()
-def test_attention_over_the_source_is_bahdanaus(model, monkeypatch):
+def test_attention_over_the_source_follows_bahdanaus_equation(model, monkeypatch):
     torch.manual_seed(3)
     attention, x, encoded = SourceAttention(16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
     bias = torch.zeros(2, 1, 1, 4)

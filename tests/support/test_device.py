@@ -129,7 +129,7 @@ def test_attention_on_a_gpu_does_not_use_cudnn(monkeypatch, tmp_path):
     device._taken.cache_clear()
 
 
-def test_the_device_has_a_name():
+def test_a_cpu_has_a_name():
     assert device_name(CPU).strip()
 
 
@@ -170,7 +170,7 @@ def test_precision_on_a_cpu_depends_on_its_instructions_and_not_on_a_timing(monk
         (set(), False, r"no C compiler and no .*/Python\.h found, so"),
     ],
 )
-def test_what_pytorch_misses_to_compile_is_reported_in_one_line(monkeypatch, tmp_path, capsys, programs, headers, said):
+def test_what_is_missing_to_compile_is_reported_in_one_line(monkeypatch, tmp_path, capsys, programs, headers, said):
     (tmp_path / "Python.h").touch()
     monkeypatch.setattr(device.sysconfig, "get_path", lambda *_: str(tmp_path if headers else tmp_path / "missing"))
     monkeypatch.setattr(device.shutil, "which", lambda name: name if name in programs else None)

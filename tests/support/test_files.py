@@ -24,7 +24,7 @@ lines_of_text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclud
 
 
 @given(lines_of_text)
-def test_lines_written_are_the_lines_read(tmp_path_factory, lines):
+def test_lines_that_are_written_and_read_are_unchanged(tmp_path_factory, lines):
     path = tmp_path_factory.getbasetemp() / "lines"
     write_lines(path, lines)
     assert read_lines(path) == lines

@@ -5,7 +5,7 @@ def lines(capsys):
     return capsys.readouterr().err.splitlines()
 
 
-def test_a_log_gets_a_line_now_and_then_and_one_at_the_end(capsys):
+def test_a_log_gets_a_line_from_time_to_time_and_one_at_the_end(capsys):
     progress = Progress("ende base", 4, "step", seconds=60)
     for _ in range(3):
         progress.update(1)

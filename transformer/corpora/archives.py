@@ -74,7 +74,7 @@ def limit_of(path: Path) -> int:
 
 
 def open_guarded(path: Path, location: Location) -> io.BufferedReader:
-    """The bytes of a file, decompressed according to its suffix. Reading raises InputError as `_Guarded` says."""
+    """The bytes of a file, decompressed according to its suffix, as a `_Guarded` stream."""
     with undamaged(location):
         stream = OPENERS.get(path.suffix.lower(), open)(path, "rb")
         return io.BufferedReader(_Guarded(stream, location, limit_of(path)), BUFFER)

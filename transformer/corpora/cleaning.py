@@ -45,8 +45,8 @@ class Cleaner:
     """Decides on one pair after the other; `removed` counts the pairs that each step removes, in the order of steps.
 
     The steps remove pairs with an empty side, with a NUL character (which no vocabulary has), with identical sides,
-    with too few or too many words on a side, with too different numbers of words, and repetitions of a pair or a source
-    that was kept. Memory grows only if duplicates are removed, by about 100 bytes a pair.
+    with too few or too many words on a side, with a ratio of words that is too large, and repetitions of a pair or a
+    source that was kept. Memory grows only if duplicates are removed, by about 100 bytes for each pair.
     """
 
     def __init__(self, cleaning: Cleaning):

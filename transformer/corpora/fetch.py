@@ -76,7 +76,7 @@ def download(
             source = mirrored
         path.parent.mkdir(parents=True, exist_ok=True)
         with _lock(part) as stream:
-            if path.exists():  # another process downloaded it while this one waited
+            if path.exists():  # it was downloaded earlier, or by another process while this one waited
                 part.unlink()
                 part = path
             elif source:

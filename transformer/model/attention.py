@@ -1,6 +1,6 @@
 """Multi-head attention (section 3.2) and attention over parameters (appendix).
 
-Shapes: B sentences, W hypotheses a sentence, T queries, S keys, D d_model, H heads, K d_k, V d_v, E any width.
+Shapes: B sentences, W hypotheses of each, T queries, S keys, D d_model, H heads, K d_k, V d_v, E any width.
 All projections have biases, as in the authors' code.
 """
 
@@ -140,7 +140,7 @@ class DotProductAttention(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """softmax(v^T tanh(q + k)) V, with one vector v a head (Bahdanau et al. 2015; section 3.2.1).
+    """softmax(v^T tanh(q + k)) V, where each head has its own vector v (Bahdanau et al. 2015; section 3.2.1).
 
     The projections of queries and keys serve as the two matrices of Bahdanau's equation.
     """

@@ -8,9 +8,9 @@ from transformer.model.config import ModelConfig
 def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hypotheses: int = 1) -> float:
     """FLOPs of one forward pass over pairs of `lengths` [pairs, 2] (source, target), without padding.
 
-    Training costs three times as much. In a beam search, each source has `hypotheses` targets. Element-wise work
-    (softmax, LayerNorm, dropout, the tanh of additive attention) is not counted, nor is what restricted self-attention
-    hides.
+    Training costs three times as much. In a beam search, each source has `hypotheses` targets. The count leaves out
+    element-wise work (softmax, LayerNorm, dropout, the tanh of additive attention) and the scores that restricted
+    self-attention hides.
     """
     source, target = lengths.astype(np.float64).T
     if config.network == "recurrent":

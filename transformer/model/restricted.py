@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 SMALLEST = 16  # the least subwords of a block
-LONG = 8  # rows are cut from so many blocks on; for shorter rows a mask over the whole row is faster (docs/speed.md)
+LONG = 8  # rows of so many blocks or more are cut; in shorter ones a mask over the row is faster (docs/speed.md)
 
 
 def block_size(length: int, radius: int | None) -> int | None:
@@ -22,11 +22,11 @@ def block_size(length: int, radius: int | None) -> int | None:
 
 
 def shown_in_blocks(number_RL: Tensor, size: int, radius: int, causal: bool) -> Tensor:
-    """Which of the subwords that its block reads each subword reads: [R, N, 1, C, 2 C] if `causal`, else [..., 3 C].
+    """Whether each subword reads each of the subwords that its block reads: [R, N, 1, C, 2 C] if `causal`, else 3 C.
 
     `number` is the number of each subword's sentence.
     """
-    number = number_RL[:, None, :, None] + 1  # blocks are filled up with 0, which is then no sentence
+    number = number_RL[:, None, :, None] + 1  # sentences begin at 1, because blocks are filled up with 0
     place = torch.arange(number_RL.size(1), device=number.device)[None, None, :, None]
     same = _blocks(number, size) == _read(number, size, causal).transpose(-1, -2)
     behind = _blocks(place, size) - _read(place, size, causal).transpose(-1, -2)

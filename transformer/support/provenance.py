@@ -24,7 +24,7 @@ def software() -> dict[str, str]:
 
 
 def commit(folder: Path) -> str:
-    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` if it is none."""
+    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git."""
     # Both options are given, so that git does not use the repository of a parent folder.
     git = ("git", f"--git-dir={folder / '.git'}", f"--work-tree={folder}")
     try:

@@ -67,7 +67,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_keys(path: Path) -> dict[Any, Any]:
-    """The mapping in a YAML file. Raises InputError when the file holds anything else, and those of `read_yaml`."""
+    """The mapping in a YAML file. Raises InputError if the file holds anything else, and like `read_yaml`."""
     values = read_yaml(path)
     if not isinstance(values, dict):
         raise InputError(f"{path}: has no keys; write lines such as `key: value`")
@@ -118,7 +118,7 @@ def listed(values: Mapping[str, Any]) -> str:
 
 
 def unknown(name: str, known: Iterable[str], noun: str) -> str:
-    """The fault that `name` is not among `known`, with the most similar name that is."""
+    """The fault that `name` is not among `known`. It suggests a similar known name, or lists all of them."""
     close = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
     return f"unknown {noun} {name}; {hint}"

@@ -17,9 +17,9 @@ from transformer.text.tokens import Pairs
 SENTENCES = (4, 5, 6.5, 8)
 PADDING = 0.05  # a share of the places in rows
 FILLED = 0.97  # about the share of the places in rows that subwords fill
-TRIED = 12  # so many steps are packed to measure the padding
+TRIED = 12  # how many steps are packed to measure the padding
 UNIT = 8  # the lengths of long rows are multiples of this; a GPU would copy the bias of attention for other lengths
-SPARE = 10  # a step tries pairs for so many rows more than it has, in order to fill gaps
+SPARE = 10  # how many rows of pairs a step tries in addition to its own, in order to fill gaps
 
 
 class Shape(NamedTuple):

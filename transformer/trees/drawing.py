@@ -61,7 +61,7 @@ def width_of(text: str) -> float:
 def _draw_tree(tree: Tree) -> tuple[str, float, float]:
     """The shapes of a tree, its width and its height; the baseline of the root's label is at 0.
 
-    Each subtree has a box. Its width is that of the label or that of all the children's boxes, whichever is larger.
+    Each subtree has a box. It is as wide as the label or as all boxes of the children together, if they are wider.
     """
     items = list(walk(tree))
     boxes: list[float] = []  # the width of each item except closing brackets, in order

@@ -46,7 +46,8 @@ def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
         place, found = token.start(), token[0]
         if found[0] == "(":
             if len(opened) == deepest:
-                raise _FaultError(opened[0].place, f"the tree that begins here is nested more than {DEEPEST} deep")
+                fault = f"the tree that begins here is nested more than {DEEPEST} deep; remove it"
+                raise _FaultError(opened[0].place, fault)
             bracket = _Bracket(place, token["label"] or "", [])
             if opened:
                 opened[-1].children.append(bracket)
