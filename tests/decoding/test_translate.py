@@ -59,7 +59,7 @@ def test_an_empty_line_has_only_the_empty_hypothesis(package, translations):
         assert found == (" ", [1], [Hypothesis([], 0.0)], [""])
 
 
-def test_hypotheses_come_best_first_with_their_line_and_its_ids(package, lines, translations):
+def test_hypotheses_are_sorted_and_come_with_their_line_and_its_ids(package, lines, translations):
     loaded = package()
     for line, found in zip(lines, translations(loaded, lines, 3, 200), strict=True):
         assert found.line == line

@@ -67,7 +67,7 @@ def test_the_signature_of_the_papers_bleu_names_moses_and_compounds():
 
 
 @pytest.mark.parametrize("bleu", [sacrebleu, lambda t, r: paper_bleu(t, r, "de")])
-def test_different_counts_and_none_are_refused(bleu):
+def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
     with pytest.raises(InputError, match="2 translations for 1 references"):
         bleu(["a", "b"], ["a"])
     with pytest.raises(InputError, match="no translations"):

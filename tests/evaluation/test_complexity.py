@@ -52,7 +52,7 @@ def layers_that_connect_all(n, k):
     return layers
 
 
-def test_paths_are_as_long_as_the_paper_says(record):
+def test_the_lengths_of_paths_are_the_paper_s(record):
     found = counts(record, "path")
     for name in ("self-attention", "self-attention with projections", "additive self-attention"):
         assert found[name] == [1] * 4

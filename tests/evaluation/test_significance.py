@@ -56,6 +56,6 @@ def test_equal_systems_do_not_differ(text):
 
 
 @pytest.mark.parametrize("counts", [(2, 3, 3), (3, 2, 3), (0, 0, 0)])
-def test_other_counts_and_none_are_refused(counts):
+def test_comparisons_of_different_numbers_of_lines_or_of_none_are_refused(counts):
     with pytest.raises(InputError, match=r"translations (for|to)"):
         compare(*(["a b c d"] * count for count in counts))

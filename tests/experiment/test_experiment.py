@@ -444,7 +444,7 @@ def test_a_fraction_scales_exactly():
 
 
 @pytest.mark.parametrize(("width", "precision"), [("1/16", "float32"), ("1/8", "auto"), (1, "auto")])
-def test_auto_precision_is_the_same_for_all_rows_by_the_width_of_base(width, precision):
+def test_the_width_of_base_decides_auto_precision_for_all_rows(width, precision):
     models = MODELS | {"narrow": {"d_model": 64}, "mine": {"precision": "bfloat16"}}
     one = experiment(models=models, scale={"width": width, "depth": 1})
     found = {model: one.run("wsj", model, 1).training.precision for model in models}

@@ -102,7 +102,7 @@ def test_the_loss_is_compiled_four_times_at_most(pairs):
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_compiled_model_is_the_model(run_config, encoding):
+def test_the_compiled_model_computes_the_same_as_the_model(run_config, encoding):
     torch.manual_seed(1)
     model = Transformer(run_config(P_drop=0.0, positions=encoding).architecture, VOCABULARY).double()
     source, target = (torch.randint(END, 8, (3, length)) for length in (17, 20))
@@ -119,7 +119,7 @@ def test_the_compiled_model_is_the_model(run_config, encoding):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
 
 
-def test_a_compiled_model_gathers_its_gradients_where_they_are(run_config, encoded, tmp_path):
+def test_a_compiled_model_sums_its_gradients_in_place(run_config, encoded, tmp_path):
     """A CUDA graph overwrites its results, so the gradients of several passes must be summed in memory outside it."""
     given = (run_config(P_drop=0.0, batch_tokens=400), VOCABULARY, encoded("train"), encoded("dev"))
     ours, plain = (
@@ -140,7 +140,7 @@ def test_a_compiled_model_gathers_its_gradients_where_they_are(run_config, encod
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("eps_ls", [0.0, 0.1])
-def test_the_compiled_loss_is_that_of_the_definition(dtype, eps_ls):
+def test_the_compiled_loss_equals_the_definition(dtype, eps_ls):
     torch.manual_seed(1)
     logits, target = (3 * torch.randn(50, 30)).to(dtype), torch.randint(END, 30, (50,))
     target[7:12] = PADDING

@@ -21,7 +21,7 @@ def random_logits(tokens=7, vocabulary=11, seed=0):
 
 @given(st.integers(1, 9), st.integers(2, 40), st.floats(0, 0.9), st.integers(0, 1000))
 @settings(max_examples=40)
-def test_loss_and_gradient_are_those_of_the_definition(tokens, vocabulary, eps_ls, seed):
+def test_loss_and_gradient_equal_the_definition(tokens, vocabulary, eps_ls, seed):
     logits, target = random_logits(tokens, vocabulary, seed)
     exact = logits.double().requires_grad_()
     value, wanted = smoothed_cross_entropy(logits, target, eps_ls, 1 / 3), reference(exact, target, eps_ls)

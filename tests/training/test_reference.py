@@ -130,7 +130,7 @@ def row(request):
 @pytest.mark.parametrize("packed", [False, True], ids=["a pair a row", "pairs in rows"])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_loss_and_gradients_are_the_equations(row, device, dtype, packed):
+def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
     """Up to rounding, which changes a gradient a lot where a ReLU is close to 0 or two keys have similar scores."""
     model, pairs, exact, gradients, sharp = row
     batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))

@@ -75,7 +75,7 @@ def test_the_hash_of_a_config_depends_only_on_its_values(tmp_path, run_config, e
     assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_how_often_a_run_was_interrupted_stands_in_its_record(tmp_path, run_config, encoded, monkeypatch):
+def test_a_run_s_record_counts_its_interruptions(tmp_path, run_config, encoded, monkeypatch):
     arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
     log = Trainer.log
 

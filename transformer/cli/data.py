@@ -65,7 +65,7 @@ def pages(arguments: argparse.Namespace) -> None:
     path("log-probabilities", "log P of the parses, from `translate`", required=False),
 )
 def corpus(arguments: argparse.Namespace) -> None:
-    """Clean a corpus, split it into train, dev and test, and write these parts as aligned lines."""
+    """Read a corpus, clean it, and write its parts train, dev and test as aligned lines."""
     from transformer.corpora.kinds import TaskCorpus
     from transformer.corpora.parts import Given, write_whole
 
