@@ -207,7 +207,7 @@ def test_only_a_parser_parses_and_a_failure_leaves_no_drawing(house, tree_parser
     refused(
         arguments("parse", package=house.package, svg=svg),
         house.package,
-        "must be a parser, not for translation; use `translate`",
+        "is for translation, not for parsing; name a parser",
     )
     standard_input(b"a dog\n\xff\n")
     refused(arguments("parse", package=tree_parser, svg=svg), "standard input, line 2: byte 0xff")
@@ -233,7 +233,7 @@ def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, 
         standard_input(b"one\n")
         refused(
             arguments("translate", package=house.package, beam=beam),
-            f"reduce --batch-tokens (now 8192) or --beam (now {beam})",
+            f"reduce --batch-tokens (now 8192) or the beam (now {beam})",
         )
 
 

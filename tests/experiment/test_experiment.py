@@ -260,7 +260,7 @@ def test_the_checkpoints_kept_are_the_last_ones():
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
         (
             with_task(vocabulary=3),
-            "tasks.wsj.vocabulary: 3 has no room beside padding, end and unknown; give more",
+            "tasks.wsj.vocabulary: 3 is not more than padding, end and unknown; give more",
         ),
         (with_task(target="words"), "tasks.wsj.source and target: must differ, but are both words; name two sides"),
         ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: no task has models, so nothing would be trained; name a"),
@@ -288,7 +288,7 @@ def test_all_unknown_names_are_reported_together():
     )
     assert found == [
         "seeds: -1 is negative",
-        "results: 'my {results}' has a brace, which is special to Snakemake; rename it",
+        "results: 'my {results}' has a brace, which is special to Snakemake; use another name",
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",
@@ -342,7 +342,7 @@ def test_a_recurrent_network_ignores_inherited_keys_that_it_does_not_have():
 
 def test_base_has_to_be_a_transformer():
     assert faults(**with_base(network="recurrent", N=9)) == [
-        "models.base.network: base must be a Transformer, not recurrent; use another row"
+        "models.base.network: must be transformer, not recurrent; add a row of your own for it"
     ]
 
 

@@ -45,7 +45,7 @@ def _translations(
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     remedy = f"reduce --batch-tokens (now {tokens})"
-    remedy += f" or --beam (now {search.width})" if search.width > 1 else ""
+    remedy += f" or the beam (now {search.width})" if search.width > 1 else ""
     with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
         share = max(1, tokens // search.width)
         found = translate(loaded, lines, decode, share, progress.update, LINE)
@@ -174,7 +174,7 @@ def parse(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     config = loaded.config
     if config.kind != "parsing":
-        raise InputError(f"{arguments.package}: must be a parser, not for {config.kind}; use `translate`")
+        raise InputError(f"{arguments.package}: is for {config.kind}, not for parsing; name a parser")
     search, tagged = Search.of(config), config.corpus.get("leaves") == "tags"
     trees: dict[int, list[Tree]] = {}
     parsed = repaired = 0

@@ -51,7 +51,7 @@ class Task:
         """What is impossible about these values."""
         found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
         if 0 < self.vocabulary <= UNKNOWN + 1:
-            found.append(f"vocabulary: {self.vocabulary} has no room beside padding, end and unknown; give more")
+            found.append(f"vocabulary: {self.vocabulary} is not more than padding, end and unknown; give more")
         if self.source == self.target:
             found.append(f"source and target: must differ, but are both {self.source}; name two sides of the corpus")
         return found
@@ -118,13 +118,15 @@ class Experiment:
             found.append("experiment: `downloads` is the folder that all experiments share; choose another name")
         for key in ("results", "packages"):
             if re.search("[{}]", getattr(self, key) or ""):
-                found.append(f"{key}: {getattr(self, key)!r} has a brace, which is special to Snakemake; rename it")
+                found.append(
+                    f"{key}: {getattr(self, key)!r} has a brace, which is special to Snakemake; use another name"
+                )
         if not self.seeds:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:
             return [*found, "models: base is missing; every row is an override of it"]
         if self.models["base"].get("network") == "recurrent":
-            return [*found, "models.base.network: base must be a Transformer, not recurrent; use another row"]
+            return [*found, "models.base.network: must be transformer, not recurrent; add a row of your own for it"]
         for name, task in self.tasks.items():
             if task.corpus not in self.corpora:
                 found.append(f"tasks.{name}.corpus: " + unknown(task.corpus, self.corpora, "corpus"))

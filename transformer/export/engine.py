@@ -33,7 +33,7 @@ def by_ctranslate2(
     if search.seed is not None:
         raise InputError("--engine ctranslate2 cannot draw the samples of --sample; leave one of them out")
     if package.config.kind == "parsing":
-        raise InputError(f"--engine ctranslate2 only translates, but {folder} is a parser; leave it out")
+        raise InputError(f"--engine ctranslate2 only translates, but {folder} is a parser; leave the option out")
     if package.model.embedding.is_cuda:
         raise InputError("--engine ctranslate2 works on CPUs only; leave it out, or set CUDA_VISIBLE_DEVICES=")
     check_expressible(folder, package.config, *CTRANSLATE2)
