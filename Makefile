@@ -4,7 +4,7 @@ PYTHON ?= python3
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test test-cluster test-gpu gpu lint
+.PHONY: reproduce report test test-cluster test-gpu gpu lint site
 
 # These make .venv/installed themselves, once they know that this machine can have the text.
 reproduce report:
@@ -32,6 +32,11 @@ lint: .venv/installed
 	.venv/bin/snakefmt --check .
 	.venv/bin/snakemake --lint
 
+# The pages of this project, with its results; they are read from disk.
+site: .venv/site
+	@.venv/bin/python -m sphinx -q -a -W --keep-going -c docs -d results/.doctrees . results/site
+	@echo "open results/site/index.html"
+
 # From PyPI, PyTorch brings 3 GB of CUDA along. Linux without an NVIDIA driver takes it from PyTorch's own index, without
 # them; but not where there is Slurm, whose nodes may have GPUs, nor where pip was told which index to use.
 .venv/installed: requirements.txt
@@ -44,5 +49,9 @@ lint: .venv/installed
 			--index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' $<)" || \
 		echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \
 	fi
+	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
+	touch $@
+
+.venv/site: docs/requirements.txt .venv/installed
 	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
 	touch $@

@@ -1,0 +1,105 @@
+"""Pages of the released results, docs/EXPERIMENT/{tables,figures}, and of the trained models of this machine."""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from transformer.support.markdown import markdown
+
+FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
+
+
+def experiments(root: Path) -> list[str]:
+    """The experiments that have released results."""
+    return sorted({path.parent.name for kind in ("tables", "figures") for path in (root / "docs").glob(f"*/{kind}")})
+
+
+def experiment_page(root: Path, name: str) -> str:
+    """A page for an experiment: links to its text and tables, then its figures with their captions."""
+    folder, captions = root / "docs" / name, _captions(root)
+    tables = sorted(folder.glob("tables/*.md"), key=_place)
+    entries = [f"{short_title(path)} </docs/{name}/tables/{path.stem}>" for path in tables]
+    if folder.with_suffix(".md").exists():
+        entries.insert(0, f"/docs/{name}")
+    figures = "\n".join(
+        f"## {figure_title(path.stem)}\n\n"
+        f"```{{figure}} /docs/{name}/figures/{path.name}\n\n{captions.get(path.stem, '')}\n```\n"
+        for path in sorted(folder.glob("figures/*.svg"))
+    )
+    return f"# Results of `{name}`\n\n{toctree(entries, 'maxdepth: 1')}\n{figures}"
+
+
+def models_page(root: Path) -> str | None:
+    """A page that lists the cards of the trained packages in results/; None where there are none."""
+    cards = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
+    entries = [f"{card.parts[1]}, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in cards]
+    text = "# Trained models\n\nThe models in `results/` of this machine.\n\n"
+    return text + toctree(entries, "maxdepth: 1") if cards else None
+
+
+def table_page(path: Path) -> str:
+    """A page for a table: its title, its html, links to its other formats, its notes."""
+    title, *lines = path.read_text().splitlines()
+    table = re.search(r"<table.*</table>", path.with_suffix(".html").read_text(), re.DOTALL)
+    if not table:
+        raise ValueError(f"{path.with_suffix('.html')}: has no table; make it again")
+    notes = "\n".join(line for line in lines if line.startswith("- "))
+    return (
+        f"# {title.strip('*')}\n\n"
+        f'```{{raw}} html\n<div class="released whole">\n{table[0]}\n</div>\n```\n\n'
+        f"This table as [csv]({path.stem}.csv) and [tex]({path.stem}.tex).\n\n{notes}\n"
+    )
+
+
+def toctree(entries: Sequence[str], *options: str) -> str:
+    """The directive that lists pages."""
+    return "\n".join(["```{toctree}", *(f":{option}" for option in options), "", *entries, "```", ""])
+
+
+def short_title(table: Path) -> str:
+    """What stands before the colon in a table's title."""
+    return table.read_text().splitlines()[0].strip("*").partition(":")[0]
+
+
+def figure_title(name: str) -> str:
+    """The heading of a figure: `figure3` is Figure 3."""
+    return re.sub(r"(?<=[a-z])(?=\d)", " ", name).replace("_", " ").capitalize()
+
+
+def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
+    """Rows and columns of a table's csv, as Markdown; nothing where no row is chosen.
+
+    `rows` has patterns for the cells of a column, `columns` patterns for headings, in the order to show. Raises
+    ValueError for a pattern that no heading matches.
+    """
+    with path.open(newline="") as file:
+        table = list(csv.DictReader(file))
+    headings = list(table[0])
+    matching = {pattern: [each for each in headings if fnmatchcase(each, pattern)] for pattern in (*rows, *columns)}
+    for pattern, found in matching.items():
+        if not found:
+            raise ValueError(f"{path}: has no column {pattern}; it has {'; '.join(headings)}")
+    shown = list(dict.fromkeys(each for pattern in columns for each in matching[pattern]))
+    cells = [[row[each] for each in shown] for row in table if all(_any(row[key], rows[key]) for key in rows)]
+    return markdown("", shown, cells, [], len(shown)).partition("\n\n")[2].rstrip() if cells else ""
+
+
+def _any(cell: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(cell, pattern) for pattern in patterns)
+
+
+def _place(table: Path) -> tuple[int, str]:
+    return FIRST.index(table.stem) if table.stem in FIRST else len(FIRST), table.stem
+
+
+def _captions(root: Path) -> dict[str, str]:
+    """The caption of each figure, as the rule that draws it says; without sentences that hold values of a run."""
+    rules = "".join(path.read_text() for path in sorted((root / "workflow/rules").glob("*.smk")))
+    found = {}
+    for figure, name in re.findall(r'(?:figure|svg)_report\("(\w+)", "(\w+)"\)', rules):
+        text = re.sub(r"\{[{%].*?[%}]\}", "\0", (root / f"workflow/report/{name}.rst").read_text())
+        sentences = re.split(r"(?<=[.!?])\s+|(?<=\.\*\*)\s+", text.strip())
+        found[figure] = " ".join(each for each in sentences if "\0" not in each)
+    return found

@@ -1,0 +1,134 @@
+"""Links to source files: the role `source`, links in Markdown, and a page with numbered lines for each file."""
+
+import ast
+import html
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+from sphinx.util.osutil import relative_uri
+
+from docs._ext.released import experiments, figure_title
+from docs._ext.symbols import line_of
+
+LANGUAGES = {
+    ".py": "python",
+    ".smk": "python",
+    "Snakefile": "python",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".cff": "yaml",
+    ".toml": "toml",
+    ".sh": "bash",
+    "Makefile": "make",
+    "Containerfile": "docker",
+    "LICENSE": "none",
+    "requirements.txt": "none",
+}
+INDEX = "source/index"
+logger = logging.getLogger(__name__)
+
+
+def language(path: Path) -> str | None:
+    """The language of a source file; None for files that have no page."""
+    return LANGUAGES.get(path.name) or LANGUAGES.get(path.suffix)
+
+
+class Source(SphinxRole):
+    """`{source}`FILE SYMBOL``: a link to the line at which a file defines a symbol, with file and line in its text."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """The nodes, and no messages; a symbol that is missing is a warning."""
+        name, _, symbol = self.text.partition(" ")
+        try:
+            line = line_of(Path(self.env.srcdir, name), symbol)
+        except ValueError as error:
+            logger.warning(str(error), location=self.get_location())
+            return [nodes.literal(text=self.text)], []
+        uri = _uri(self.env, Path(self.env.srcdir, name))
+        link = nodes.reference("", "", nodes.literal(text=symbol), internal=True, refuri=f"{uri}#line-{line}")
+        return [link, nodes.inline(text=f" ({name}, line {line})", classes=["place"])], []
+
+
+class Links(SphinxTransform):
+    """Links to source files, folders and figures lead to pages of the site; images of other hosts are left out."""
+
+    default_priority = 400
+
+    def apply(self, **_: Any) -> None:
+        """Change them in one document."""
+        for node in list(self.document.findall(nodes.image)):
+            if "://" in node["uri"]:
+                node.parent.remove(node)
+        for link in list(self.document.findall(_is_file_link)):
+            target = self.env.doc2path(self.env.docname).parent / link["reftarget"]
+            if uri := _uri(self.env, target.resolve()):
+                link.replace_self(nodes.reference("", "", *link.children, internal=True, refuri=uri))
+
+
+def _uri(env: BuildEnvironment, path: Path) -> str | None:
+    """Where the site shows a file or folder, seen from the page that is read; None where it does not."""
+    root = Path(env.srcdir)
+    if not path.is_relative_to(root) or not path.exists():
+        return None
+    name = path.relative_to(root).as_posix()
+    if path.is_dir() and path.name in experiments(root):
+        return _relative(env.docname, f"docs/released/{path.name}")
+    if path.suffix == ".svg" and path.parents[1].name in experiments(root):
+        page = _relative(env.docname, f"docs/released/{path.parents[1].name}")
+        return f"{page}#{nodes.make_id(figure_title(path.stem))}"
+    sources = list(filter(language, [path] if path.is_file() else sorted(path.rglob("*"))))
+    for each in sources:
+        env.note_dependency(each)  # `pages` makes a page of it
+    if not sources:
+        return None
+    return _relative(env.docname, INDEX) + f"#{name}" if path.is_dir() else _relative(env.docname, f"source/{name}")
+
+
+def _is_file_link(node: nodes.Node) -> bool:
+    if isinstance(node, addnodes.pending_xref):  # in Markdown; one to a page has a domain
+        return node["reftype"] == "myst" and not node["refdomain"]
+    return isinstance(node, addnodes.download_reference)
+
+
+def _relative(page: str, other: str) -> str:
+    return relative_uri(f"{page}.html", f"{other}.html")
+
+
+def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """A page for each source file that is linked, and one that lists them by folder."""
+    root = Path(app.srcdir)
+    linked = {root / each for some in app.env.dependencies.values() for each in some}
+    folders: dict[str, list[str]] = {}
+    for path in sorted(each for each in linked if language(each) and each.is_file()):
+        name, text = path.relative_to(root).as_posix(), path.read_text()
+        builder: Any = app.builder  # of html, which has a highlighter
+        code = builder.highlighter.highlight_block(text, language(path), linenos="inline", linespans="line")
+        yield f"source/{name}", {"title": name, "body": f"<h1>{name}</h1>\n{code}"}, "page.html"
+        link = f'<a href="{_relative(INDEX, f"source/{name}")}">{path.name}</a>'
+        folders.setdefault(name.rpartition("/")[0], []).append(f"<li>{link} {_first_line(path, text)}</li>")
+    lists = (
+        f'<section id="{name}"><h2>{name or "Top folder"}</h2><ul>{"".join(each)}</ul></section>'
+        for name, each in sorted(folders.items())
+    )
+    yield INDEX, {"title": "Source", "body": f"<h1>Source</h1>{''.join(lists)}"}, "page.html"
+
+
+def _first_line(path: Path, text: str) -> str:
+    found = ast.get_docstring(ast.parse(text)) if path.suffix == ".py" else None
+    return html.escape(found or "").partition("\n")[0]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.add_role("source", Source())
+    app.add_transform(Links)
+    app.connect("html-collect-pages", pages)
+    return {"parallel_read_safe": True, "version": "1"}

@@ -1,0 +1,37 @@
+"""The site, made by `make site`. Its pages are those of this project, where they lie."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+project = "Attention Is All You Need, reproduced"
+release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+extensions = ["myst_parser", "docs._ext.source_links", "docs._ext.results"]
+
+root_doc = "README"
+include_patterns = [
+    "*.md",
+    "config/README.md",
+    "docs/**.md",
+    "results/*/runs/**/package/README.md",
+]
+exclude_patterns = [".*", "results/site", "tests", "benchmarks", "transformer", "workflow"]
+
+myst_heading_anchors = 4
+highlight_language = "none"
+nitpicky = True
+
+html_theme = "furo"
+html_title = project
+html_additional_pages = {"index": "index.html"}  # leads to README.html
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["tables.js"]
+html_copy_source = False
+html_show_search_summary = False  # a browser fetches no page for it from a disk
+html_show_copyright = False
+html_use_index = False

@@ -1,0 +1,120 @@
+"""The site as `make site` builds it, with warnings as errors: every page, every link, and no need of a host."""
+
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+for generator in ("sphinx", "furo", "myst_parser"):
+    pytest.importorskip(generator, reason="the packages of the site are not installed: make .venv/site")
+
+ROOT = Path(__file__).parents[1]
+CARD = "results/quick/runs/ende/base/1/average-5/package/README.md"
+
+
+class Page(HTMLParser):
+    """The ids of a page, its links, and what it loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.loads = set(), [], []
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.ids.add(given.get("id"))
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag in ("script", "img", "link"):
+            self.loads += [given[key] for key in ("src", "href") if key in given]
+
+
+def build(project):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", "results/site"]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of this project, with one experiment more, a trained model, and an image of another host."""
+    project = tmp_path_factory.mktemp("site") / "project"
+    unwanted = shutil.ignore_patterns(".*", "__pycache__", "results", "released")
+    shutil.copytree(ROOT, project, ignore=unwanted)
+    shutil.copytree(project / "docs/wsj", project / "docs/other")
+    (project / CARD).parent.mkdir(parents=True)
+    (project / CARD).write_text("# base, en to de\n\nA model.\n")
+    with (project / "CONTRIBUTING.md").open("a") as page:
+        page.write("\n[![A badge](https://example.org/badge.svg)](https://example.org)\n")
+    built = build(project)
+    assert (built.returncode, built.stderr) == (0, "")
+    return project
+
+
+@pytest.fixture(scope="module")
+def pages(project):
+    folder = project / "results/site"
+    return {path: Page(path) for path in folder.rglob("*.html") if "_static" not in path.parts}
+
+
+def test_every_page_of_the_project_is_in_the_site(project, pages):
+    documents = [*project.glob("*.md"), project / "config/README.md", *(project / "docs").rglob("*.md"), project / CARD]
+    for path in documents:
+        assert project / "results/site" / path.relative_to(project).with_suffix(".html") in pages
+
+
+def test_the_start_page_leads_everywhere(project, pages):
+    start = pages[project / "results/site/README.html"]
+    for page in ("docs/released/quick", "docs/released/other", "docs/released/models", "docs/paper/index", "docs/gpu"):
+        assert f"{page}.html" in start.links
+    assert "README.html" in pages[project / "results/site/index.html"].links
+
+
+def test_links_lead_to_pages_and_places_that_are_there(pages):
+    broken = []
+    for path, page in pages.items():
+        for link in page.links + page.loads:
+            parts = urlsplit(link)
+            if parts.scheme in ("http", "https"):
+                if "." not in parts.netloc:
+                    broken.append((path, link))
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchored = target not in pages or not parts.fragment or unquote(parts.fragment) in pages[target].ids
+            if not target.exists() or not anchored:
+                broken.append((path, link))
+    assert not broken
+
+
+def test_no_host_is_needed_to_read_it(project, pages):
+    assert not [load for page in pages.values() for load in page.loads if urlsplit(load).netloc]
+    for style in (project / "results/site/_static").rglob("*.css"):
+        assert "url(http" not in style.read_text()
+        assert "@import" not in style.read_text()
+
+
+def test_links_to_code_lead_to_the_line_of_the_symbol(project, pages):
+    page = project / "results/site/docs/paper/feed-forward.html"
+    lines = [int(link.rpartition("-")[2]) for link in pages[page].links if "model/layers.py.html#line-" in link]
+    text = (project / "transformer/model/layers.py").read_text().splitlines()
+    assert [text[line - 1].partition("(")[0] for line in lines] == ["class FeedForward", "def position_wise"]
+
+
+def test_results_are_those_of_the_released_tables(project):
+    page = (project / "results/site/docs/paper/parsing.html").read_text()
+    assert all(f"/{name}/tables/table4.html" in page for name in ("other", "quick", "wsj"))
+
+
+def test_a_symbol_or_a_column_that_is_missing_fails_the_build_in_one_line(project):
+    page = project / "docs/paper/background.md"
+    text = page.read_text()
+    page.write_text("# 2\n\n{source}`config/models.yaml models/none`\n\n```{result} table2\n:columns: None\n```\n")
+    built = build(project)
+    page.write_text(text)
+    assert built.returncode
+    assert "background.md:3: WARNING" in built.stderr
+    assert "config/models.yaml: defines no models/none; name what the file defines now" in built.stderr
+    assert "table2.csv: has no column None; it has Pair; Model;" in built.stderr

@@ -1,0 +1,180 @@
+"""What the pages of the site are made of; none of it needs Sphinx."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs._ext.released import experiment_page, experiments, figure_title, models_page, selected, table_page
+from docs._ext.symbols import ROLE, line_of
+
+ROOT = Path(__file__).parents[1]
+PAPER = sorted((ROOT / "docs/paper").glob("*.md"))
+PYTHON = """import os
+WIDTHS: dict[str, int] = {}
+HEADS = 8
+
+
+class Layer:
+    size = 1
+
+    @property
+    def width(self):
+        def inner(): ...
+"""
+YAML = """# comment
+models:
+  base:
+    N: 6
+  D-drop0.0: {P_drop: 0.0}
+"""
+RULES = """rule all:
+    input: "x"
+
+if True:
+
+    rule train:
+        output: "x"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "symbol", "line"),
+    [
+        ("a.py", PYTHON, "WIDTHS", 2),
+        ("a.py", PYTHON, "HEADS", 3),
+        ("a.py", PYTHON, "Layer", 6),
+        ("a.py", PYTHON, "Layer.size", 7),
+        ("a.py", PYTHON, "Layer.width", 10),
+        ("a.yaml", YAML, "models", 2),
+        ("a.yaml", YAML, "models/base/N", 4),
+        ("a.yaml", YAML, "models/D-drop0.0/P_drop", 5),
+        ("a.smk", RULES, "all", 1),
+        ("a.smk", RULES, "train", 6),
+    ],
+)
+def test_a_symbol_is_found_at_its_line(tmp_path, name, text, symbol, line):
+    (tmp_path / name).write_text(text)
+    assert line_of(tmp_path / name, symbol) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "symbol"),
+    [
+        ("a.py", PYTHON, "width"),
+        ("a.py", PYTHON, "os"),
+        ("a.py", PYTHON, "Layer.width.other"),
+        ("a.yaml", YAML, "models/big"),
+        ("a.yaml", YAML, "models/base/N/other"),
+        ("a.smk", RULES, "trai"),
+    ],
+)
+def test_a_symbol_that_is_not_there_is_named_with_its_file(tmp_path, name, text, symbol):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=f"{name}: defines no {symbol};"):
+        line_of(tmp_path / name, symbol)
+    with pytest.raises(ValueError, match=r"missing\.py: no such file"):
+        line_of(tmp_path / "missing.py", symbol)
+
+
+@pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)
+def test_pages_of_the_paper_name_symbols_that_are_there(page):
+    text = page.read_text()
+    links = ROLE.findall(text)
+    assert len(links) == text.count("{source}")
+    for name, symbol in links:
+        line_of(ROOT / name, symbol)
+
+
+@pytest.mark.parametrize("page", [page for page in PAPER if page.stem != "index"], ids=lambda page: page.stem)
+def test_each_page_of_the_paper_says_all_five_things(page):
+    sections = [part for part in re.split(r"^##? ", page.read_text(), flags=re.MULTILINE) if "**The paper.**" in part]
+    assert sections
+    for section in sections:
+        parts = re.findall(r"^\*\*([^*]+)\.\*\*", section, re.MULTILINE)
+        assert parts == ["The paper", "Code", "Config", "Our result", "What differs"]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with the released results of one experiment."""
+    for name, text in {
+        "docs/tiny/tables/table9.csv": 'Model,"BLEU, paper","BLEU, ours"\nbase,25.8,19.8\nA-h1,24.9,18.7\nbig,26.4,21',
+        "docs/tiny/tables/table9.md": "**Table 9: models, ours**\n\n| Model |\n|---|\n| base |\n\n- A note.\n",
+        "docs/tiny/tables/table9.html": "<html><style>x</style><table><tr><td>base</td></tr></table><ul></ul></html>",
+        "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
+        "docs/tiny/figures/figure3.svg": "<svg/>",
+        "docs/paper/index.md": "# No experiment\n",
+        "workflow/rules/figures.smk": 'figure_report("figure3", "attention")',
+        "workflow/report/attention.rst": "**Figure 3.** Of {{ snakemake.params.model }},\nas here. Words\nattend.\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def test_every_folder_with_results_is_an_experiment(project):
+    assert experiments(project) == ["tiny"]
+
+
+def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_caption(project):
+    page = experiment_page(project, "tiny")
+    assert page.index("Claims of the paper </docs/tiny/tables/claims>") < page.index(
+        "Table 9 </docs/tiny/tables/table9>"
+    )
+    assert "## Figure 3\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
+    assert "</docs/tiny>" not in page
+    (project / "docs/tiny.md").write_text("# Tiny\n")
+    assert "\n/docs/tiny\n" in experiment_page(project, "tiny")
+
+
+def test_captions_lose_the_sentences_that_hold_values_of_a_run(project):
+    assert "\n\n**Figure 3.** Words\nattend.\n```" in experiment_page(project, "tiny")
+
+
+def test_the_page_of_a_table_has_its_html_and_its_notes_once(project):
+    path = project / "docs/tiny/tables/table9.md"
+    page = table_page(path)
+    assert page.startswith("# Table 9: models, ours\n")
+    assert "<table><tr><td>base</td></tr></table>" in page
+    assert "| base |" not in page
+    assert "[csv](table9.csv)" in page
+    assert page.endswith("\n- A note.\n")
+    path.with_suffix(".html").write_text("")
+    with pytest.raises(ValueError, match=r"table9\.html: has no table"):
+        table_page(path)
+
+
+def test_rows_and_columns_are_chosen_by_patterns_in_the_order_asked_for(project):
+    path = project / "docs/tiny/tables/table9.csv"
+    lines = selected(path, {"Model": ["base", "b?g"]}, ["*ours", "Model"]).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [cells[0], *cells[2:]] == [["BLEU, ours", "Model"], ["19.8", "base"], ["21", "big"]]
+    assert selected(path, {"Model": ["parser"]}, ["Model"]) == ""
+    with pytest.raises(ValueError, match=r"table9\.csv: has no column Row; it has Model; BLEU, paper; BLEU, ours"):
+        selected(path, {"Row": ["(A)"]}, ["Model"])
+
+
+def test_trained_models_are_listed_where_there_are_any(project):
+    assert models_page(project) is None
+    card = project / "results/tiny/runs/ende/base/1/average-5/package/README.md"
+    card.parent.mkdir(parents=True)
+    card.write_text("# base\n")
+    assert f"\ntiny, ende/base/1 </{card.relative_to(project).with_suffix('')}>\n" in models_page(project)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("figure3", "Figure 3"), ("training_curves", "Training curves"), ("claims", "Claims")]
+)
+def test_figures_have_headings(name, title):
+    assert figure_title(name) == title
+
+
+def test_the_site_pins_what_it_needs_beside_the_other_pins():
+    site, other = (
+        dict(line.split("==") for line in (ROOT / name).read_text().splitlines() if not line.startswith("#"))
+        for name in ("docs/requirements.txt", "requirements.txt")
+    )
+    assert not site.keys() & other.keys()
+    assert {"sphinx", "furo", "myst-parser"} <= site.keys()
