@@ -1,4 +1,4 @@
-# Makes .venv from requirements.txt, then calls the tool.
+# Each target makes .venv from requirements.txt and then calls a tool.
 
 PYTHON ?= python3
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
@@ -6,22 +6,22 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .PHONY: reproduce report test test-cluster test-gpu gpu lint site
 
-# These make .venv/installed themselves, once they know that this machine can have the text.
+# These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
 	@$(NEW_ENOUGH) && exec $(PYTHON) -m workflow.lib.reproduce $@
 
 test: .venv/installed
 	.venv/bin/python -m pytest
 
-# Through a Slurm that it starts, on this machine; as root it installs the packages where they are missing.
+# Runs the workflow on a Slurm that the tests start on this machine. As root, it installs Slurm's packages if necessary.
 test-cluster: .venv/installed
 	.venv/bin/python -m pytest -m cluster
 
-# What wants a GPU; the other tests do not see it.
+# The tests that need a GPU. All other tests hide it.
 test-gpu: .venv/installed
 	.venv/bin/python -m pytest -m gpu
 
-# How fast this machine's GPU is, in ten minutes: docs/gpu.md.
+# Measures the speed of this machine's GPU in ten minutes: docs/gpu.md.
 gpu: .venv/installed
 	.venv/bin/python -m benchmarks.gpu
 
@@ -37,8 +37,9 @@ site: .venv/site
 	@.venv/bin/python -m sphinx -q -a -W --keep-going -c docs -d results/.doctrees . results/site
 	@echo "open results/site/index.html"
 
-# From PyPI, PyTorch brings 3 GB of CUDA along. Linux without an NVIDIA driver takes it from PyTorch's own index, without
-# them; but not where there is Slurm, whose nodes may have GPUs, nor where pip was told which index to use.
+# PyTorch from PyPI includes 3 GB of CUDA. On Linux without an NVIDIA driver, it is therefore installed from PyTorch's
+# own index, without CUDA. There are two exceptions: a machine with Slurm, because its nodes may have GPUs, and a pip
+# that is configured to use a certain index.
 .venv/installed: requirements.txt
 	@$(NEW_ENOUGH)
 	$(PYTHON) -m venv .venv

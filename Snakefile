@@ -1,10 +1,10 @@
-# "Attention Is All You Need", whole: text -> subwords -> runs -> packages -> translations -> tables and figures.
+# All of "Attention Is All You Need": text -> subwords -> runs -> packages -> translations -> tables and figures.
 
 from snakemake.utils import min_version
 
 min_version("9.27")
 
-# Named by the clone's folder: snakemake may run in another (--snakefile).
+# Config files are named by the folder of the clone, because snakemake may run in another folder (--snakefile).
 
 
 configfile: f"{workflow.basedir}/config/models.yaml"
@@ -33,7 +33,7 @@ include: "workflow/rules/subwords.smk"
 include: "workflow/rules/complexity.smk"
 
 
-# Given packages replace all training.
+# With given packages, nothing is trained.
 if not experiment.packages:
 
     include: "workflow/rules/train.smk"
@@ -76,20 +76,20 @@ rule figures:
         [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],
 
 
-# By which parsers are chosen, as on section 22 in the paper.
+# The scores for choosing a parser. The paper chose on section 22, which is dev.
 rule dev_scores:
     input:
         runs.averaged_scores(tables.parsers(), "dev"),
 
 
-# How far positional encodings reach beyond the lengths trained on: a study of its own.
+# A separate study: how well positional encodings work beyond the lengths trained on.
 rule length:
     input:
         rules.write_length.output,
         rules.draw_length.output,
 
 
-# All that is fetched by URL, for machines whose jobs have no internet.
+# Everything that is downloaded by URL, for machines whose jobs have no internet.
 rule downloads:
     input:
         collect("{folder}/{file}", folder=DOWNLOADS, file=inputs.urls),

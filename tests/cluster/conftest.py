@@ -14,7 +14,7 @@ def installed(packages):
 
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory):
-    """A Slurm that runs; it is installed if need be."""
+    """A running Slurm. It is installed if necessary."""
     missing = [package for program, package in PACKAGES.items() if not shutil.which(program, path="/usr/sbin:/usr/bin")]
     if missing and not (os.geteuid() == 0 and shutil.which("apt-get") and installed(missing)):
         pytest.skip(f"Slurm is missing; as root, where it works: apt-get install {' '.join(missing)}")

@@ -1,4 +1,4 @@
-"""A real Slurm on loopback, in a folder of its own: a controller and two nodes with four pretended GPUs each."""
+"""A real Slurm on the loopback interface, in its own folder: a controller and two nodes, each with four fake GPUs."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ def free_ports(count):
 
 
 class Slurm:
-    """All that it starts, daemons and jobs, is known by SLURM_CONF in its environment."""
+    """A Slurm. SLURM_CONF in the environment identifies the daemons and jobs that it starts."""
 
     def __init__(self, folder):
         self.folder, self.conf, self.daemons = folder, folder / "slurm.conf", {}
@@ -45,10 +45,10 @@ class Slurm:
         ports = dict(zip(("controller", *NODES), free_ports(1 + len(NODES)), strict=True))
         template = string.Template((Path(__file__).parent / "slurm.conf").read_text())
         self.conf.write_text(template.substitute(ports, folder=folder, user=self.user))
-        for number in range(4):  # a GPU's file is a device whose name ends in its number
+        for number in range(4):  # a GPU's device file has a name that ends in its number
             (folder / f"gpu{number}").symlink_to("/dev/null")
         (folder / "gres.conf").write_text(f"NodeName=n[1-2] Name=gpu File={folder}/gpu[0-3]\n")
-        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # is read though nothing uses it
+        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # Slurm reads it although nothing uses it
         # Snakemake removes SLURM_CONF from the environment of the srun that it starts in a job.
         srun = folder / "bin/srun"
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.conf} exec {self.which("srun")} "$@"\n')
@@ -79,13 +79,13 @@ class Slurm:
             )
 
     def __call__(self, *command, check=True):
-        """What a command prints."""
+        """The output of a command."""
         run = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60)
         assert not check or run.returncode == 0, run.stderr
         return run.stdout.strip()
 
     def jobs(self):
-        """The running jobs: what each is for, as the executor writes it, -> number, node."""
+        """The running jobs: the executor's comment -> number, node."""
         lines = self("squeue", "--noheader", "--states=running", "--format=%k|%i|%N").splitlines()
         return {what: (job, node) for what, job, node in (line.split("|") for line in lines)}
 
@@ -95,7 +95,7 @@ class Slurm:
         del self.environment["SLURM_TEST_NODE"]
 
     def kill_node(self, node):
-        """As if its power failed: all that runs on it is gone at once."""
+        """Kill everything that runs on a node at once, as in a power failure."""
         for name in ("SLURM_TEST_NODE", "SLURMD_NODENAME"):
             for process in self.processes(f"{name}={node}"):
                 with contextlib.suppress(ProcessLookupError):
@@ -103,7 +103,7 @@ class Slurm:
         self.daemons.pop(node).wait()
 
     def processes(self, *variables):
-        """The processes that have SLURM_CONF, and these variables, in their environment."""
+        """The processes with SLURM_CONF and these variables in their environment."""
         wanted = {variable.encode() for variable in (f"SLURM_CONF={self.conf}", *variables)}
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
@@ -113,7 +113,7 @@ class Slurm:
         return found
 
     def stop(self):
-        """End all of it. A daemon or a job that does not end is an error, after it has been killed."""
+        """End all daemons and jobs. One that does not end is killed, and is an error."""
         if "slurmctld" in self.daemons:
             self("scancel", f"--user={self.user}", check=False)
             with contextlib.suppress(AssertionError):

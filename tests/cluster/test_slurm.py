@@ -26,7 +26,7 @@ RUNS = "results/smoke/runs/ende"
 
 @pytest.fixture(scope="module")
 def cluster(project):
-    """The project with its profile filled in: no account, as there are none here; an hour for a job."""
+    """The project with a filled-in profile: no account, because this Slurm has none, and an hour for a job."""
     shutil.copy(Path(__file__).with_name("small.yaml"), project)
     profile = project / "profiles/slurm/profile.yaml"
     text = profile.read_text()
@@ -43,7 +43,7 @@ def cluster(project):
 
 @contextlib.contextmanager
 def submitted(cluster, slurm, *arguments, slow=None):
-    """Snakemake at work through Slurm; `slow` as in slow/sitecustomize.py."""
+    """A Snakemake that runs through Slurm. slow/sitecustomize.py explains `slow`."""
     slowness = {"SLOW_TRAINING": json.dumps(slow or {}), "PYTHONPATH": str(Path(__file__).with_name("slow"))}
     with (cluster / "output.txt").open("w") as output:
         run = subprocess.Popen(
@@ -64,11 +64,11 @@ def submitted(cluster, slurm, *arguments, slow=None):
 
 
 def attempts(cluster, run):
-    """The first step of each attempt at a run, and the step it has reached."""
+    """The first step of each attempt at a run, and the last step that it reached."""
     return [(each["from"], each["to"]) for each in read_attempts(cluster / RUNS / run / "state/attempts")]
 
 
-def test_the_dag_gives_what_it_gives_on_one_machine_whatever_happens_to_its_jobs(cluster, slurm, tmp_path):
+def test_the_results_equal_those_of_one_machine_whatever_happens_to_the_jobs(cluster, slurm, tmp_path):
     alone = shutil.copytree(cluster, tmp_path / "alone")
     cancelled, told, timed_out, unlucky = (f"base/{seed}" for seed in (1, 2, 3, 4))
     options = {"1": "--nodelist=n1", "2": "--nodelist=n1 --signal=TERM@1", "3": "--nodelist=n1", "4": "--nodelist=n2"}
@@ -123,7 +123,7 @@ def test_the_dag_gives_what_it_gives_on_one_machine_whatever_happens_to_its_jobs
         "*/*.comparison.json",
     )
     files = [path for pattern in equal for path in alone.glob(f"{RUNS}/*/*/{pattern}")]
-    files += [alone / table for table in tables if "table2" not in table]  # which has the cost in seconds
+    files += [alone / table for table in tables if "table2" not in table]  # it has the cost in seconds
     assert len(files) == 5 * 2 + 3 + 3 + 3 + 1 + 2
     for path in files:
         assert (cluster / path.relative_to(alone)).read_bytes() == path.read_bytes(), path
@@ -152,7 +152,7 @@ def test_trainings_that_outlive_a_killed_snakemake_are_not_trained_again(cluster
     assert [json.loads(record)["resumed"] for record in records] == [0, 0]
 
 
-def test_a_request_that_slurm_rejects_is_told_with_the_reason(cluster, slurm):
+def test_a_request_that_slurm_rejects_is_reported_with_the_reason(cluster, slurm):
     target = f"{RUNS}/base/5/training.json"
     with submitted(cluster, slurm, target, "--set-resources", "train:gpu=9", "--retries", "0") as run:
         pass
@@ -162,7 +162,7 @@ def test_a_request_that_slurm_rejects_is_told_with_the_reason(cluster, slurm):
     assert " --gpus=9 " in output
 
 
-def test_a_training_on_two_nodes_is_that_of_one_process(cluster, slurm):
+def test_training_on_two_nodes_gives_the_weights_of_one_process(cluster, slurm):
     wanted = ("gpu=4", "nodes=2", "mpi='srun'", "tasks=2", "tasks_per_gpu=0", "slurm_extra='--gpus-per-node=2'")
     two_nodes = [f"train:{resource}" for resource in wanted]
     alone = "results/alone/smoke/runs/ende/A-h1/2"

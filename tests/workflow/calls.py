@@ -20,6 +20,6 @@ def snakemake(folder, *arguments):
 
 
 def jobs(run):
-    """Rule -> how many jobs of it a call of snakemake lists."""
+    """Rule -> the number of its jobs that a call of snakemake lists."""
     lines = map(str.split, (run.stdout + run.stderr).splitlines())
     return {line[0]: line[1] for line in lines if len(line) == 2 and line[1].isdigit()}

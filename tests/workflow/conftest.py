@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 
 
 class SyntheticResults:
-    """Files as the stages leave them, with made-up numbers."""
+    """Files like those of the stages, with invented numbers."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -27,7 +27,7 @@ class SyntheticResults:
         return str(path)
 
     def run(self, task, model, seed=1, part="dev", average=1, p=None, **scores):
-        """Write the scores of a run and what its package says of the training; `scores` replaces keys of its scores.
+        """Write a run's scores and its package's record of the training. `scores` replaces keys of the scores.
 
         With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
         """
@@ -75,7 +75,7 @@ class SyntheticResults:
         return runs, {"others": others}
 
     def lengths(self, run, *rows):
-        """What `perplexity --by-length --translate` prints for a run: shortest, longest, pairs, subwords, perplexity.
+        """Write the output of `perplexity --by-length --translate`: shortest, longest, pairs, subwords, perplexity.
 
         And the translations of all pairs, of 10 words each, whose sacreBLEU is 100 / perplexity.
         """
@@ -91,7 +91,7 @@ class SyntheticResults:
         return self.write(str(path), "\n".join(lines) + "\n")
 
     def snakemake(self, runs=(), output=(), inputs=None, **params):
-        """What Snakemake hands to a script."""
+        """The object that Snakemake passes to a script."""
         corpus = {
             "corpus": "help",
             "licence": "MPL-2.0",
@@ -120,7 +120,7 @@ class SyntheticResults:
         )
 
     def complexity(self):
-        """complexity.json of two lengths and widths; additive attention has the first alone."""
+        """complexity.json with two lengths and widths. Additive attention has only the first of each."""
         published = yaml.safe_load((ROOT / "config" / "published.yaml").read_text())
         point = {"seconds": 0.002, "flops": 3e6, "bytes": 5e6}
         layers = {}

@@ -1,4 +1,4 @@
-"""What docs/cluster.md tells to type, typed."""
+"""The commands of docs/cluster.md, run as they are printed there."""
 
 import hashlib
 import http.server
@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-TABLE = "results/mine/tables/table2.csv"  # to make not all tables and figures
+TABLE = "results/mine/tables/table2.csv"  # one table is enough
 WORDS = ["a", "the", "dog", "cat", "house", "tree", "sees", "likes", "big", "red", "old"]
 SMALL = {
     "experiment": "mine",
@@ -41,7 +41,7 @@ def code_blocks(title):
 
 @pytest.fixture
 def typed(tmp_path):
-    """Run commands in a folder as a user would, `snakemake` and torch being this environment's."""
+    """Run commands in a folder like a user, with `snakemake` and torch of this environment."""
 
     def run(folder, commands, *prefix, **environment):
         shell = {
@@ -59,7 +59,7 @@ def typed(tmp_path):
 
 @pytest.fixture
 def server(tmp_path):
-    """A folder, its URL, and what has been asked of it."""
+    """A server's folder, its URL, and the requests that it got."""
     folder = tmp_path / "served"
     folder.mkdir()
     asked = []
@@ -118,7 +118,7 @@ def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(t
         clone = tmp_path / name
         clone.mkdir()
         copy_project(clone)
-        (clone / "requirements.txt").write_text("tiny==1.0\n")  # for the gigabytes of all packages
+        (clone / "requirements.txt").write_text("tiny==1.0\n")  # instead of gigabytes of packages
         (clone / "mine.yaml").write_text(yaml.safe_dump(config))
         commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace(
             "--cores all", f"{TABLE} --cores 2"
@@ -153,7 +153,7 @@ def clone(tmp_path, copy_project, server):
 
 
 @pytest.mark.workflow
-def test_users_share_a_clone_a_mirror_and_what_the_data_stages_made(tmp_path, clone, typed, server):
+def test_users_share_a_clone_a_mirror_and_the_outputs_of_the_data_stages(tmp_path, clone, typed, server):
     _, _, asked = server
     [commands] = code_blocks("Several experiments and users")
     for name in ("mine", "yours"):
@@ -166,13 +166,13 @@ def test_users_share_a_clone_a_mirror_and_what_the_data_stages_made(tmp_path, cl
         )
         assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
         assert (work / ids).readlink().parent == tmp_path / "cache"
-    assert run.stdout.count("to cache") + run.stderr.count("to cache") == 0  # all that `yours` needs was there
+    assert run.stdout.count("to cache") + run.stderr.count("to cache") == 0  # the cache had all that `yours` needs
     assert not asked
     assert not {".snakemake", "results"} & {path.name for path in clone.iterdir()}
 
 
 @pytest.mark.workflow
-def test_two_experiments_run_in_one_folder_at_once_their_results_elsewhere(tmp_path, clone, typed):
+def test_two_experiments_run_in_one_folder_at_once_with_results_elsewhere(tmp_path, clone, typed):
     [commands] = code_blocks("Results elsewhere")
     commands = commands.replace("/scratch/transformer", str(tmp_path))
     model = f"{tmp_path}/results/NAME/subwords/ende.model"

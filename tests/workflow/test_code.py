@@ -1,4 +1,4 @@
-"""The source files behind a stage: found by its imports, held to what Python really loads."""
+"""The source files behind a stage, found by its imports, compared with what Python really loads."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ def handler(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_python_loads_for_a_command_is_behind_it(command):
+def test_the_files_behind_a_command_include_everything_that_python_loads(command):
     imports = [ast.unparse(node) for node in ast.walk(handler(command)) if isinstance(node, ast.ImportFrom)]
     code = "\n".join([*imports, "import sys", "print(*(m.__file__ for m in sys.modules.values() if m), sep='\\n')"])
     code = code.replace("m.__file__", "getattr(m, '__file__', None)")
@@ -54,20 +54,20 @@ def test_what_python_loads_for_a_command_is_behind_it(command):
     assert loaded - TELLING <= set(behind_command(command))
 
 
-def test_what_chooses_the_precision_counts_and_batches_is_behind_the_numbers():
+def test_code_that_chooses_precision_and_batches_is_behind_the_numbers():
     assert {"support/device", "model/flops", "text/tokens", "training/loss"} <= names(behind_command("train"))
     assert {"training/loss", "text/batches", "evaluation/bleu"} <= names(behind_command("score"))
     assert {"decoding/parse", "decoding/beam", "trees/linear"} <= names(behind_command("translate"))
 
 
-def test_a_message_or_a_bar_makes_nothing_run_again():
+def test_code_of_messages_and_progress_makes_nothing_run_again():
     assert all(path.is_file() for path in TELLING)
     for command in COMMANDS:
         assert not TELLING & set(behind_command(command))
         assert not any(name.startswith("cli/") for name in names(behind_command(command)))
 
 
-def test_a_kind_of_corpus_has_its_own_code_and_not_that_of_others():
+def test_a_kind_of_corpus_depends_on_its_own_code_only():
     behind = {kind.__name__: names(behind_kind(kind)) for kind in get_args(Corpus)}
     assert {"corpora/grammar", "corpora/english", "corpora/parts"} <= behind["Grammar"]
     assert {"corpora/texts", "corpora/reading", "corpora/archives", "corpora/cleaning"} <= behind["Files"]
@@ -76,10 +76,10 @@ def test_a_kind_of_corpus_has_its_own_code_and_not_that_of_others():
     assert not {"corpora/kinds", "experiment/config"} & set.union(*behind.values())
 
 
-def test_parallel_text_and_vocabularies_do_not_wait_for_models_nor_for_how_parses_are_repaired():
+def test_text_and_vocabularies_do_not_depend_on_code_of_models_or_of_repair():
     for files in (*map(behind_kind, (LibreOfficeHelp, Files)), *map(behind_command, ("subwords", "encode"))):
         assert not {"trees/linear", "trees/penn", "trees/tree", "model/config", "model/positions"} & names(files)
-    assert "corpora/fetch" not in names(behind_command("pages"))  # `fetch` of libreoffice, not the command of that name
+    assert "corpora/fetch" not in names(behind_command("pages"))  # `pages` has another `fetch`
 
 
 def test_imports_are_followed_into_functions_but_not_for_a_type_checker(tmp_path):
@@ -95,7 +95,7 @@ def test_imports_are_followed_into_functions_but_not_for_a_type_checker(tmp_path
     for name in ("second", "typed"):
         (tmp_path / f"{name}.py").write_text("")
     found = closure([tmp_path / "first.py"])
-    assert [path.name for path in found if path.parent == tmp_path] == ["first.py"]  # others are none of ours
+    assert [path.name for path in found if path.parent == tmp_path] == ["first.py"]  # the other modules are not ours
     script = ROOT / "workflow/scripts/table3_figure.py"
     assert script.with_name("table3.py") in closure([script])
 
@@ -110,7 +110,7 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
     for rule in rules:
         name = rule.partition(":")[0]
         for command in re.findall(r"(?:-m transformer|\bresources\.nodes\}\"\n *\") (\w+) ", rule):
-            if command != "fetch":  # what it gives has a SHA-256
+            if command != "fetch":  # its outputs have a SHA-256
                 assert re.search(commands.get(command, rf'code\("{command}"\)'), rule), name
         for script in re.findall(r"scripts/(.*)\.py", rule):
             expected = {"table": '[*scripts("table"), *scripts(', "write_config": ""}
@@ -118,7 +118,7 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
     assert len(rules) > 20
 
 
-def test_a_script_comes_first_and_then_what_is_behind_it():
+def test_a_script_comes_before_the_files_behind_it():
     first, *rest = behind_script("table3")
     assert first == ROOT / "workflow/scripts/table3.py"
     assert {"tables_common.py", "records.py", "metrics.py", "markdown.py"} <= {path.name for path in rest}

@@ -1,4 +1,4 @@
-"""Experiments of one's own and those of config/: planned, refused, interrupted, told as the documentation says."""
+"""The experiments of config/ and of users: dry runs, faults, interruptions, and the documentation's examples."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def test_a_further_test_set_comes_with_its_corpus_and_is_translated(project):
 
 
 @pytest.mark.workflow
-def test_trees_without_parses_are_a_file_that_no_rule_makes(project):
+def test_no_rule_draws_trees_if_there_are_no_parsers(project):
     overlay = str(ROOT / "config/multi30k-tiny.yaml")
     run = snakemake(project, "--dry-run", "results/multi30k-tiny/figures/trees.svg", "--configfile", overlay)
     assert run.returncode
@@ -53,7 +53,7 @@ def test_trees_without_parses_are_a_file_that_no_rule_makes(project):
 
 
 @pytest.mark.workflow
-def test_the_parsed_text_of_the_documentation_takes_the_place_of_the_first_parsers(project):
+def test_the_documentation_s_parsed_text_replaces_the_first_parser_s(project):
     example = (ROOT / "config/README.md").read_text().partition("    # parsed.yaml\n")[2].partition("\n\n")[0]
     (project / "parsed.yaml").write_text(textwrap.dedent(example))
     (project / "own.yaml").write_text("{experiment: own, corpora: {parsed: {gold: penn, copies: 3}}}")
@@ -69,7 +69,7 @@ def test_the_parsed_text_of_the_documentation_takes_the_place_of_the_first_parse
 
 
 @pytest.mark.workflow
-def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(project):
+def test_the_documentation_s_own_corpus_trains_with_two_processes(project):
     example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
     assert example.count("\n") == 4
     (project / "mine.yaml").write_text(textwrap.dedent(example))
@@ -81,7 +81,7 @@ def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(pr
         for language in ("en", "de"):
             shutil.copy(project / f"own/{part}.{language}", project)
     scores = "results/mine/runs/ende/base/1/average-5/test.scores.json"
-    gpus = ("--set-resources", "train:gpu=2", "--resources", "gpu=2")  # none is here, so two processes on the CPU
+    gpus = ("--set-resources", "train:gpu=2", "--resources", "gpu=2")  # there is no GPU, so two processes use the CPU
     run = snakemake(project, scores, "--configfile", "mine.yaml", "small.yaml", *gpus)
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads((project / scores).read_text())["sentences"] == 20
@@ -116,7 +116,7 @@ def test_the_own_corpus_of_the_documentation_is_trained_on_with_two_processes(pr
     ],
     ids=["keys", "names"],
 )
-def test_every_fault_of_a_config_is_named_at_once(project, text, faults):
+def test_all_faults_of_a_config_are_named_together(project, text, faults):
     (project / "faulty.yaml").write_text(text)
     run = snakemake(project, "--dry-run", "--configfile", "faulty.yaml")
     output = run.stdout + run.stderr
@@ -130,7 +130,7 @@ def test_every_fault_of_a_config_is_named_at_once(project, text, faults):
 @pytest.mark.parametrize(
     "content", [b"experiment: \xff", b"a: [1,", b"", b"# nothing", b"- a", b"a: 2001-99-99", None], ids=repr
 )
-def test_an_overlay_that_is_no_config_is_one_line_of_snakemake_and_of_plan_alike(project, content):
+def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(project, content):
     overlay = project / "overlay.yaml"
     overlay.unlink(missing_ok=True)
     if content is not None:
@@ -143,7 +143,7 @@ def test_an_overlay_that_is_no_config_is_one_line_of_snakemake_and_of_plan_alike
         text=True,
     )
     assert run.returncode == plan.returncode == 1
-    [_, told] = run.stderr.splitlines()  # the first says which profile is used
+    [_, told] = run.stderr.splitlines()  # the first line names the profile
     assert told.startswith("error: overlay.yaml")
     assert [told] == plan.stderr.splitlines()
 
@@ -190,7 +190,7 @@ def test_every_path_in_a_command_is_quoted():
 
 
 @pytest.mark.workflow
-def test_a_training_that_ended_without_snakemake_s_knowledge_is_not_trained_again(project, tmp_path):
+def test_a_training_that_outlived_snakemake_is_not_trained_again(project, tmp_path):
     ended = tmp_path / "ended"
     (tmp_path / "tee").write_text(f"""#!/bin/sh
 /usr/bin/tee "$@"

@@ -184,7 +184,7 @@ def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_a
     assert set(script("figures_common").POSITIONS) == set(get_args(Positions))
 
 
-def test_scores_stand_against_their_own_base(script):
+def test_scores_are_compared_with_their_own_base(script):
     against_base = script("table3_figure").against_base
     assert against_base({"base": 20.0, "x": 18.5}, "BLEU") == {"base": 0.0, "x": -1.5}
     assert against_base({"base": 4.0, "x": 5.0}, "perplexity") == {"base": 1.0, "x": 1.25}

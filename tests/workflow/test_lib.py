@@ -1,4 +1,4 @@
-"""What workflow/lib works out of an experiment: its runs, its tables, and what jobs ask for."""
+"""What workflow/lib computes from an experiment: its runs, its tables and the requests of its jobs."""
 
 import os
 from pathlib import Path
@@ -37,7 +37,7 @@ def tables(tmp_path):
 
 
 def only(**models):
-    """Tasks of `quick` with these models alone."""
+    """The tasks of `quick` with these models only."""
     return {task: {"models": models.get(task, [])} for task in ("ende", "enfr", "wsj", "semi")}
 
 
@@ -50,7 +50,7 @@ def test_curves_are_grouped_by_the_papers_tables(tables):
     }
 
 
-def test_all_rows_of_the_paper_have_a_curve_and_all_runs_a_score(tables):
+def test_every_row_of_the_paper_has_a_curve_and_every_run_has_a_score(tables):
     found = tables()
     rows = {(task, model) for task, models in found.runs.rows.items() for model in models}
     assert {run for group in found.curves.values() for run in group} == rows
@@ -58,7 +58,7 @@ def test_all_rows_of_the_paper_have_a_curve_and_all_runs_a_score(tables):
     assert found.own == {}
 
 
-def test_rows_that_are_one_model_are_one_run(tables):
+def test_rows_that_are_equal_are_one_run(tables):
     found = tables()
     runs = found.runs
     assert runs.equal["ende"]["C-N2"] == ["C-N2", "C-N4"]
@@ -69,10 +69,10 @@ def test_rows_that_are_one_model_are_one_run(tables):
         ("ende", "C-N2"),
         ("ende", "C-N4"),
     ]
-    assert runs.priority(SimpleNamespace(task="ende", model="C-N4")) < 0  # asked for by its file
+    assert runs.priority(SimpleNamespace(task="ende", model="C-N4")) < 0  # a user may request the file of an equal row
 
 
-def test_a_row_that_is_base_is_its_run_and_is_not_compared_with_it(tables):
+def test_a_row_that_equals_base_uses_its_run_and_is_not_compared_with_it(tables):
     tasks = only(ende=["C-N8", "C-N2", "base"], wsj=["first", "parser"], semi=["parser"])
     models = {"first": {"N": 6, "d_model": 512, "d_ff": 2048, "h": 8, "steps": 1300}}
     models["first"] |= {"learning_rate": 0.5, "longest_pair": 60}
@@ -83,7 +83,7 @@ def test_a_row_that_is_base_is_its_run_and_is_not_compared_with_it(tables):
     assert "/wsj/first/1/" in found.runs.parses_of(found.experiment.corpus_of("semi"))
 
 
-def test_a_table_that_no_task_concerns_is_not_made(tables):
+def test_a_table_without_tasks_is_not_made(tables):
     def made(**models):
         [(task, [first, *_])] = models.items()
         found = tables(tasks=only(**models), figures={"task": task, "model": first})
@@ -134,7 +134,7 @@ def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(
     assert {claim["name"]: claim for claim in without.claims.all}["beam"]["scores"][0] == []
 
 
-def test_rows_that_are_one_model_are_no_claim(tables):
+def test_a_claim_between_equal_rows_is_not_judged(tables):
     mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/C-N2", "ende/C-N4"]
     found = tables(tasks=only(ende=["C-N2", "C-N4", "base"]), claims={"mine": mine})
@@ -142,7 +142,7 @@ def test_rows_that_are_one_model_are_no_claim(tables):
     assert not claim["judged"]
 
 
-def test_positions_are_a_table_where_a_row_is_run_that_table_3_lacks(tables):
+def test_the_table_positions_exists_if_a_row_is_run_that_table_3_lacks(tables):
     found = tables(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
     by_name = {table.name: table for table in found.all}
     assert found.curves["Positions"] == [BASE, ("ende", "E-learned"), ("ende", "E-t5")]
@@ -176,7 +176,7 @@ def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(tables):
     assert options == ["", "--beam 1 --alpha 0.6", "--beam 4 --alpha 0.0"]
 
 
-def test_without_averaging_the_last_checkpoint_is_the_task_s_own(tables):
+def test_a_task_without_averaging_decodes_its_last_checkpoint(tables):
     found = tables(tasks=only(ende=["base"]), models={"base": {"average": 1}}, searches={"beams": [4], "alphas": [0.6]})
     assert found.decoding == {"scores": ["results/quick/runs/ende/base/1/average-1/dev.scores.json"], "others": []}
 
@@ -186,13 +186,13 @@ def test_without_averaging_the_last_checkpoint_is_the_task_s_own(tables):
     [{"searches": None}, {"tasks": only(wsj=["parser"]), "figures": {"task": "wsj", "model": "parser"}}],
     ids=["null", "parsing"],
 )
-def test_decoding_is_no_table_where_it_is_not_asked_for_or_parses(tables, overlay):
+def test_the_table_decoding_does_not_exist_without_searches_or_for_a_parser(tables, overlay):
     found = tables(**overlay)
     assert "decoding" not in [*found.drawn, *(table.name for table in found.all)]
     assert found.runs.searches == {}
 
 
-def test_all_text_held_out_is_dev_and_test_and_longer_pairs(tables):
+def test_held_out_text_is_dev_test_and_longer_pairs(tables):
     def of(task="ende", **overlay):
         found = tables(**overlay)
         inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
@@ -205,7 +205,7 @@ def test_all_text_held_out_is_dev_and_test_and_longer_pairs(tables):
     assert "pairs of train that no model learns from" in tables(tasks={"ende": {"corpus": "multi30k"}}).held_out
 
 
-def test_longer_is_more_than_any_model_of_the_task_learns_from(tables, tmp_path):
+def test_longer_pairs_are_longer_than_any_model_of_the_task_learns_from(tables, tmp_path):
     models = {"base": {"longest_pair": 30}, "E-t5": {"longest_pair": 40}, "big": {"longest_pair": 50}}
     found = tables(tasks=only(ende=["base", "E-t5"]), models=models, packages=str(tmp_path))
     inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
@@ -214,7 +214,7 @@ def test_longer_is_more_than_any_model_of_the_task_learns_from(tables, tmp_path)
     assert vocabulary == f"{tmp_path}/ende/base/1/average-1/package/subwords.model"
 
 
-def test_published_marks_are_a_table_where_their_text_and_model_are_run(tables):
+def test_the_table_of_published_marks_exists_if_their_text_and_model_are_run(tables):
     tasks = {task: {"corpus": "multi30k-tokenised", "models": ["base"]} for task in ("ende", "enfr")}
     assert tables(tasks=only(ende=["base"])).marks == []
     found = tables(tasks=tasks, seeds=[1, 2])
@@ -228,7 +228,7 @@ def test_published_marks_are_a_table_where_their_text_and_model_are_run(tables):
     assert found.runs.further_tests(*tasks) == ["test_2017_flickr", "test_2017_mscoco"]
 
 
-def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
+def test_a_user_s_own_model_is_a_row_of_its_task_s_table(tables):
     overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
     overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])
     found = tables(**overlay)
@@ -246,7 +246,7 @@ def test_a_model_of_ones_own_is_a_row_of_the_table_of_its_task(tables):
     assert "results/quick/runs/ende/mine/1/average-1/dev.comparison.json" in by_name["table3"].input["comparisons"]
 
 
-def test_a_model_of_the_paper_in_a_task_of_another_table_is_a_row_there(tables):
+def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(tables):
     found = tables(tasks=only(ende=["base", "big-enfr"]))
     assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
 
@@ -263,7 +263,7 @@ def test_the_start_page_of_the_report_names_every_table_and_figure(tables):
     assert [name for name in names if f"*{name}*" not in page] == []
 
 
-def test_models_that_are_one_at_a_scale_are_told(tables):
+def test_notes_name_models_that_are_equal_at_a_scale(tables):
     one = "At this scale C-N2 and C-N4 are one model, trained once."
     small = tables(scale={"depth": "1/3"})
     assert {table.name for table in small.all if one in table.params.get("notes", ())} == {"table3", "claims"}
@@ -271,7 +271,7 @@ def test_models_that_are_one_at_a_scale_are_told(tables):
     assert not any("one model" in note for table in whole.all for note in table.params.get("notes", ()))
 
 
-def test_rows_of_section_3_2_1_have_a_table_and_curves_of_their_own(tables):
+def test_rows_of_section_3_2_1_have_their_own_table_and_curves(tables):
     assert "Section 3.2.1" not in tables().curves  # quick runs only those of Table 3
     found = tables(tasks=only(ende=["base", "additive-dk64"]))
     assert found.curves["Section 3.2.1"] == [BASE, ("ende", "additive-dk64")]
@@ -282,7 +282,7 @@ def test_rows_of_section_3_2_1_have_a_table_and_curves_of_their_own(tables):
     ]
 
 
-def test_packages_are_those_behind_files(tables):
+def test_the_packages_behind_files_are_found(tables):
     runs = tables().runs
     files = runs.dev_scores({"ende": ["base", "big", "none such"]})
     assert runs.packages_behind([*files, files[0]], "README.md") == [
@@ -296,7 +296,7 @@ def test_given_packages_replace_those_of_the_runs(tables, tmp_path):
     assert paths.run.startswith("results/quick/runs/")
 
 
-def test_what_a_corpus_waits_for_goes_first_and_then_the_costliest(tables):
+def test_runs_that_a_corpus_waits_for_start_first_and_then_the_costliest(tables):
     runs = tables().runs
     places = {
         (task, model): runs.priority(SimpleNamespace(task=task, model=model))
@@ -305,10 +305,10 @@ def test_what_a_corpus_waits_for_goes_first_and_then_the_costliest(tables):
     }
     assert max(places, key=places.get) == ("wsj", "parser")
     assert places["ende", "big"] > places["ende", "base"] > places["ende", "C-N2"]
-    assert max(places.values()) < 0  # after what waits for a finished run only
+    assert max(places.values()) < 0  # below the jobs that use a finished run
 
 
-def test_a_task_is_given_the_files_of_its_corpus(tables):
+def test_a_task_reads_the_files_of_its_corpus(tables):
     found = tables()
     inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
     assert inputs.tasks_of(type(found.experiment.corpus_of("ende"))) == ["ende", "enfr"]
@@ -339,18 +339,18 @@ def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(tables
     ]
 
 
-def test_jobs_ask_for_more_the_larger_the_text_and_the_later_the_attempt(tables):
+def test_jobs_request_more_for_larger_texts_and_later_attempts(tables):
     found = tables()
     demands = Demands(found.experiment, found.runs)
     ende, semi = SimpleNamespace(task="ende", part="dev"), SimpleNamespace(task="semi", part="plain")
-    assert demands.pairs(ende) == 1_000_000  # nobody knows
+    assert demands.pairs(ende) == 1_000_000  # unknown, so assumed
     assert demands.pairs(semi) == 2 * 2500 + 0.6 * 6000
     assert demands.reading_minutes(ende) > demands.reading_minutes(semi)
     assert [growing(demands.reading_megabytes)(semi, attempt) for attempt in (1, 2, 9)] == [2001, 4002, 6003]
     assert growing(10)(semi, 2) == 20
 
 
-def test_a_shard_asks_for_more_time_than_a_part_as_its_sentences_are_more(tables):
+def test_a_shard_requests_more_time_than_a_smaller_part(tables):
     found = tables(tasks={"wsj": {"decoding": {"beam": 84}}}, scale={"width": 1, "depth": 1})
     demands = Demands(found.experiment, found.runs)
     run = {"task": "wsj", "model": "parser", "seed": "1"}
@@ -358,34 +358,36 @@ def test_a_shard_asks_for_more_time_than_a_part_as_its_sentences_are_more(tables
     assert 60 < demands.translating_minutes(part) < demands.translating_minutes(shard) < 120
 
 
-def test_what_is_wrong_with_a_call_is_told_before_anything_runs(tmp_path):
+def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
     values: dict = {}
     for source in read_sources([]).values():
         merge(values, source)
-    with pytest.raises(InputError, match="mirror: nowhere: no such folder"):
+    with pytest.raises(InputError, match="mirror: nowhere: no such folder; correct mirror"):
         checked(values | {"mirror": "nowhere"}, [], {})
     with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
         checked(values | {"seeds": 1}, [], {"seeds": 1})
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
     with pytest.raises(InputError, match="seeds comes twice"):
         checked(values, [tmp_path / "twice.yaml"], {})
-    with pytest.raises(InputError, match="account and partition are not filled in"):
+    with pytest.raises(
+        InputError, match="account or partition is not filled in; edit default-resources in profiles/slurm/"
+    ):
         check_filled_in({"slurm_account": SimpleNamespace(raw="'FILL_IN'")})
     check_filled_in({"slurm_account": SimpleNamespace(raw="mine"), "gpu": 0})
 
 
-def test_results_that_cannot_be_written_are_told_with_a_remedy(tmp_path, monkeypatch):
+def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp_path, monkeypatch):
     check_writable(tmp_path / "new/results")
     assert not (tmp_path / "new").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"^results: .*/file is no folder that you may write to; name another one"):
+    with pytest.raises(InputError, match=r"^results: .*/file is not a folder that you may write to; name another"):
         check_writable(tmp_path / "file/quick")
-    monkeypatch.setattr(os, "access", lambda *_: False)  # for root every folder can be written
-    with pytest.raises(InputError, match=f"^results: {tmp_path} is no folder that you may write to"):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to every folder
+    with pytest.raises(InputError, match=f"^results: {tmp_path} is not a folder that you may write to"):
         check_writable(tmp_path / "results")
 
 
-def test_a_treebank_that_is_not_there_is_a_warning_that_names_it(tables):
+def test_a_missing_treebank_gives_a_warning_that_names_it(tables):
     overlay = {"tasks": only(ende=["base"], wsj=["parser"])}
     overlay["tasks"]["wsj"]["corpus"] = "penn-treebank"
     [warning] = missing_treebanks(tables(**overlay).experiment)

@@ -1,4 +1,4 @@
-"""What jobs ask a cluster for."""
+"""The resources that jobs request from a cluster."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ LOCAL = re.compile("all|fetch|configure|gather|write|draw_(?!plain)")
 
 @pytest.fixture(scope="module", params=[1, 2])
 def jobs(request, tmp_path_factory):
-    """Rule -> what its jobs ask for in the first or second attempt, of all that `paper` is made of."""
+    """All jobs of `paper`: rule -> the requests of its jobs in the first or the second attempt."""
     profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
     profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
     command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
@@ -28,21 +28,22 @@ def jobs(request, tmp_path_factory):
     return request.param, found
 
 
-def test_what_jobs_ask_for_is_worked_out_without_pytorch():
+def test_requests_of_jobs_are_computed_without_pytorch():
     code = "import sys, workflow.lib.resources; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 @pytest.mark.workflow
-def test_an_account_that_is_not_filled_in_is_told_before_anything_runs():
+def test_an_account_that_is_not_filled_in_is_refused_before_anything_runs():
     command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode
-    assert "account and partition are not filled in: profiles/slurm/profile.yaml" in run.stdout + run.stderr
+    told = "account or partition is not filled in; edit default-resources in profiles/slurm/profile.yaml"
+    assert told in run.stdout + run.stderr
 
 
 @pytest.mark.workflow
-def test_every_job_of_a_node_says_what_it_takes_within_the_limits_of_the_profile(jobs):
+def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile(jobs):
     _, found = jobs
     assert {"read_files", "learn_subwords", "encode_part", "train", "average_checkpoints", "translate"} <= found.keys()
     for rule, asked in found.items():
@@ -56,7 +57,7 @@ def test_every_job_of_a_node_says_what_it_takes_within_the_limits_of_the_profile
 
 
 @pytest.mark.workflow
-def test_a_large_model_asks_for_more_and_a_second_attempt_for_twice_the_memory(jobs):
+def test_a_large_model_requests_more_and_a_second_attempt_twice_the_memory(jobs):
     attempt, found = jobs
     (base, big) = (
         next(resources for job, resources in found["train"] if f"task=ende, model={model}," in job)

@@ -1,4 +1,4 @@
-"""The parts of a text that jobs translate side by side."""
+"""The shards of a text that jobs translate in parallel."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def shard(path, part):
 @pytest.mark.parametrize(
     "text", [b"", b"a\n", b"a\r\n\n\xc2\x85b\0\xff\n", b"".join(b"%d\n" % n for n in range(11)) + b"end"]
 )
-def test_parts_together_are_the_text_to_the_byte_and_no_line_is_divided(tmp_path, text):
+def test_shards_together_are_the_whole_text_and_divide_no_line(tmp_path, text):
     path = tmp_path / "plain.source"
     path.write_bytes(text)
     assert shard(path, "1/1") == text
@@ -27,7 +27,7 @@ def test_parts_together_are_the_text_to_the_byte_and_no_line_is_divided(tmp_path
     assert all(part.endswith(b"\n") for part in parts[:2] if part)
 
 
-def test_a_reader_that_ends_early_ends_it_without_a_word(tmp_path):
+def test_a_reader_that_ends_early_causes_no_message(tmp_path):
     path = tmp_path / "plain.source"
     path.write_bytes(b"line\n" * 100_000)
     command = f"{sys.executable} {SHARD} 1/1 {path} | true"

@@ -1,4 +1,4 @@
-"""The workflow itself, from text to report, in a folder of its own: one whole run, and what is done with it."""
+"""The workflow from text to report: one whole run in a temporary folder, and what users do after it."""
 
 import json
 import re
@@ -13,19 +13,19 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def finished(project):
-    """The project, and a row of one's own in it, after `snakemake` ran to the end."""
+    """The project with a user's own row, after a complete run of `snakemake`."""
     with (project / "config/models.yaml").open("a") as stream:
         stream.write("\n  mine: {d_ff: 1024, P_drop: 0.3, warmup: 3}\n")
     smoke = project / "smoke.yaml"
     smoke.write_text(smoke.read_text().replace("aop1]", "aop1, mine]"))
     run = snakemake(project, *SMOKE)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
-    assert "when the DAG was created" not in run.stdout + run.stderr  # an output that another job has made
+    assert "when the DAG was created" not in run.stdout + run.stderr  # a warning of Snakemake's
     return project
 
 
 @pytest.mark.workflow
-def test_every_package_says_how_well_it_does(finished):
+def test_every_package_shows_its_scores(finished):
     packages = [path.parent for path in (finished / "results/smoke/runs").rglob("package/config.json")]
     assert packages
     for package in packages:
@@ -72,14 +72,14 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     corpora = (results / "tables/corpora.csv").read_text()
     runs = (results / "tables/runs.csv").read_text()
     assert "ende,A-h1,1," in runs
-    assert ",unknown,1 x " in runs  # no git there
+    assert ",unknown,1 x " in runs  # the folder has no git
     assert "ende,own,read,,200\n" in corpora
     assert "penn,treebank,train,,50\n" in corpora
     assert len((results / "corpora/penn/plain.source").read_text().splitlines()) == 6
 
 
 @pytest.mark.workflow
-def test_shards_share_out_the_plain_sentences_that_are_there(finished):
+def test_shards_divide_the_plain_sentences_evenly(finished):
     folder = "results/smoke/runs/penn/parser/1/average-2"
     shards = [f"{folder}/plain-{number}-of-8.logp" for number in range(1, 9)]  # of 6 sentences
     run = snakemake(finished, *shards, *SMOKE)
@@ -92,7 +92,7 @@ def test_shards_share_out_the_plain_sentences_that_are_there(finished):
 
 
 @pytest.mark.workflow
-def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(finished):
+def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again(finished):
     again = snakemake(finished, *SMOKE, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     changed = finished / "changed.yaml"
@@ -105,7 +105,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_model_trains_alone(fini
 
 
 @pytest.mark.workflow
-def test_micro_batches_made_smaller_half_way_retrain_no_finished_run(finished, tmp_path):
+def test_smaller_micro_batches_retrain_no_finished_run(finished, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(finished, folder)
     run = "results/smoke/runs/ende/A-h1"
@@ -122,7 +122,7 @@ def test_micro_batches_made_smaller_half_way_retrain_no_finished_run(finished, t
 
 
 @pytest.mark.workflow
-def test_a_row_of_ones_own_is_trained_and_shown_as_documented(finished):
+def test_a_user_s_own_row_is_trained_and_shown_as_documented(finished):
     said = "| add a row of your own | an entry in `models`, and its name in a task's `models`"
     assert said in (ROOT / "docs/experiments.md").read_text()
     made = finished / "results/smoke"
@@ -161,7 +161,7 @@ def test_packages_give_the_same_tables_and_figures_without_training(finished):
 
 @pytest.mark.workflow
 @pytest.mark.parametrize("fault", ["missing", "altered", "incomplete", "foreign"])
-def test_a_package_at_fault_is_named_before_anything_is_computed(finished, tmp_path, fault):
+def test_a_faulty_package_is_named_before_anything_is_computed(finished, tmp_path, fault):
     shutil.copytree(finished / "results/smoke/runs", tmp_path / "runs", ignore=shutil.ignore_patterns("checkpoints"))
     package = tmp_path / "runs/ende/A-h1/1/average-1/package"
     if fault == "altered":
@@ -178,10 +178,10 @@ def test_a_package_at_fault_is_named_before_anything_is_computed(finished, tmp_p
     assert "Traceback" not in run.stdout + run.stderr
     [message] = [line for line in run.stderr.splitlines() if str(package) in line]
     told = {
-        "missing": "no package",
+        "missing": "is not a package",
         "altered": "model.safetensors: SHA-256",
         "incomplete": "history.csv: cannot be read",
-        "foreign": "the package of ende/base/1/average-1, not of ende/A-h1/1/average-1",
+        "foreign": "must be the package of ende/A-h1/1/average-1, not of ende/base/1/average-1",
     }
     assert told[fault] in message
     assert not (finished / "none").exists()

@@ -82,7 +82,7 @@ def test_rows_that_are_one_model_show_its_one_run(results):
     assert (base["Model"], both["Model"]) == ("base", "C-N2, C-N4")
 
 
-def test_of_a_task_that_is_not_shown_in_full_only_rows_that_are_run_are_there(results):
+def test_a_task_that_is_not_shown_in_full_shows_only_rows_that_are_run(results):
     base = [results.run("ende", "base")]
     assert [row["Model"] for row in make(results, "table3", base, in_full=[])[0]] == ["base"]
     rows, _ = make(results, "table2", base, in_full=[])
@@ -132,7 +132,7 @@ def test_table4_says_beside_the_number_which_trees_it_is_from(results):
     assert [row["F1, ours"] for row in rows if row["F1, ours"]] == ["88.1", "not run"]
 
 
-def test_what_else_evalb_prints_stands_in_the_csv_of_table4(results):
+def test_the_csv_of_table4_has_evalb_s_other_numbers(results):
     rows, (md, _, _) = make(results, "table4", [results.run("wsj", "parser", part="test")], trained_on={"wsj": "t"})
     [ours] = [row for row in rows if row["F1, ours"] == "88.1"]
     shown = [ours[f"Ours, {name}"] for name in ("recall", "precision", "repaired", "average crossing", "valid", "skip")]
@@ -178,7 +178,7 @@ def test_rows_that_differ_from_base_are_marked(results):
         assert "bs:1000" in text
 
 
-def test_of_several_seeds_the_largest_p_decides(results):
+def test_the_largest_p_of_several_seeds_decides(results):
     runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
     rows, _ = make(results, "appendix", runs)
     assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
@@ -186,7 +186,7 @@ def test_of_several_seeds_the_largest_p_decides(results):
 
 
 @pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])
-def test_of_several_seeds_a_mark_is_for_more_than_base_s_seeds_differ(results, base, mark):
+def test_a_mark_means_a_larger_difference_than_between_the_seeds_of_base(results, base, mark):
     runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
     runs += [results.run("ende", "A-h1", seed, p=0.01, sacrebleu={"score": 17.0}) for seed in (1, 2)]
     rows, (md, _, _) = make(results, "table3", runs)
@@ -291,7 +291,7 @@ def remade(run, **changes):
 
 
 @pytest.mark.parametrize("table", ["runs", "table2", "table3", "table4"])
-def test_where_runs_were_not_trained_alike_the_notes_say_so(results, table):
+def test_notes_say_if_runs_were_trained_by_different_means(results, table):
     task, part = {"table4": ("wsj", "test"), "table2": ("ende", "test")}.get(table, ("ende", "dev"))
     models = ["parser", "mine", "other"] if task == "wsj" else ["base", "big", "A-h1"]
     runs = [results.run(task, model, part=part) for model in models]
@@ -310,7 +310,7 @@ def test_where_runs_were_not_trained_alike_the_notes_say_so(results, table):
             assert f"Ours were not all trained with the same {means}: {theirs}: {name}; {others}: all others." in text
 
 
-def test_where_attempts_of_a_run_differ_the_notes_say_so(results):
+def test_notes_say_if_attempts_of_a_run_differ(results):
     runs = [results.run("ende", model) for model in ("base", "big", "A-h1")]
     steps = [(0, 9, 4, 1), (5, 7, 2, 3), (5, 12, 0, 2)]  # of the second nothing was kept
     attempts = [
@@ -321,7 +321,7 @@ def test_where_attempts_of_a_run_differ_the_notes_say_so(results):
     assert "same threads: 2: ende A-h1 1 (in part); 1: all others." in md
 
 
-def test_what_resumed_counts_stands_under_the_runs(results):
+def test_a_note_explains_what_resumed_counts(results):
     _, (md, _, _) = make(results, "runs", [results.run("ende", "base")])
     assert "Resumed: how often the training was interrupted, be it stopped or killed, and went on" in md
 

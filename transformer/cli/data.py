@@ -101,7 +101,7 @@ def sentences(arguments: argparse.Namespace) -> None:
     path("target", "text"),
     path("output", "the vocabulary"),
     option("--vocabulary", type=positive, required=True, help="number of subwords"),
-    option("--pairs", type=positive, default=1_000_000, help="learn from at most so many random pairs of the text"),
+    option("--pairs", type=positive, default=1_000_000, help="learn from at most this many random pairs of the text"),
     option("--seed", type=int, default=1, help="seed of the random choice"),
     option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
 )
@@ -119,7 +119,7 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("source", "text"),
     path("target", "text"),
     path("output", "path to write to, without .source and .target"),
-    option("--than", type=positive, required=True, metavar="SUBWORDS", help="a side has to have more than so many"),
+    option("--than", type=positive, required=True, metavar="SUBWORDS", help="a side has to have more than this"),
 )
 def longer(arguments: argparse.Namespace) -> None:
     """Write the pairs of a text that are too long for training."""

@@ -100,7 +100,7 @@ def _translated(
         "--translate",
         type=positive,
         metavar="PAIRS",
-        help="with --by-length: also translate so many pairs of each row and print their sacreBLEU and its counts",
+        help="with --by-length: also translate this many pairs of each row and print their sacreBLEU and its counts",
     ),
     batch_tokens(BATCH_TOKENS),
     torch=True,

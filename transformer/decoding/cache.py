@@ -10,9 +10,9 @@ from torch import Tensor
 from transformer.model.attention import KeysValues
 from transformer.model.config import ModelConfig
 
-ROOM = 16  # the cache grows by room for at least so many tokens of each hypothesis
+ROOM = 16  # tokens of each hypothesis for which the cache makes room at a time, at least
 FULL = 64  # number of places from which on unused ones are dropped
-ROW = 16  # attention reads a multiple of so many places, because rows of such lengths are the fastest
+ROW = 16  # attention reads a multiple of this number of places, because rows of such lengths are the fastest
 
 
 class Cache:

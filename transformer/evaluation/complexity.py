@@ -26,7 +26,7 @@ from transformer.model.attention import ATTENTIONS, SelfAttention, Sentences, jo
 from transformer.model.restricted import in_blocks
 from transformer.support.device import device_name, within_memory
 
-SECONDS, TIMES = 0.1, 3  # each size is measured for at least so many seconds and so many times
+SECONDS, TIMES = 0.1, 3  # each size is measured at least this long and this often
 COUNTED = (16, 32, 64, 128)  # lengths n for which sequential operations and paths are counted
 PRODUCTS = {getattr(torch.ops.aten, name) for name in ("mm", "addmm", "bmm", "baddbmm", "convolution")}
 

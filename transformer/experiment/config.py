@@ -32,7 +32,7 @@ from transformer.support.strict import (
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
-Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any of the keys of both
+Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any keys of both
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def _source_of(fault: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _depth(fault: str, value: Any) -> int:
     """The number of keys at the start of a fault, such as `models.A-h1.d_k: ...`, that exist in `value`."""
-    keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 before A
+    keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 first, then A
     for key in keys:
         if found := re.match(re.escape(str(key)) + r"(\.|(?=[:\[ ]))", fault):
             return 1 + _depth(fault[found.end() :], value[key])

@@ -14,7 +14,7 @@ from transformer.training.passes import MICRO_BATCH_TOKENS, ROWS
 
 LENGTH = 28  # mean number of subwords in a sentence
 TREE = 2.1  # subwords of a linearised tree per subword of its sentence, in NLTK's sample of the Wall Street Journal
-SENTENCES = 3000  # sentences of dev and of test; newstest2013 and newstest2014 have about so many
+SENTENCES = 3000  # sentences of dev and of test; newstest2013 and newstest2014 have about as many
 STATE_BYTES = 24  # bytes per parameter while a run trains: two copies of its state
 
 

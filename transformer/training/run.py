@@ -98,7 +98,7 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
 def attempted(
     trainer: Trainer, made_with: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """Record a trainer's hardware, software and progress. Print what changed since the last attempt and matters."""
+    """Record a trainer's hardware, software and progress. Print the changes since the last attempt that affect bits."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
     means = {
         "software": made_with,

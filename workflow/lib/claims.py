@@ -1,4 +1,4 @@
-"""The paper's claims, with the score files that they are judged by."""
+"""The claims of an experiment, with the score files that decide them."""
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -18,14 +18,14 @@ class Claims:
         self.all = [self._resolved(name, claim) for name, claim in claims.items()]
 
     def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
-        """A claim as mappings. It is judged where all its rows are run, and are not one model at this scale."""
+        """A claim as mappings. It is judged if all its rows are run and they are different models at this scale."""
         scores = self._scores(claim)
         judged = all(scores) and len(set(map(tuple, scores))) > 1
         rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
         return {**plain(claim), "name": name, **rows, "judged": judged}
 
     def _scores(self, claim: Claim) -> list[list[str]]:
-        """Of each row the scores of its seeds, in order; none where it is not run."""
+        """For each row, the score files of its seeds in order. Empty for a row that is not run."""
         found = []
         for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
             if way == "averaged":
@@ -39,13 +39,13 @@ class Claims:
 
     @property
     def scores(self) -> list[str]:
-        """All score files that some claim is judged by; none where only one model is run."""
+        """The score files of all claims that are judged. Empty if none of them compares two different models."""
         compared = any(claim["judged"] and len(set(claim["runs"])) > 1 for claim in self.all)
         return self._files(self.all) if compared else []
 
     @property
     def lengths(self) -> list[str]:
-        """The scores by length of the claims about longer pairs."""
+        """The scores by length, for the claims about longer pairs."""
         about = (claim for claim in self.all if claim["metric"] == "longer")
         return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
 

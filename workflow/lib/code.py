@@ -1,4 +1,4 @@
-"""The source files that a stage's numbers depend on, found by its imports: when one changes, the stage runs again."""
+"""The source files that a stage's numbers depend on, found by its imports. When one changes, the stage runs again."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
-# These modules read files, print messages, or serve other software. No number of a rule depends on them.
+# These modules read files, print messages or serve other software, so no number depends on them.
 TELLING = {
     *(ROOT / "transformer/support" / name for name in ("files.py", "strict.py", "progress.py", "provenance.py")),
     ROOT / "transformer/evaluation/attention_page.py",
@@ -18,7 +18,7 @@ TELLING = {
 
 
 def _file_of(module: str, beside: Path) -> Path | None:
-    """The file of a module of this project: of `transformer` or `workflow`, or, of a script, one beside it."""
+    """The file of a module of this project: in `transformer`, in `workflow`, or in the folder `beside` a script."""
     for path in (ROOT / f"{module.replace('.', '/')}.py", beside / f"{module}.py"):
         if path.is_file() and path.is_relative_to(ROOT):
             return path
@@ -26,7 +26,7 @@ def _file_of(module: str, beside: Path) -> Path | None:
 
 
 def _imported(nodes: Iterable[ast.AST], beside: Path) -> Iterator[Path]:
-    """The files that statements import, wherever in them; not those that only a type checker imports."""
+    """The files that statements import, at any depth. Leaves out imports for type checkers only."""
     for node in nodes:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
@@ -46,7 +46,7 @@ def imports(path: Path) -> frozenset[Path]:
 
 
 def closure(files: Iterable[Path]) -> list[Path]:
-    """The files, and all that they import directly or indirectly, without TELLING."""
+    """The files and everything that they import, directly or indirectly, without TELLING."""
     found: set[Path] = set()
     pending = list(files)
     while pending:
@@ -59,7 +59,7 @@ def closure(files: Iterable[Path]) -> list[Path]:
 
 @cache
 def _handlers() -> dict[str, frozenset[Path]]:
-    """The files that each function of cli/ uses: imported in it or at the head of its module, or so by its helpers."""
+    """The files that each function of cli/ uses through imports: its own, its module's, and those of its helpers."""
     found = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
         body = ast.parse(path.read_text()).body
@@ -89,7 +89,7 @@ def _read_names(function: ast.AST) -> set[str]:
 
 
 def behind_command(name: str) -> list[Path]:
-    """The files behind a command, `python -m transformer NAME`; its own arguments are not among them."""
+    """The files behind the command `python -m transformer NAME`, without the file that declares its arguments."""
     return closure(_handlers()[name])
 
 
@@ -99,11 +99,11 @@ def behind_kind(kind: type) -> list[Path]:
 
 
 def behind_script(name: str) -> list[Path]:
-    """A script, then the files behind it. Those of TELLING are among them only where the script imports them itself."""
+    """A script, then the files behind it. These include files of TELLING only if the script imports them itself."""
     script = SCRIPTS / f"{name}.py"
     return [script, *sorted({*closure([script]), *imports(script)} - {script})]
 
 
 def relative(files: Iterable[Path], here: Path) -> list[Path]:
-    """Files of this project as paths below `here`, the way to its root."""
+    """Files of this project as paths that begin with `here`, the path to its root."""
     return [here / path.relative_to(ROOT) for path in files]

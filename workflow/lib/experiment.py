@@ -1,4 +1,4 @@
-"""The experiment that a call of snakemake is for, checked before anything runs."""
+"""The experiment that snakemake was called for, checked before anything runs."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from workflow.lib.tables import Tables
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error at an overlay that is missing, or no YAML with keys."""
+    """End the process with one line on standard error if an overlay is missing or is not YAML with keys."""
     try:
         read_sources(overlays)
     except InputError as error:
@@ -25,46 +25,46 @@ def check_overlays(overlays: Iterable[Path]) -> None:
 
 
 def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[str, Any]) -> Experiment:
-    """The experiment of a config that `overlays`, and over them the keys `given` with --config, have been laid over.
+    """The experiment of a config that Snakemake has merged from `overlays` and from the keys `given` with --config.
 
-    Raises ConfigError and InputError as `load_experiment` and `read_sources` do, and for a mirror or packages that are
-    no folder.
+    Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_experiment` and
+    `read_sources`.
     """
     experiment = load_experiment(config, read_sources(overlays) | {"--config": given})
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
-            raise InputError(f"{key}: {folder}: no such folder")
+            raise InputError(f"{key}: {folder}: no such folder; correct {key} in the config")
     return experiment
 
 
 def check_writable(results: Path) -> None:
-    """Raises InputError for a folder of results that cannot be made or written to."""
+    """Raises InputError if the folder of results cannot be created or written to."""
     there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         raise InputError(
-            f"results: {there} is no folder that you may write to; name another one with --config results=FOLDER"
+            f"results: {there} is not a folder that you may write to; name another one with --config results=FOLDER"
         )
 
 
 def check_filled_in(default_resources: Mapping[str, Any]) -> None:
-    """Raises InputError when a profile's account or partition is still to be filled in."""
+    """Raises InputError if the account or the partition in the profile is still FILL_IN."""
     if any("FILL_IN" in str(getattr(resource, "raw", "")) for resource in default_resources.values()):
-        raise InputError("account and partition are not filled in: profiles/slurm/profile.yaml says where and how")
+        raise InputError("account or partition is not filled in; edit default-resources in profiles/slurm/profile.yaml")
 
 
 def missing_treebanks(experiment: Experiment) -> list[str]:
-    """A warning for each treebank whose folder is not there: only what needs its trees will fail."""
+    """A warning for each treebank whose folder does not exist. Only the jobs that need its trees will fail."""
     corpora = {task.corpus: experiment.corpora[task.corpus] for task in experiment.tasks.values() if task.models}
     return [
-        f"corpora.{name}.trees: {corpus.trees}: no such folder; what needs its trees will fail (config/README.md)"
+        f"corpora.{name}.trees: {corpus.trees}: no such folder; jobs that need its trees will fail (config/README.md)"
         for name, corpus in corpora.items()
         if isinstance(corpus, Treebank) and not Location.parse(corpus.trees).member and not Path(corpus.trees).is_dir()
     ]
 
 
 def check_packages(experiment: Experiment, runs: Runs, tables: Tables) -> None:
-    """Raises InputError for a given package that is missing, damaged or of another experiment."""
+    """Raises InputError if a given package is missing, damaged or of another experiment."""
     corpora = [experiment.corpus_of(task) for task in runs.trained]
     parsed = [runs.parses_of(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
     for package in runs.packages_behind([*tables.scored, runs.attention(), *parsed]):

@@ -1,4 +1,4 @@
-"""What rules are given for their wildcards: the files and settings of a task's text."""
+"""Input functions of the rules: the files and settings of a task's text, by wildcards."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ SIDES = ("source", "target")
 
 
 def texts_of(*parts: str) -> dict[str, str]:
-    """The files of some parts, each by a name."""
+    """The files of some parts: name of an output -> file name."""
     return {f"{part}_{side}": f"{part}.{side}" for part in parts for side in SIDES}
 
 
@@ -31,7 +31,7 @@ TREES = TEXTS | {f"{part}_trees": f"{part}.trees" for part in ("dev", "test")}
 
 
 class Inputs:
-    """Input functions and parameters of rules. `urls`: where a download lies -> its URL."""
+    """Functions for the inputs and parameters of rules. `urls` maps the path of a download to its URL."""
 
     def __init__(self, experiment: Experiment, runs: Runs, downloads: dict[str, Download]):
         self.experiment, self.runs, self.paths = experiment, runs, runs.paths
@@ -43,17 +43,17 @@ class Inputs:
         return [name for name in self.experiment.tasks if type(self.experiment.corpus_of(name)) in kinds]
 
     def task_corpus(self, wildcards: Wildcards) -> Any:
-        """The corpus of a task with its settings, as the corpus stage reads it."""
+        """The config file of the command `corpus`: a task's corpus with its settings."""
         task = self.experiment.tasks[wildcards.task]
         return plain(TaskCorpus(task.corpus, task.source, task.target, self.experiment.corpora[task.corpus]))
 
     def debian_packages(self, wildcards: Wildcards) -> dict[str, Any]:
-        """The packages that hold the pages of a corpus."""
+        """The Debian packages that contain the pages of a corpus."""
         corpus = cast(LibreOfficeHelp, self.experiment.corpora[wildcards.corpus])
         return {"packages": plain(corpus.packages)}
 
     def files(self, wildcards: Wildcards) -> list[str]:
-        """The files that a task's corpus is read from: one's own, and downloads."""
+        """The files that a task's corpus is read from: the user's own and downloads."""
         files = self.experiment.files_of(wildcards.task)
         return [f"{self.paths.downloads}/{local_path(file)}" if "://" in file else file for file in files]
 
@@ -62,38 +62,38 @@ class Inputs:
         return f"{self.paths.corpus('origin')}/{self.experiment.tasks[wildcards.task].corpus}.tsv"
 
     def download(self, wildcards: Wildcards) -> dict[str, Any]:
-        """What is known of a download: where it is, its size and its SHA-256."""
+        """The URL, the size and the SHA-256 of a download."""
         url = self.urls[wildcards.file]
         return {"url": url, **plain(self.downloads[url])}
 
     def held_out(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """All text of a task from which nothing is learnt, of any length."""
+        """All text of a task that no model learns from, of any length."""
         longer = ["longer"] * (wildcards.task in self.tasks_of(LibreOfficeHelp, Files))
         folder = self.paths.corpus(wildcards.task)
         return {side: [f"{folder}/{part}.{side}" for part in ("dev", "test", *longer)] for side in SIDES}
 
     def longest_pair(self, wildcards: Wildcards) -> int:
-        """The longest pair that any of a task's models learns from, in subwords of its longer side."""
+        """The length of the longest pair that any model of a task learns from, in subwords of the longer side."""
         runs = (self.experiment.run(wildcards.task, model, 0) for model in self.runs.trained[wildcards.task])
         return max(run.training.longest_pair for run in runs)
 
     def vocabulary(self, wildcards: Wildcards) -> str:
-        """The subwords of a task, from one of its packages, all of which have the same."""
+        """A task's subwords, from its first package (all its packages have the same)."""
         [first, *_] = self.runs.dev_scores({wildcards.task: self.runs.trained[wildcards.task]})
         [vocabulary] = self.runs.packages_behind([first], "subwords.model")
         return vocabulary
 
     def plain_text(self, wildcards: Wildcards) -> dict[str, Any]:
-        """From which task's text a treebank's plain sentences are drawn, and how."""
+        """The task whose text a treebank's plain sentences are drawn from, and the settings of the drawing."""
         corpus = cast(Treebank, self.experiment.corpus_of(wildcards.task))
         return {**plain(corpus.plain), "words": " ".join(map(str, corpus.plain.words))}
 
     def plain_source(self, wildcards: Wildcards) -> str:
-        """The text from which a treebank's plain sentences are drawn."""
+        """The text that a treebank's plain sentences are drawn from."""
         return f"{self.paths.corpus(self.plain_text(wildcards)['task'])}/train.source"
 
     def gold(self, wildcards: Wildcards) -> dict[str, Any]:
-        """The trees that a semi-supervised corpus adds to."""
+        """The gold trees of a semi-supervised corpus."""
         corpus = cast(SelfTraining | ParsedText, self.experiment.corpus_of(wildcards.task))
         folder = self.paths.corpus(corpus.gold)
         return {
@@ -113,27 +113,27 @@ class Inputs:
         }
 
     def source(self, wildcards: Wildcards) -> str:
-        """The text of a part, or of which a part is a shard."""
+        """The text of a part. A shard's is the whole text that it is a part of."""
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
 
     def chunk(self, wildcards: Wildcards) -> str:
-        """What of that text is translated, as scripts/shard.py takes it: K/N, of a part without shards all."""
+        """Which share of that text is translated: K/N for scripts/shard.py, 1/1 for a part that is not a shard."""
         shard = re.fullmatch(r"plain-(\d+)-of-(\d+)", wildcards.part)
         return "/".join(shard.groups()) if shard else "1/1"
 
     def search(self, wildcards: Wildcards) -> str:
-        """The options by which `translate` decodes otherwise than the package says."""
+        """The options of `translate` that replace the package's own decoding settings."""
         how = self.runs.searches.get(wildcards.search)
         return f"--beam {how.beam} --alpha {how.alpha}" if how else ""
 
     def shards(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """The parses and their log P of each shard of a task's plain sentences."""
+        """The parses of each shard of a task's plain sentences, and their log P."""
         folder = f"{self.paths.run}/average-{{average}}".format(**wildcards)
         kinds = {"translations": "translation", "log_probabilities": "logp"}
         shards = self.runs.plain_shards(wildcards.task)
         return {name: [f"{folder}/{shard}.{kind}" for shard in shards] for name, kind in kinds.items()}
 
     def reference(self, wildcards: Wildcards) -> str:
-        """What translations are scored against: the target side, or gold trees."""
+        """The file that translations are scored against: the target side, or gold trees."""
         kind = {"translation": "target", "parsing": "trees"}[self.experiment.tasks[wildcards.task].kind]
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part}.{kind}"

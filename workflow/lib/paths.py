@@ -1,4 +1,4 @@
-"""Where things are: folders, and patterns with wildcards in braces."""
+"""The paths of an experiment: folders, and patterns with wildcards in braces."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,11 @@ class Paths:
 
     downloads: str  # shared by all experiments
     results: str
-    packages: str  # laid out as {results}/runs, or that itself
+    packages: str  # {results}/runs, or a given folder with the same layout
 
     @classmethod
     def of(cls, experiment: Experiment) -> "Paths":
-        """Those that an experiment's config names."""
+        """The folders that an experiment's config names."""
         results = f"{experiment.results}/{experiment.experiment}"
         packages = str(Path(experiment.packages or f"{results}/runs"))
         return cls(f"{experiment.results}/downloads", results, packages)
@@ -39,7 +39,7 @@ class Paths:
 
     @property
     def complexity(self) -> str:
-        """What was measured for Table 1."""
+        """The measurements for Table 1."""
         return f"{self.results}/complexity/complexity.json"
 
     @property

@@ -1,4 +1,4 @@
-"""What jobs ask a cluster for."""
+"""The resources that jobs request from a cluster."""
 
 import math
 from collections.abc import Callable
@@ -14,36 +14,36 @@ Resource = Callable[..., int]
 
 
 def growing(megabytes: int | Resource) -> Resource:
-    """Megabytes, a number or a function of wildcards: as many, twice and three times as many in a job's attempts."""
+    """A request for megabytes (a number or a function of wildcards) that doubles and triples in further attempts."""
     size = megabytes if callable(megabytes) else lambda _: megabytes
     return lambda wildcards, attempt: size(wildcards) * min(attempt, 3)
 
 
 class Demands:
-    """Requests that follow from the sizes of texts and models."""
+    """Requests that depend on the sizes of texts and models."""
 
     def __init__(self, experiment: Experiment, runs: Runs):
         self.experiment, self.runs = experiment, runs
 
     def pairs(self, wildcards: Wildcards) -> int:
-        """The pairs of a task's train part and its sentences without trees; a million where nobody knows."""
+        """The number of a task's training pairs and plain sentences. If it is unknown, a million pairs are assumed."""
         pairs, plain = self.experiment.count(wildcards.task)
         return (1_000_000 if pairs is None else pairs) + plain
 
     def reading_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes that a job takes which goes through a task's text once."""
+        """Minutes for a job that reads a task's text once."""
         return 60 + self.pairs(wildcards) // 100_000
 
     def reading_megabytes(self, wildcards: Wildcards) -> int:
-        """Megabytes that making a corpus takes."""
+        """Megabytes for making a corpus."""
         return 2000 + self.pairs(wildcards) // 5000
 
     def learning_megabytes(self, wildcards: Wildcards) -> int:
-        """Megabytes that learning a vocabulary takes."""
+        """Megabytes for learning a vocabulary."""
         return 2000 + min(self.pairs(wildcards), self.experiment.subwords.pairs) // 200
 
     def translating_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes that translating a part, or a shard, asks for: half as many again as an A100 takes, and an hour."""
+        """Minutes for translating a part or a shard: 1.5 times what an A100 takes, plus an hour."""
         run, task = self.runs.config(wildcards), self.experiment.tasks[wildcards.task]
         sentences = SHARD if wildcards.part.startswith("plain-") else SENTENCES
         hours = decoding_hours(run, sentences * decoding_flops(run, task, scored=False), DEVICES["A100"])
@@ -55,20 +55,20 @@ class Demands:
         return 4 * parameters(architecture, self.experiment.tasks[wildcards.task].vocabulary) // 10**6
 
     def averaging_megabytes(self, wildcards: Wildcards) -> int:
-        """Megabytes that averaging checkpoints takes."""
+        """Megabytes for averaging checkpoints."""
         return 2000 + 8 * self.weights_megabytes(wildcards)
 
     def decoding_megabytes(self, wildcards: Wildcards) -> int:
-        """Megabytes that using a model takes."""
+        """Megabytes for using a model."""
         return 3000 + 4 * self.weights_megabytes(wildcards)
 
     def _training(self, wildcards: Wildcards) -> Request:
         return request(self.runs.config(wildcards), self.experiment.tasks[wildcards.task].vocabulary)
 
     def training_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes that a training asks for."""
+        """Minutes for a training."""
         return self._training(wildcards).minutes
 
     def training_megabytes(self, wildcards: Wildcards) -> int:
-        """Megabytes that a training asks for."""
+        """Megabytes for a training."""
         return self._training(wildcards).megabytes

@@ -1,4 +1,4 @@
-"""Which runs there are, and the files of several of them. Some runs are a mapping from task to models."""
+"""The runs of an experiment, and their files. The type `Some` selects some of the runs: task -> models."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ from transformer.training.config import RunConfig
 from workflow.lib.paths import Paths
 
 Some = Mapping[str, Sequence[str]]
-SHARD = 10_000  # plain sentences of a job: some 3 minutes of an A100 for the parser of `paper`, by what `plan` assumes
+SHARD = 10_000  # plain sentences per job; `plan` estimates 3 minutes on an A100 for the parser of `paper`
 
 
 class Runs:
-    """The runs of an experiment: task x model x seed. Rows of a task that are one model are one run."""
+    """The runs of an experiment: task x model x seed. Rows of a task that are equal at this scale are one run."""
 
     def __init__(self, experiment: Experiment, paths: Paths):
         self.experiment, self.paths = experiment, paths
@@ -33,7 +33,7 @@ class Runs:
         }
         one_by_one = [(task, model) for task, models in self.rows.items() for model in models]
         self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
-        # How dev is decoded besides as the task says, by the folder of average-N in which that stands.
+        # Further settings for decoding dev, besides the task's own: folder in average-N -> settings.
         self.searches = {
             f"beam-{each.beam}.alpha-{str(each.alpha).removesuffix('.0')}/": each for each in experiment.searched()[1:]
         }
@@ -44,26 +44,26 @@ class Runs:
         return self.experiment.run(wildcards.task, wildcards.model, int(wildcards.seed))
 
     def resolved(self, wildcards: Wildcards) -> Any:
-        """A run's config as mappings."""
+        """A run's config, as mappings."""
         return plain(self.config(wildcards))
 
     def _cost(self, task: str, model: str) -> float:
-        """FLOPs of a run, but for a constant."""
+        """A number that is proportional to the FLOPs of a run."""
         run = self.experiment.run(task, model, self.experiment.seeds[0])
         lengths = np.full((1, 2), min(run.training.longest_pair, 32))
         return run.training.steps * forward_flops(run.architecture, self.experiment.tasks[task].vocabulary, lengths)
 
     def priority(self, wildcards: Wildcards) -> int:
-        """A run that a corpus waits for has priority -1. The others follow, the costliest first.
+        """The priority of a training: -1 if a corpus waits for it, else lower, and higher for costlier runs.
 
-        All come after the jobs that use a finished run, whose priority is 0.
+        All are below 0, the priority of jobs that use a finished run.
         """
         if wildcards.task in self.awaited:
             return -1
         return -2 - self.costliest_first.index((wildcards.task, wildcards.model))
 
     def average(self, task: str, model: str) -> int:
-        """How many checkpoints of a model are averaged for Tables 2 and 4."""
+        """The number of a model's checkpoints that are averaged for Tables 2 and 4."""
         return self.experiment.run(task, model, self.experiment.seeds[0]).training.average
 
     def last_checkpoints(self, wildcards: Wildcards) -> list[str]:
@@ -72,11 +72,11 @@ class Runs:
         return [f"{self.paths.run}/checkpoints/step-{step}.safetensors".format(**wildcards) for step in steps]
 
     def models_of(self, task: str, rows: Iterable[str]) -> list[str]:
-        """The models that some rows of a task are, of those that the experiment has."""
+        """The models of some rows of a task. Rows that the experiment does not run are skipped."""
         return list(dict.fromkeys(self.run_of[task, row] for row in rows if (task, row) in self.run_of))
 
     def files_of(self, task: str, rows: Iterable[str], pattern: str) -> list[str]:
-        """A file of each run that is one of some rows of `task`, of those that the experiment has, for each seed."""
+        """One file of each run of some rows of `task`, for each seed. Rows that are not run are skipped."""
         return [
             f"{self.paths.results}/runs/{task}/{model}/{seed}/{pattern}"
             for model in self.models_of(task, rows)
@@ -84,11 +84,11 @@ class Runs:
         ]
 
     def files(self, some: Some, pattern: str) -> list[str]:
-        """A file of each of some runs, in the same order whatever the pattern."""
+        """One file of each of some runs. The order does not depend on the pattern."""
         return [path for task, models in some.items() for path in self.files_of(task, models, pattern)]
 
     def averaged_scores(self, some: Some, part: str = "test") -> list[str]:
-        """The scores of some runs on a part, of the average of as many checkpoints as the model is given."""
+        """The scores of some runs on a part, with as many averaged checkpoints as the model's config says."""
         return [
             path
             for task, models in some.items()
@@ -97,18 +97,18 @@ class Runs:
         ]
 
     def searched(self, task: str, model: str, search: str) -> list[str]:
-        """The dev scores of a run as one of `searches` decodes it; none of another run than that of `figures`."""
+        """The dev scores of a run decoded with one of `searches`. Empty unless it is the run of `figures`."""
         shown = self.experiment.figures
         if search not in self.searches or (task, model) != (shown.task, shown.model):
             return []
         return self.files_of(task, [model], f"average-{self.average(task, model)}/{search}dev.scores.json")
 
     def dev_scores(self, some: Some) -> list[str]:
-        """The dev scores of some runs, of as many checkpoints as Table 3 averages: one, in the paper."""
+        """The dev scores of some runs, with as many averaged checkpoints as Table 3 has (in the paper, one)."""
         return self.files(some, f"average-{self.experiment.table3_average}/dev.scores.json")
 
     def comparisons(self, some: Some) -> list[str]:
-        """Each of some runs against the base of the same seed, where that is run; of what `dev_scores` scores."""
+        """The comparisons of some runs with the base of the same seed, if base is run, on what `dev_scores` scores."""
         others = {
             task: [model for model in self.models_of(task, models) if model != "base"]
             for task, models in some.items()
@@ -117,38 +117,38 @@ class Runs:
         return self.files(others, f"average-{self.experiment.table3_average}/dev.comparison.json")
 
     def packages_behind(self, files: Iterable[str], name: str = "config.json") -> list[str]:
-        """A file of each package that made some of `files`, which stand in average-N or a folder of it."""
+        """One file of each package that made some of `files`, which are in average-N or in a folder of it."""
         runs = f"{self.paths.results}/runs"
         packages = dict.fromkeys("/".join(Path(file).relative_to(runs).parts[:4]) for file in files)
         return [f"{self.paths.packages}/{package}/package/{name}" for package in packages]
 
     def further_tests(self, *tasks: str) -> list[str]:
-        """The parts of the texts of some tasks that are further test sets."""
+        """The names of the further test sets of some tasks."""
         corpora = map(self.experiment.corpus_of, tasks)
         return list(dict.fromkeys(part for each in corpora if isinstance(each, MosesFiles) for part in each.tests))
 
     def records(self, some: Iterable[str]) -> list[str]:
-        """The records of the text of those of some tasks that are run."""
+        """The records of the corpora of some tasks. Tasks that are not run are skipped."""
         return [f"{self.paths.corpus(task)}/corpus.json" for task in some if task in self.trained]
 
     def attention(self) -> str:
-        """The attention of the run that figures 3 to 5 show."""
+        """The file with the attention that figures 3 to 5 show."""
         shown = self.experiment.figures
         folder = f"average-{self.average(shown.task, shown.model)}"
         [first, *_] = self.files_of(shown.task, [shown.model], f"{folder}/attention.json")
         return first
 
     def plain_shards(self, task: str) -> list[str]:
-        """The parts `plain-K-of-N` of a task's plain sentences, in order, each parsed by a job of its own.
+        """The shards `plain-K-of-N` of a task's plain sentences, in order. Each is parsed by its own job.
 
-        Their number follows from the config, so it is known before the sentences are; these are shared out evenly.
+        The config decides their number, so it is known before the sentences exist. All shards have about equal size.
         """
         _, sentences = self.experiment.count(task)
         count = max(1, math.ceil(sentences / SHARD))
         return [f"plain-{number}-of-{count}" for number in range(1, count + 1)]
 
     def parses_of(self, corpus: SelfTraining) -> str:
-        """The plain sentences of a self-training corpus, parsed."""
+        """The file with the parses of a self-training corpus's plain sentences."""
         model = self.run_of[corpus.gold, corpus.parser]
         run = f"{self.paths.results}/runs/{corpus.gold}/{model}/{self.experiment.seeds[0]}"
         return f"{run}/average-{self.average(corpus.gold, corpus.parser)}/plain.translation"

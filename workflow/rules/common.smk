@@ -1,4 +1,4 @@
-# What the rules share: the experiment, checked; where things are; which runs there are. workflow/lib works it out.
+# What all rules share: the checked experiment, its paths and its runs. workflow/lib computes them.
 
 import os
 import re
@@ -36,7 +36,7 @@ except InputError as error:
 for warning in missing_treebanks(experiment):
     logger.warning(warning)
 
-# Relative, so that in a clone that is moved, or mounted elsewhere, nothing is made again.
+# The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
 HERE = Path(os.path.relpath(workflow.basedir))
 exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
@@ -66,7 +66,7 @@ def of_kind(kind):
 
 
 def code(stage):
-    """The source files behind a command or a kind of corpus; when one changes, the stage runs again."""
+    """The source files behind a command or a kind of corpus. When one changes, the stage runs again."""
     found = behind_command(stage) if isinstance(stage, str) else behind_kind(stage)
     return relative(found, HERE)
 
@@ -77,7 +77,7 @@ def scripts(name):
 
 
 def table_report(name, kind):
-    """A table in the report, which shows the first of both formats in the order of their names: HTML, csv."""
+    """A table in the report. The report shows first the format whose label sorts first: HTML, then csv."""
     return report(
         f"{RESULTS}/tables/{name}.{kind}",
         caption=f"../report/{name}.rst",
@@ -101,7 +101,7 @@ def figure_report(name, caption):
     return [svg_report(name, caption), *others]
 
 
-# Given packages: all that tables and figures need are checked before anything runs.
+# Check given packages, those that tables and figures need, before anything runs.
 if experiment.packages and workflow.is_main_process:
     try:
         check_packages(experiment, runs, tables)

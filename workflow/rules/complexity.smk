@@ -1,4 +1,5 @@
-# Table 1 is measured: no text and no training is waited for. CPU time on one thread, so that jobs beside it do not count.
+# The measurements for Table 1. They need no text and no training. They take CPU time on one thread, so that other jobs
+# do not influence them.
 
 
 localrules:

@@ -1,4 +1,4 @@
-# Texts with their parts train, dev and test.
+# Corpora: texts in the parts train, dev and test.
 
 
 localrules:
@@ -48,7 +48,8 @@ rule fetch_pages:
         "python -m transformer pages --config {input.config:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
-# Shared by all experiments; what a break has left of it stays in {output}.part, which Snakemake does not know.
+# All experiments share downloads. An interrupted download stays in {output}.part, which Snakemake does not know, and is
+# resumed.
 rule fetch_file:
     output:
         f"{DOWNLOADS}/{{file}}",
@@ -111,7 +112,7 @@ rule read_files:
         ' --output-dir "$(dirname {output.record:q})" 2>&1 | tee -i {log:q}'
 
 
-# Which further test sets there are depends on the corpus, so each task has a rule of its own.
+# The further test sets depend on the corpus, so each task has its own rule.
 for task in inputs.tasks_of(kinds.MosesFiles):
 
     rule:
@@ -145,7 +146,7 @@ for task in inputs.tasks_of(kinds.MosesFiles):
             " --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
 
 
-# A licensed treebank's folder is no input: without it the rest of the experiment still runs.
+# The folder of a licensed treebank is not an input. Without it, the rest of the experiment still runs.
 rule read_treebank:
     input:
         files=inputs.files,

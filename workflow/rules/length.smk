@@ -1,4 +1,5 @@
-# The study of length: each task learnt with each positional encoding, from problems up to a length, and tested beyond it.
+# The study of length: a decoder learns each task with each positional encoding from short problems, and is tested on
+# longer ones.
 
 
 STUDY = f"{RESULTS}/length/{{problem}}/{{positions}}/{{seed}}"
@@ -31,7 +32,7 @@ rule configure_length:
         "../scripts/write_config.py"
 
 
-# A run takes half a minute, so one that is interrupted is made again.
+# A run takes half a minute, so an interrupted run simply starts again.
 rule measure_length:
     input:
         config=f"{STUDY}/config.yaml",

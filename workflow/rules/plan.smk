@@ -1,4 +1,4 @@
-# What the experiment takes, before anything is fetched or trained: `snakemake plan`.
+# The cost of the experiment, before anything is downloaded or trained: `snakemake plan`.
 
 
 localrules:

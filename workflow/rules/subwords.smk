@@ -1,5 +1,6 @@
-# One vocabulary a task, for source and target, and the corpus as its ids.
-# What `cache` knows a result by are inputs and params; so these name no folder of the experiment (docs/cluster.md).
+# One vocabulary for each task, shared by source and target, and the corpus encoded with it.
+# `cache` identifies a result by its inputs and params, so params must not name a folder of the experiment
+# (docs/cluster.md).
 
 
 rule learn_subwords:

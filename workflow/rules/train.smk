@@ -1,4 +1,4 @@
-# A job for each run: task x model x seed; and its checkpoints averaged into a package.
+# One job trains each run (task x model x seed). Another averages its checkpoints into a package.
 
 
 localrules:
@@ -19,9 +19,9 @@ rule configure_run:
         "../scripts/write_config.py"
 
 
-# What a run needs to go on after an interruption stands in {RUN}/state, which Snakemake does not know and so keeps.
-# How many GPUs and nodes it takes, and how many subwords a forward pass (0: the device's default), are resources and no
-# parameters, so other numbers retrain nothing.
+# An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
+# GPUs, of nodes, and of subwords in a forward pass (0: the device's default) are resources instead of params, so
+# changing them retrains nothing.
 rule train:
     input:
         config=f"{RUN}/config.yaml",
@@ -92,8 +92,8 @@ rule average_checkpoints:
         " 2>&1 | tee -i {log:q}"
 
 
-# `average_checkpoints` has written each README.md without scores; the last word is that with them. They are no outputs:
-# Snakemake would warn that they were not there when it planned the job.
+# `average_checkpoints` writes each README.md without scores; this rule writes it again with scores. The README.md files
+# are not outputs, because Snakemake would warn that they did not exist when it planned the job.
 rule write_readmes:
     input:
         packages=runs.packages_behind(tables.scored),

@@ -1,4 +1,4 @@
-# Translations (or parses, which are translations into brackets) and their scores.
+# Translations and their scores. Parses are translations into brackets.
 
 
 localrules:
@@ -6,8 +6,8 @@ localrules:
     gather_held_out,
 
 
-# A part, or a shard of the plain sentences, which are too many for one job. `search` names a folder for what is decoded
-# otherwise than the package says, or nothing.
+# Translate a part, or a shard of the plain sentences, which are too many for one job. `search` is empty, or the folder
+# of translations with other decoding settings than the package's.
 rule translate:
     input:
         package=PACKAGE[0],
@@ -83,7 +83,7 @@ rule score:
         " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
 
 
-# What of a corpus of files no model learns from, because it is too long for all of them; help pages have such a part.
+# The pairs of train that are too long for all models of the task. The corpus of help pages has such a part already.
 rule find_longer:
     input:
         source=f"{RESULTS}/corpora/{{task}}/train.source",
@@ -124,7 +124,7 @@ rule gather_held_out:
         "{{ cat {input.source:q} > {output.source:q} && cat {input.target:q} > {output.target:q}; }} 2> {log:q}"
 
 
-# How well a model foresees and translates sentences longer than those it learnt from.
+# Perplexity and BLEU of a model by length, including pairs longer than those it was trained on.
 rule measure_lengths:
     input:
         package=PACKAGE[0],
