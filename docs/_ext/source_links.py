@@ -111,7 +111,11 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         name, text = path.relative_to(root).as_posix(), path.read_text()
         builder: Any = app.builder  # of html, which has a highlighter
         code = builder.highlighter.highlight_block(text, language(path), linenos="inline", linespans="line")
-        yield f"source/{name}", {"title": name, "body": f"<h1>{name}</h1>\n{code}"}, "page.html"
+        yield (
+            f"source/{name}",
+            {"title": name, "body": f'<h1>{name}</h1>\n<div class="whole">{code}</div>'},
+            "page.html",
+        )
         link = f'<a href="{_relative(INDEX, f"source/{name}")}">{path.name}</a>'
         folders.setdefault(name.rpartition("/")[0], []).append(f"<li>{link} {_first_line(path, text)}</li>")
     lists = (
