@@ -30,7 +30,6 @@ html_additional_pages = {"index": "index.html"}  # leads to README.html
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["tables.js"]
 html_copy_source = False
 html_show_search_summary = False  # a browser fetches no page for it from a disk
 html_show_copyright = False

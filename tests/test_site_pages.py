@@ -101,8 +101,9 @@ def project(tmp_path):
     for name, text in {
         "docs/tiny/tables/table9.csv": 'Model,"BLEU, paper","BLEU, ours"\nbase,25.8,19.8\nA-h1,24.9,18.7\nbig,26.4,21',
         "docs/tiny/tables/table9.md": "**Table 9: models, ours**\n\n| Model |\n|---|\n| base |\n\n- A note.\n",
-        "docs/tiny/tables/table9.html": "<html><style>x</style><table><tr><td>base</td></tr></table><ul></ul></html>",
+        "docs/tiny/tables/table9.html": "<style>x</style><table><td>base</table><ul><li>Note.</ul></html>",
         "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
+        "docs/tiny/tables/positions.md": "**Positions, English-German, development set**\n",
         "docs/tiny/figures/figure3.svg": "<svg/>",
         "docs/paper/index.md": "# No experiment\n",
         "workflow/rules/figures.smk": 'figure_report("figure3", "attention")',
@@ -123,6 +124,7 @@ def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_ca
     assert page.index("Claims of the paper </docs/tiny/tables/claims>") < page.index(
         "Table 9 </docs/tiny/tables/table9>"
     )
+    assert "Positions </docs/tiny/tables/positions>" in page
     assert "## Figure 3\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
     assert "</docs/tiny>" not in page
     (project / "docs/tiny.md").write_text("# Tiny\n")
@@ -133,14 +135,16 @@ def test_captions_lose_the_sentences_that_hold_values_of_a_run(project):
     assert "\n\n**Figure 3.** Words\nattend.\n```" in experiment_page(project, "tiny")
 
 
-def test_the_page_of_a_table_has_its_html_and_its_notes_once(project):
+def test_the_page_of_a_table_is_its_html_under_its_title(project):
     path = project / "docs/tiny/tables/table9.md"
     page = table_page(path)
     assert page.startswith("# Table 9: models, ours\n")
-    assert "<table><tr><td>base</td></tr></table>" in page
-    assert "| base |" not in page
+    assert "<table><td>base</table><ul><li>Note.</ul></div>" in page
+    assert "<style>" not in page
     assert "[csv](table9.csv)" in page
-    assert page.endswith("\n- A note.\n")
+    whole = "<section class=results><style>y</style><table></table><script>z</script></section>"
+    path.with_suffix(".html").write_text(f"<!DOCTYPE html><style>x</style>{whole}</html>")
+    assert f"\n{whole}</div>" in table_page(path)
     path.with_suffix(".html").write_text("")
     with pytest.raises(ValueError, match=r"table9\.html: has no table"):
         table_page(path)
@@ -150,6 +154,7 @@ def test_rows_and_columns_are_chosen_by_patterns_in_the_order_asked_for(project)
     path = project / "docs/tiny/tables/table9.csv"
     lines = selected(path, {"Model": ["base", "b?g"]}, ["*ours", "Model"]).splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert all(cell.endswith("-:") for cell in cells[1]), "numbers are on the right"
     assert [cells[0], *cells[2:]] == [["BLEU, ours", "Model"], ["19.8", "base"], ["21", "big"]]
     assert selected(path, {"Model": ["parser"]}, ["Model"]) == ""
     with pytest.raises(ValueError, match=r"table9\.csv: has no column Row; it has Model; BLEU, paper; BLEU, ours"):

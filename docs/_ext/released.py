@@ -4,11 +4,13 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 
 from transformer.support.markdown import markdown
 
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
+NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± .+)?$")
 
 
 def experiments(root: Path) -> list[str]:
@@ -40,16 +42,14 @@ def models_page(root: Path) -> str | None:
 
 
 def table_page(path: Path) -> str:
-    """A page for a table: its title, its html, links to its other formats, its notes."""
-    title, *lines = path.read_text().splitlines()
-    table = re.search(r"<table.*</table>", path.with_suffix(".html").read_text(), re.DOTALL)
-    if not table:
+    """A page for a table: its title, the body of its html, which has notes and sorts itself, and its other formats."""
+    body = re.search(r"<(section|table).*(?=</html>)", path.with_suffix(".html").read_text(), re.DOTALL)
+    if not body:
         raise ValueError(f"{path.with_suffix('.html')}: has no table; make it again")
-    notes = "\n".join(line for line in lines if line.startswith("- "))
     return (
-        f"# {title.strip('*')}\n\n"
-        f'```{{raw}} html\n<div class="released whole">\n{table[0]}\n</div>\n```\n\n'
-        f"This table as [csv]({path.stem}.csv) and [tex]({path.stem}.tex).\n\n{notes}\n"
+        f"# {_title(path)}\n\n"
+        f"```{{raw}} html\n<div class=whole>\n{body[0]}</div>\n```\n\n"
+        f"This table as [csv]({path.stem}.csv) and [tex]({path.stem}.tex).\n"
     )
 
 
@@ -59,8 +59,12 @@ def toctree(entries: Sequence[str], *options: str) -> str:
 
 
 def short_title(table: Path) -> str:
-    """What stands before the colon in a table's title."""
-    return table.read_text().splitlines()[0].strip("*").partition(":")[0]
+    """A table's title without what follows a colon, and without the languages."""
+    return re.split(":|, English-German", _title(table))[0]
+
+
+def _title(table: Path) -> str:
+    return table.read_text().splitlines()[0].strip("*")
 
 
 def figure_title(name: str) -> str:
@@ -83,7 +87,8 @@ def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[st
             raise ValueError(f"{path}: has no column {pattern}; it has {'; '.join(headings)}")
     shown = list(dict.fromkeys(each for pattern in columns for each in matching[pattern]))
     cells = [[row[each] for each in shown] for row in table if all(_any(row[key], rows[key]) for key in rows)]
-    return markdown("", shown, cells, [], len(shown)).partition("\n\n")[2].rstrip() if cells else ""
+    texts = takewhile(lambda column: not any(map(NUMBER.match, column)), zip(*cells, strict=True))
+    return markdown("", shown, cells, [], len(list(texts))).partition("\n\n")[2].rstrip() if cells else ""
 
 
 def _any(cell: str, patterns: Sequence[str]) -> bool:

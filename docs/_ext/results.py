@@ -47,7 +47,7 @@ class Result(SphinxDirective):
                 found.append(f"[{title}](/docs/{name}/tables/{table}.md) of `{name}`:\n\n{text}")
         if not found:
             raise self.error(f"no released {table}.csv has a row where {self.options.get('rows')}")
-        return [nodes.container("", *self.parse_text_to_nodes("\n\n".join(found)), classes=["released"])]
+        return [nodes.container("", *self.parse_text_to_nodes("\n\n".join(found)), classes=["excerpt"])]
 
 
 def write_pages(app: Sphinx) -> None:
