@@ -1,5 +1,6 @@
 """Calls of snakemake in a small project."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ def snakemake(folder, *arguments):
 
 
 def jobs(run):
-    """Rule -> the number of its jobs that a call of snakemake lists."""
-    lines = map(str.split, (run.stdout + run.stderr).splitlines())
-    return {line[0]: line[1] for line in lines if len(line) == 2 and line[1].isdigit()}
+    """Rule -> the number of its jobs, which snakemake lists in a table or, when it runs them, in a line."""
+    lines = (run.stdout + run.stderr).splitlines()
+    [counts] = [line.partition(": ")[2].split(", ") for line in lines if re.match(r"\d+ jobs: ", line)] or [lines]
+    return {line.split()[0]: line.split()[1] for line in counts if re.fullmatch(r"\w+ +\d+", line)}

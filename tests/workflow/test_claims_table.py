@@ -9,6 +9,8 @@ import pytest
 import records
 from scipy.stats import spearmanr
 
+from workflow.lib.summary import CLAIMS
+
 CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "part": "dev"}
 
 
@@ -82,6 +84,7 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert heads["Rows"] == "A-h1 < base"
     assert rows["alike"]["Rows"] == "E-learned ≈ base"
     assert rows["absent"]["In favour, ours"] == "not run"
+    assert set(CLAIMS) <= set(heads)  # the columns that `make reproduce` prints
     assert rows["keys"]["Could show"]
     assert not heads["Could show"]
     assert "5 % for the whole family, by Holm's correction" in text

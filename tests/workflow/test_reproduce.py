@@ -41,7 +41,7 @@ class Machine:
         self.configure(
             r"(/multi30k/\S+:\n +\{bytes: )\d+(, sha256: )\w+", rf"\g<1>4\g<2>{hashlib.sha256(b'text').hexdigest()}"
         )
-        for name in ("make", "snakemake"):
+        for name in ("make", "snakemake", "python"):
             self.install(name, f'echo {name} "$@" >> calls')
 
     def configure(self, pattern, value, file="corpora"):
@@ -83,8 +83,17 @@ class Machine:
         return run.stderr, calls.read_text().splitlines() if calls.exists() else []
 
 
-RUN = ["make --silent .venv/installed", "snakemake --unlock --quiet all", "snakemake --cores all"]
-CAPTIONS = [RUN[0], *(f"{call} --configfile config/quick-captions.yaml" for call in RUN[1:])]
+RUN = [
+    "make --silent .venv/installed",
+    "snakemake --unlock --quiet all",
+    "python -m workflow.lib.summary before",
+    "snakemake --cores all",
+    "python -m workflow.lib.summary after",
+]
+CAPTIONS = [
+    RUN[0],
+    *(f"{call}{' --configfile' * call.startswith('snakemake')} config/quick-captions.yaml" for call in RUN[1:]),
+]
 
 
 def test_what_is_read_without_yaml_is_what_the_experiments_read():
@@ -172,7 +181,7 @@ def test_what_was_begun_goes_on_and_is_reported_without_internet(machine):
     (machine.clone / "results/quick-captions").mkdir()
     machine.install_apt_get(machine.package)
     assert machine.make()[1] == CAPTIONS
-    report = f"{CAPTIONS[-1]} --report results/quick-captions/report.html"
+    report = f"{CAPTIONS[3]} --report results/quick-captions/report.html"
     assert machine.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
     text = machine.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
     text.parent.mkdir(parents=True)
@@ -189,7 +198,24 @@ def test_a_second_one_beside_it_is_refused(machine):
     assert said.splitlines()[1:] == ["another make reproduce is at work here: wait, or end it"]
     assert calls == [RUN[0], "refused", *RUN[1:]]
     machine.install("snakemake", f"{again} || echo refused >> calls")
-    assert machine.make()[1][len(calls) :] == [RUN[0], "refused", "refused", "refused"]
+    assert machine.make()[1][len(calls) :] == [RUN[0], "refused", "refused", RUN[2], "refused", RUN[4]]
+
+
+def test_what_fails_ends_it_with_its_status(machine):
+    machine.install_apt_get(machine.package)
+    machine.install("snakemake", 'echo snakemake "$@" >> calls; case "$*" in *unlock*) ;; *) exit 7 ;; esac')
+    command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", "reproduce"]
+    environment = {"PATH": str(machine.bin), "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(command, cwd=machine.clone, env=environment, capture_output=True).returncode == 7
+    assert (machine.clone / "calls").read_text().splitlines() == RUN[:-1]
+
+
+def test_a_signal_ends_snakemake_first(machine):
+    machine.install_apt_get(machine.package)
+    (machine.bin / "sleep").symlink_to(shutil.which("sleep"))
+    signalled = "trap 'echo ended >> calls; exit 1' TERM; sleep 2; kill -TERM $PPID; sleep 10 & wait"
+    machine.install("snakemake", f'case "$*" in *unlock*) ;; *) {signalled} ;; esac')
+    assert machine.make()[1] == [RUN[0], RUN[2], "ended"]
 
 
 def test_a_failed_installation_ends_it(machine):

@@ -17,7 +17,7 @@ def jobs(request, tmp_path_factory):
     profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
     profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
     command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
-    command += ["--forceall", "--profile", profile.parent, "--configfile", "config/paper.yaml"]
+    command += ["--printshellcmds", "--profile", profile.parent, "--forceall", "--configfile", "config/paper.yaml"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     found = {}

@@ -57,16 +57,20 @@ def plan(experiment: Experiment) -> str:
 
     The peak of `cpu` is measured now, with the threads in use. Raises the errors of `Experiment.files_of`.
     """
-    cpu = torch.device("cpu")
-    precision: str = experiment.run("", "base", experiment.seeds[0]).training.precision
-    if precision == "auto":
-        precision = auto_precision(cpu)
-    peak = sustained_flops(cpu, getattr(torch, precision))
-    devices = DEVICES | {"cpu": replace(CPUS[precision], peak=peak)}
+    devices = DEVICES | {"cpu": this_cpu(experiment)}
     runs = costs(experiment, devices.values())
     texts = decoded(experiment, devices.values())
     tables = [_runs(experiment, devices, runs), _decoding(devices, texts), _data(experiment)]
     return "\n".join([*tables, _whole(experiment, devices, runs.values(), texts)])
+
+
+def this_cpu(experiment: Experiment) -> Device:
+    """The CPU at hand. Its peak in the precision of `base` is measured, on the threads in use."""
+    cpu = torch.device("cpu")
+    precision: str = experiment.run("", "base", experiment.seeds[0]).training.precision
+    if precision == "auto":
+        precision = auto_precision(cpu)
+    return replace(CPUS[precision], peak=sustained_flops(cpu, getattr(torch, precision)))
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:

@@ -7,6 +7,7 @@ the clone: python -m workflow.lib.reproduce [report]
 import http.client
 import os
 import re
+import signal
 import ssl
 import subprocess
 import sys
@@ -93,16 +94,36 @@ def _ask(url: str) -> None:
             raise InputError(f"{url} does not answer ({reason})") from error
 
 
-def _run(target: str, texts: Texts) -> None:
+def _run(target: str, texts: Texts, lock: int) -> None:
     name = texts.choose()
-    overlay = [] if name == "quick" else ["--configfile", f"config/{name}.yaml"]
+    overlays = [] if name == "quick" else [f"config/{name}.yaml"]
+    options = ["--configfile", *overlays] if overlays else []
     subprocess.run(["make", "--silent", ".venv/installed"], check=True)
-    if target == "reproduce":
-        # A run that was killed has left Snakemake's lock behind.
-        subprocess.run(["snakemake", "--unlock", "--quiet", "all", *overlay], check=True)
-    else:
-        overlay += ["--report", str(texts.results / name / "report.html")]
-    os.execvp("snakemake", ["snakemake", "--cores", "all", *overlay])
+    if target == "report":
+        report = str(texts.results / name / "report.html")
+        _to_the_end(["snakemake", "--cores", "all", *options, "--report", report], lock)
+        print(f"The report: {report}")
+        return
+    # A run that was killed has left Snakemake's lock behind.
+    subprocess.run(["snakemake", "--unlock", "--quiet", "all", *options], check=True)
+    summary = ["python", "-m", "workflow.lib.summary"]
+    subprocess.run([*summary, "before", *overlays], check=True)
+    _to_the_end(["snakemake", "--cores", "all", *options], lock)
+    subprocess.run([*summary, "after", *overlays], check=True)
+
+
+def _to_the_end(command: list[str], lock: int) -> None:
+    """Run a command that holds the lock, too, and that ends by itself after a signal.
+
+    Raises CalledProcessError when it fails.
+    """
+    process = subprocess.Popen(command, pass_fds=[lock])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches the command as well
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    if status := process.wait():
+        raise subprocess.CalledProcessError(status, command)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def main(target: str) -> None:
@@ -111,8 +132,7 @@ def main(target: str) -> None:
         with Path("Makefile").open("r+") as lock:  # NFS locks only what may be written
             if target == "reproduce" and not locked(lock):
                 sys.exit("another make reproduce is at work here: wait, or end it")
-            os.set_inheritable(lock.fileno(), True)  # by Snakemake
-            _run(target, Texts())
+            _run(target, Texts(), lock.fileno())
     except InputError as error:
         sys.exit(f"error: {error}")
     except subprocess.CalledProcessError as error:

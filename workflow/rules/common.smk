@@ -42,7 +42,11 @@ exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$
 exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
-shell.prefix(f"set -euo pipefail; {exports}")
+# What a job prints goes to its log. Where the job runs elsewhere, it goes to the batch system, too.
+silent = "" if workflow.remote_exec else "exec > /dev/null; "
+shell.prefix(f"set -euo pipefail; {silent}{exports}")
+# Snakemake warns of rules that could be cached when nobody asked for it.
+CACHED = workflow.workflow_settings.cache is not None
 
 paths = Paths.of(experiment)
 runs = Runs(experiment, paths)

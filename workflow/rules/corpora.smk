@@ -77,7 +77,7 @@ rule pair_pages:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
         task=of_kind(kinds.LibreOfficeHelp),
-    cache: True
+    cache: CACHED
     conda:
         "../../environment.yml"
     resources:
@@ -99,7 +99,7 @@ rule read_files:
         f"{RESULTS}/logs/{{task}}/corpus.log",
     wildcard_constraints:
         task=of_kind(kinds.Files),
-    cache: True
+    cache: CACHED
     conda:
         "../../environment.yml"
     resources:

@@ -12,7 +12,7 @@ rule learn_subwords:
         f"{RESULTS}/subwords/{{task}}.model",
     log:
         f"{RESULTS}/logs/{{task}}/subwords.log",
-    cache: True
+    cache: CACHED
     conda:
         "../../environment.yml"
     threads: 2
@@ -41,7 +41,7 @@ rule encode_part:
         offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
     log:
         f"{RESULTS}/logs/{{task}}/encode.{{part}}.log",
-    cache: True
+    cache: CACHED
     conda:
         "../../environment.yml"
     threads: lambda wildcards: 16 if wildcards.part == "train" else 1

@@ -1,0 +1,94 @@
+"""What the logger `brief` shows of Snakemake's reports."""
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+from calls import snakemake
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from transformer.support.progress import Progress
+from workflow.lib import brief
+
+
+@pytest.fixture
+def handler():
+    settings = SimpleNamespace(dryrun=False, verbose=False, printshellcmds=False, debug_dag=False, quiet=None)
+    made = brief.LogHandler(settings, None)
+    made.stream = io.StringIO()
+    yield made
+    made.close()
+
+
+def report(handler, message=None, event=None, **told):
+    record = logging.LogRecord("snakemake", logging.INFO, __file__, 1, message, (), None)
+    record.__dict__.update(told, **({"event": event} if event else {}))
+    handler.emit(record)
+
+
+def start(handler, number, rule, **told):
+    output = [f"results/{rule}"]
+    report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=output, **told)
+
+
+def test_each_job_is_a_line_with_its_number(handler):
+    report(handler, "Building DAG of jobs...")
+    stats = {"train": 1, "score": 2, "all": 1, "total": 4}
+    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
+    report(handler, "Select jobs to execute...")
+    start(handler, 5, "train", wildcards={"task": "ende", "model": "base"}, log=["logs/train.log"])
+    start(handler, 7, "score")
+    for number in (7, 5):
+        report(handler, f"Finished jobid: {number}", LogEvent.JOB_FINISHED, job_id=number)
+        report(handler, None, LogEvent.PROGRESS, done=1, total=4)
+    assert handler.stream.getvalue().splitlines() == [
+        "4 jobs: train 1, score 2",
+        "training ende base; how far it is: logs/train.log",
+        "1 of 4  score results/score",
+        "2 of 4  train results/train",
+    ]
+
+
+def test_what_is_no_routine_is_shown(handler):
+    report(handler, "Nothing to be done (all requested files are present and up to date).")
+    report(handler, "Error in rule score, jobid: 7\n    log: logs/score.log", LogEvent.JOB_ERROR, jobid=7)
+    assert handler.stream.getvalue().splitlines() == [
+        "Nothing to be done (all requested files are present and up to date).",
+        "Error in rule score, jobid: 7",
+        "    log: logs/score.log",
+    ]
+
+
+def test_a_bar_follows_the_log_of_a_training(tmp_path, capsys):
+    job = SimpleNamespace(wildcards={"task": "ende", "model": "base"}, log=[tmp_path / "train.log"])
+    bar = brief.Bar(job)
+    bar.follow()
+    progress = Progress("ende base", 1200, "step", 100, seconds=0)
+    (tmp_path / "train.log").write_text("waiting for a GPU\n")
+    bar.follow()
+    assert bar.bar.postfix == "waiting for a GPU"
+    capsys.readouterr()
+    progress.update(200, "loss 3.25")
+    (tmp_path / "train.log").write_text(f"waiting for a GPU\n{capsys.readouterr().err}")
+    bar.follow()
+    assert (bar.bar.n, bar.bar.total, bar.bar.postfix) == (300, 1200, "loss 3.25")
+    bar.bar.close()
+
+
+@pytest.mark.workflow
+def test_a_failed_job_is_told_in_full_with_its_log_and_nothing_of_routine(project):
+    text = (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")
+    (project / "large.yaml").write_text(text)
+    target = "failing/smoke/subwords/ende.model"
+    run = snakemake(project, target, "--configfile", "large.yaml", "fetched.yaml", "--config", "results=failing")
+    assert run.returncode == 1
+    profile, counts, *lines = run.stderr.splitlines()
+    assert profile.startswith("Using workflow specific profile")
+    assert counts == "3 jobs: configure_corpus 1, read_files 1, learn_subwords 1"
+    assert lines[0] == "1 of 3  configure_corpus failing/smoke/corpora/ende/config.yaml"
+    assert lines[1] == "2 of 3  read_files failing/smoke/corpora/ende/train.source"
+    assert "Error in rule learn_subwords:" in lines
+    assert "Logfile failing/smoke/logs/ende/subwords.log:" in lines
+    assert any(line.startswith(f"error: {target}: a vocabulary of 9999") for line in lines)
+    assert "Traceback" not in run.stderr

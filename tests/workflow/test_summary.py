@@ -1,0 +1,71 @@
+"""What `make reproduce` says before a run and after it."""
+
+import csv
+
+import pytest
+import yaml
+from test_tables import make
+
+from transformer.experiment.config import read_experiment
+from workflow.lib import summary
+
+
+@pytest.fixture
+def experiment(tmp_path, monkeypatch):
+    """Two trainings, in a folder of its own."""
+    monkeypatch.setattr(summary.torch, "set_num_threads", lambda _: None)
+    monkeypatch.setattr(summary.os, "cpu_count", lambda: 3)
+    overlay = {
+        "results": str(tmp_path),
+        "tasks": {"ende": {"models": ["base", "big"]}, "enfr": {"models": []}, "wsj": {"models": []}},
+    }
+    overlay["tasks"]["semi"] = {"models": []}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(overlay))
+    return read_experiment([tmp_path / "own.yaml"])
+
+
+def test_before_a_run_it_says_what_is_made_how_long_and_where_to_look(experiment, tmp_path):
+    lines = summary.before(experiment).splitlines()
+    assert lines[0].startswith("quick: 2 trainings, ")
+    assert "tables" in lines[0]
+    assert lines[1].startswith("Estimated time: ")
+    assert "3 CPU cores" in lines[1]
+    assert f"{tmp_path}/quick/logs" in lines[2]
+
+
+def test_an_interrupted_run_says_what_is_left(experiment, tmp_path):
+    for model, line in (("base", "1 trainings are finished, 1 are left."), ("big", "2 trainings are finished, 0")):
+        record = tmp_path / f"quick/runs/ende/{model}/1/training.json"
+        record.parent.mkdir(parents=True)
+        record.touch()
+        assert summary.before(experiment).splitlines()[1].startswith(line)
+    assert "Estimated" not in summary.before(experiment)
+
+
+def write(path, columns, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([columns, *rows])
+
+
+def test_after_a_run_tables_and_claims_are_text(experiment, tmp_path):
+    tables = tmp_path / "quick/tables"
+    lines = ["en-de", "ByteNet", "23.75", "", ""], ["en-de", "Transformer (base model)", "27.3", "20.1", "9"]
+    write(tables / "table2.csv", [*summary.SHOWN["table2"], "Steps"], *lines)
+    claims = [
+        ["reproduced", "6.1", "Big is better", "BLEU", "+1.1", "+1.5"],
+        ["not run", "6.2", "Keys", "BLEU", "+0.7", "not run"],
+        ["undecided: one seed", "6.3", "Trees", "F1", "+1.4", "+1.7"],
+    ]
+    write(tables / "claims.csv", summary.CLAIMS, *claims)
+    said = summary.after(experiment)
+    assert ["en-de", "Transformer", "(base", "model)", "27.3", "20.1"] in map(str.split, said.splitlines())
+    assert "ByteNet" not in said
+    assert "2 claims were tested: 1 reproduced, 1 undecided" in said
+    assert f"Tables: {tables}" in said
+
+
+@pytest.mark.parametrize("name", summary.SHOWN)
+def test_the_columns_shown_are_columns_of_the_table(results, name):
+    rows, _ = make(results, name, [], trained_on={})
+    assert set(summary.SHOWN[name]) <= set(rows[0])

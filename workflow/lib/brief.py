@@ -1,0 +1,133 @@
+"""The logger `brief` of Snakemake, which profiles/default chooses: a line for each job that ends, errors in full.
+
+On a terminal each training has a bar, which follows its log. Snakemake's other reports of its own work are left out
+(--verbose and --printshellcmds bring them back); all of them stand in .snakemake/log.
+"""
+
+import contextlib
+import re
+import sys
+import threading
+from logging import LogRecord
+from pathlib import Path
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+from tqdm import tqdm
+
+SHOWN = {LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.ERROR}
+# What Snakemake says of its work without an event.
+ROUTINE = re.compile(
+    "Config file .* is extended|Assuming unrestricted shared|Building DAG|Using shell|Conda environments: ignored"
+    "|Singularity containers: ignored|Group jobs: inactive|Select jobs|Touching output|Elapsed time"
+)
+STEPS = re.compile(r": (\d+) steps, .* % of (\d+), \d+ s left *(.*)")  # as transformer.support.progress writes them
+
+
+def register() -> None:
+    """Let Snakemake know the logger. Otherwise it would have to be a package of its own, installed beside Snakemake."""
+    LoggerPluginRegistry().register_plugin("snakemake_logger_plugin_brief", sys.modules[__name__])
+
+
+class Bar:
+    """How far a training is, by the last line of its log."""
+
+    def __init__(self, job: LogRecord):
+        wildcards = job.__dict__["wildcards"]
+        self.log = Path(job.__dict__["log"][0])
+        self.bar = tqdm(desc=" ".join(wildcards.values()), unit="step", leave=False, dynamic_ncols=True)
+
+    def follow(self) -> None:
+        """Show the last line of the log."""
+        with contextlib.suppress(OSError), self.log.open("rb") as stream:
+            stream.seek(max(0, self.log.stat().st_size - 500))
+            last = stream.read().decode(errors="replace").rstrip().rpartition("\n")[2]
+            if found := STEPS.search(last):
+                if not self.bar.n:
+                    self.bar.initial = int(found[1])
+                self.bar.n, self.bar.total = int(found[1]), int(found[2])
+            self.bar.set_postfix_str(found[3] if found else last)
+
+
+class LogHandler(LogHandlerBase):
+    """Shows what Snakemake reports."""
+
+    has_formatter = needs_rulegraph = writes_to_file = False
+    writes_to_stream = True
+
+    def __post_init__(self) -> None:
+        """Begin to follow the logs of trainings, where there is a terminal."""
+        settings = self.common_settings
+        self.stream = sys.stdout if settings.dryrun else sys.stderr
+        self.whole = settings.verbose or settings.printshellcmds or settings.debug_dag
+        self.running: dict[int, LogRecord] = {}
+        self.bars: dict[int, Bar] = {}
+        self.total = self.done = 0
+        self.ended, self.changing = threading.Event(), threading.Lock()
+        if self.stream.isatty():
+            threading.Thread(target=self._follow, daemon=True).start()
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether Snakemake's own filter is left out. It does what --quiet says, and otherwise shows too much."""
+        return not (self.whole or self.common_settings.quiet)
+
+    def emit(self, record: LogRecord) -> None:
+        """Show one report, or take note of it."""
+        event, told = record.__dict__.get("event"), record.__dict__
+        if self.whole:
+            self._show(self.format(record))
+        elif event == LogEvent.RUN_INFO:
+            jobs = {rule: count for rule, count in told["stats"].items() if rule not in ("all", "total")}
+            self.total = told["stats"]["total"]
+            counts = ", ".join(f"{rule} {count}" for rule, count in jobs.items())
+            self._show(self.format(record) if self.common_settings.dryrun else f"{self.total} jobs: {counts}")
+        elif event == LogEvent.JOB_INFO:
+            self.running[told["jobid"]] = record
+            if told["rule_name"] == "train" and not self.common_settings.dryrun:
+                self._begin(told["jobid"])
+        elif event == LogEvent.JOB_FINISHED:
+            self._finish(told["job_id"])
+        elif event in SHOWN or (event is None and not ROUTINE.match(record.getMessage())):
+            if event == LogEvent.JOB_ERROR:
+                self._end_bar(told["jobid"])
+            self._show(self.format(record))
+
+    def _begin(self, job: int) -> None:
+        record = self.running[job]
+        if self.stream.isatty():
+            with self.changing:
+                self.bars[job] = Bar(record)
+        else:
+            run = " ".join(record.__dict__["wildcards"].values())
+            self._show(f"training {run}; how far it is: {record.__dict__['log'][0]}")
+
+    def _finish(self, job: int) -> None:
+        self._end_bar(job)
+        self.done += 1
+        if record := self.running.pop(job, None):
+            told = record.__dict__
+            made = f" {told['output'][0]}" if told["output"] else ""
+            self._show(f"{self.done} of {self.total}  {told['rule_name']}{made}")
+
+    def _end_bar(self, job: int) -> None:
+        with self.changing:
+            if bar := self.bars.pop(job, None):
+                bar.bar.close()
+
+    def _follow(self) -> None:
+        while not self.ended.wait(1):
+            with self.changing:
+                for bar in self.bars.values():
+                    bar.follow()
+
+    def _show(self, text: str) -> None:
+        tqdm.write(text, file=self.stream)
+
+    def close(self) -> None:
+        """End all bars."""
+        self.ended.set()
+        for job in list(self.bars):
+            self._end_bar(job)
+        super().close()

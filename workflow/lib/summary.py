@@ -1,0 +1,112 @@
+"""What `make reproduce` says before it runs an experiment, and what came out afterwards.
+
+python -m workflow.lib.summary before|after [OVERLAY]
+"""
+
+import csv
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from tabulate import tabulate
+
+from transformer.experiment.config import Experiment, read_experiment
+from transformer.experiment.plan import costs, decoded, this_cpu
+from transformer.support.files import InputError
+from workflow.lib.paths import Paths
+from workflow.lib.runs import Runs
+from workflow.lib.tables import Tables
+
+# The columns of each csv that are shown, each with its heading here. The last is ours; rows without it are left out.
+SHOWN = {
+    "table2": {"Pair": "", "Model": "Table 2", "BLEU, published": "BLEU, paper", "BLEU, ours": "ours"},
+    "table3": {
+        "Model": "Table 3",
+        "Perplexity, published": "perplexity, paper",
+        "Perplexity, ours": "ours",
+        "BLEU, published": "BLEU, paper",
+        "BLEU, ours": "ours",
+    },
+    "table4": {"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},
+}
+CLAIMS = {
+    "Verdict": "Verdict",
+    "Section": "Section",
+    "Claim": "The paper's claim",
+    "Measure": "measured in",
+    "In favour, paper": "paper",
+    "In favour, ours": "ours",
+}
+
+
+def before(experiment: Experiment) -> str:
+    """What will be made, how long that takes and where to look meanwhile."""
+    paths = Paths.of(experiment)
+    runs = Runs(experiment, paths)
+    tables = Tables(experiment, runs, Path("config/published.yaml"))
+    trained = [
+        (task, model, Path(record).exists())
+        for task, models in runs.trained.items()
+        for model in models
+        for record in runs.files_of(task, [model], "training.json")
+    ]
+    left = [(task, model) for task, model, done in trained if not done]
+    figures = 3 + len(tables.drawn) + bool(tables.parses())  # figures 3 to 5 of the paper, and others
+    lines = [f"{experiment.experiment}: {len(trained)} trainings, {len(tables.all)} tables, {figures} figures."]
+    if len(left) < len(trained):
+        lines.append(f"{len(trained) - len(left)} trainings are finished, {len(left)} are left.")
+    if left:
+        torch.set_num_threads(1)  # as each training has; a core each, they run side by side
+        cpu, cores = this_cpu(experiment), os.cpu_count() or 1
+        one = costs(experiment, [cpu])
+        hours = sum(one[run].hours[0] for run in left)
+        hours += sum(text.hours[0] for text in decoded(experiment, [cpu])) * len(left) / len(trained)
+        minutes = 60 * hours / cores
+        time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
+        lines.append(f"Estimated time: {time}, on {cores} CPU cores as fast as these are now; a GPU is faster.")
+    lines += [
+        f"Tables, figures and trained models appear in {paths.results}, what each job prints in {paths.results}/logs.",
+        "Ctrl-C interrupts the run; the same command continues it.",
+    ]
+    return "\n".join(lines)
+
+
+def after(experiment: Experiment) -> str:
+    """The claims and Tables 2 to 4, as far as the experiment has them, and where all results are."""
+    results = Path(Paths.of(experiment).results)
+    texts = []
+    for name, columns in SHOWN.items():
+        if rows := _rows(results / f"tables/{name}.csv", columns):
+            texts.append(tabulate(rows, columns.values(), disable_numparse=True))
+    if rows := _rows(results / "tables/claims.csv", CLAIMS):
+        texts.append(tabulate(rows, CLAIMS.values(), disable_numparse=True))
+        verdicts = Counter(row[0].partition(":")[0] for row in rows)
+        texts.append(
+            f"{len(rows)} claims were tested: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        )
+    places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {results}/runs"
+    return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report"])
+
+
+def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
+    """Some columns of a table, without rows that were not run; nothing where there is no such table."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as stream:
+        rows = [[row[column] for column in columns] for row in csv.DictReader(stream)]
+    return [row for row in rows if row[-1] not in ("", "not run")]
+
+
+def main(when: str, *overlays: str) -> None:
+    """Print one of the two for the experiment of these overlays. A config at fault ends it with one line."""
+    try:
+        print({"before": before, "after": after}[when](read_experiment(map(Path, overlays))), flush=True)
+    except InputError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
