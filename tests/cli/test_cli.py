@@ -1,9 +1,16 @@
+import os
 import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from commands import arguments
 
 from transformer.cli.main import main
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_command_has_help(capsys):
@@ -14,6 +21,33 @@ def test_every_command_has_help(capsys):
             main([command, "--help"])
         assert end.value.code == 0
     assert capsys.readouterr().out.count("usage: python -m transformer") == len(commands)
+
+
+@pytest.mark.parametrize("program", ["transformer", "python -m transformer"])
+def test_help_names_the_command_as_it_was_called(program, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", [f"/somewhere/bin/{program}" if " " not in program else "transformer/__main__.py"])
+    with pytest.raises(SystemExit):
+        main(["describe", "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: {program} describe ")
+
+
+def test_pip_installs_the_command():
+    [(name, place)] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"].items()
+    assert (name, place) == ("transformer", f"{main.__module__}:{main.__name__}")
+
+
+def test_the_shell_completes_commands(tmp_path):
+    words = "transformer tra"
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "found"), "_ARGCOMPLETE_IFS": "\n"}
+    line = {"COMP_LINE": words, "COMP_POINT": str(len(words))}
+    code = "from transformer.cli.main import main; main()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **asked, **line}, check=True)
+    assert (tmp_path / "found").read_text().split() == ["train", "translate"]
+
+
+def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
+    monkeypatch.setattr("transformer.experiment.config.OWN_FILES", (tmp_path / "config/models.yaml",))
+    refused(["plan"], f"{tmp_path}/config: no such folder", "need a clone")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,8 @@ class Parser(argparse.ArgumentParser):
 
 def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
     """The parser of all commands that `stages` define, in their order."""
-    top = Parser(prog="python -m transformer", description=description)
+    installed = Path(sys.argv[0]).name == "transformer"
+    top = Parser(prog="transformer" if installed else "python -m transformer", description=description)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     defined = (each for stage in stages for each in vars(stage).values())
     for each in (each for each in defined if isinstance(each, Command)):

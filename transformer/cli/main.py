@@ -1,8 +1,13 @@
-"""`python -m transformer COMMAND`: a command for each stage, so that all works without Snakemake too."""
+"""`transformer COMMAND` or `python -m transformer COMMAND`: one command for each stage; none needs Snakemake.
+
+Completion of the installed command in bash and zsh: eval "$(register-python-argcomplete transformer)"
+"""
 
 import contextlib
 import sys
 from collections.abc import Sequence
+
+import argcomplete
 
 from transformer.cli import data, decoding, exchange, scores, training
 from transformer.cli.command import parser
@@ -14,7 +19,9 @@ STAGES = (data, training, decoding, scores, exchange)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Wrong input or an unusable file ends with a message on standard error and status 1."""
     try:
-        arguments = parser(__doc__, STAGES).parse_args(argv)
+        commands = parser(__doc__, STAGES)
+        argcomplete.autocomplete(commands)
+        arguments = commands.parse_args(argv)
         if arguments.chosen.torch:
             import torch
 

@@ -18,6 +18,7 @@ from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
+from transformer.support.files import InputError
 from transformer.support.strict import (
     ConfigError,
     fill,
@@ -285,8 +286,11 @@ OWN_FILES = tuple(
 def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
     """The contents of the project's config/*.yaml and of `overlays`, in the order in which they override each other.
 
-    Keys are paths, relative ones for files below the current folder. Raises the errors of `read_keys`.
+    Keys are paths, relative ones for files below the current folder. Raises the errors of `read_keys`, and InputError
+    if the package is installed without config/.
     """
+    if not (folder := OWN_FILES[0].parent).is_dir():
+        raise InputError(f"{folder}: no such folder; experiments need a clone: run python -m transformer in its folder")
     files = [path.absolute() for path in (*OWN_FILES, *overlays)]
     here = Path.cwd()
     names = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
