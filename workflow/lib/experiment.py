@@ -1,10 +1,13 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
+import copy
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from transformer.corpora.location import Location
 from transformer.corpora.self_training import SelfTraining
@@ -12,6 +15,7 @@ from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment, load_experiment, read_sources
 from transformer.experiment.origin import check_origin
 from transformer.support.files import InputError
+from transformer.support.strict import merge
 from workflow.lib.runs import Runs
 from workflow.lib.tables import Tables
 
@@ -30,12 +34,29 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[
     Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_experiment` and
     `read_sources`.
     """
-    experiment = load_experiment(config, read_sources(overlays) | {"--config": given})
+    values, typed = copy.deepcopy(dict(config)), _typed(given)
+    merge(values, typed)
+    experiment = load_experiment(values, read_sources(overlays) | {"--config": typed})
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
             raise InputError(f"{key}: {folder}: no such folder; correct {key} in the config")
     return experiment
+
+
+def _typed(value: Any) -> Any:
+    """What --config gives, as YAML reads it: Snakemake leaves numbers, true and null in mappings and lists as texts."""
+    if isinstance(value, Mapping):
+        return {key: _typed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_typed(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        read = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError):
+        return value
+    return read if read is None or isinstance(read, int | float) else value
 
 
 def check_writable(results: Path) -> None:

@@ -1,0 +1,42 @@
+"""Keys given on Snakemake's command line, `--config KEY=VALUE`."""
+
+import pytest
+from snakemake.cli import parse_config
+from snakemake.utils import update_config
+
+from transformer.experiment.config import read_sources
+from transformer.support.strict import ConfigError
+from workflow.lib.experiment import checked
+
+
+def given(*entries):
+    """The experiment that Snakemake gets from the project's config and these entries."""
+    config = {}
+    for source in read_sources([]).values():
+        update_config(config, source)
+    values = parse_config(entries)
+    update_config(config, values)
+    return checked(config, [], values)
+
+
+def test_numbers_true_and_null_in_mappings_and_lists_are_read_as_in_a_file():
+    experiment = given(
+        "models={base: {steps: 1300, P_drop: 0.2}, mine: {h: 4, d_k: 128}}", "seeds=[1, 2]", "searches=null"
+    )
+    run = experiment.run("ende", "base", 1)
+    assert (run.training.steps, run.architecture.P_drop) == (1300, 0.2)
+    assert experiment.models["mine"] == {"h": 4, "d_k": 128}
+    assert experiment.seeds == (1, 2)
+    assert experiment.searches is None
+
+
+def test_texts_stay_texts():
+    experiment = given("experiment=mine", "notes=[as of 2026, 'a: b', 2001-99-99]", "scale={width: 1/8}")
+    assert (experiment.experiment, experiment.notes) == ("mine", ("as of 2026", "a: b", "2001-99-99"))
+    assert experiment.scale.width == 1 / 8
+
+
+@pytest.mark.parametrize("value", ["five", "5.5", "true", "null"])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(ConfigError, match=r"^--config: models.base.steps: .* is not a whole number"):
+        given(f"models={{base: {{steps: {value}}}}}")
