@@ -1,17 +1,24 @@
 # All of "Attention Is All You Need": text -> subwords -> runs -> packages -> translations -> tables and figures.
 
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.27")
 
-# Config files are named by the folder of the clone, because snakemake may run in another folder (--snakefile).
+# The clone's folder. Snakemake may run in another folder (--snakefile), and another workflow may use this one as a module.
+CLONE = workflow.current_basedir.get_path_or_uri(secret_free=True)
+if not Path(CLONE).is_dir():
+    raise WorkflowError(
+        f"{CLONE} is not a folder; clone the repository and name the Snakefile in the clone, because rules need its files"
+    )
 
 
-configfile: f"{workflow.basedir}/config/models.yaml"
-configfile: f"{workflow.basedir}/config/corpora.yaml"
-configfile: f"{workflow.basedir}/config/length.yaml"
-configfile: f"{workflow.basedir}/config/claims.yaml"
-configfile: f"{workflow.basedir}/config/config.yaml"
+configfile: f"{CLONE}/config/models.yaml"
+configfile: f"{CLONE}/config/corpora.yaml"
+configfile: f"{CLONE}/config/length.yaml"
+configfile: f"{CLONE}/config/claims.yaml"
+configfile: f"{CLONE}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"

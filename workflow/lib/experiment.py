@@ -31,11 +31,15 @@ def check_overlays(overlays: Iterable[Path]) -> None:
 def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[str, Any]) -> Experiment:
     """The experiment of a config that Snakemake has merged from `overlays` and from the keys `given` with --config.
 
+    If another workflow uses this one as a module, its config may be only a part; the project's own files say the rest.
+
     Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_experiment` and
     `read_sources`.
     """
-    values, typed = copy.deepcopy(dict(config)), _typed(given)
-    merge(values, typed)
+    values: dict[str, Any] = {}
+    typed = _typed(given)
+    for source in (*read_sources([]).values(), copy.deepcopy(dict(config)), typed):
+        merge(values, source)
     experiment = load_experiment(values, read_sources(overlays) | {"--config": typed})
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)

@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-sys.path.insert(0, workflow.basedir)
+sys.path.insert(0, CLONE)
 
 from transformer.corpora import kinds
 from transformer.experiment.downloads import downloads_of
@@ -37,8 +37,8 @@ for warning in missing_treebanks(experiment):
     logger.warning(warning)
 
 # The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
-HERE = Path(os.path.relpath(workflow.basedir))
-exports = f"export PYTHONPATH={shlex.quote(workflow.basedir)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+HERE = Path(os.path.relpath(CLONE))
+exports = f"export PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
