@@ -44,7 +44,7 @@ def test_each_job_is_a_line_with_its_number(handler):
         report(handler, None, LogEvent.PROGRESS, done=1, total=4)
     assert handler.stream.getvalue().splitlines() == [
         "4 jobs: train 1, score 2",
-        "training ende base; how far it is: logs/train.log",
+        "training ende base; its progress is in logs/train.log",
         "1 of 4  score results/score",
         "2 of 4  train results/train",
     ]

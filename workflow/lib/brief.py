@@ -101,7 +101,7 @@ class LogHandler(LogHandlerBase):
                 self.bars[job] = Bar(record)
         else:
             run = " ".join(record.__dict__["wildcards"].values())
-            self._show(f"training {run}; how far it is: {record.__dict__['log'][0]}")
+            self._show(f"training {run}; its progress is in {record.__dict__['log'][0]}")
 
     def _finish(self, job: int) -> None:
         self._end_bar(job)
