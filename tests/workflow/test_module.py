@@ -55,4 +55,4 @@ def test_a_module_from_a_repository_is_refused_in_a_line(deployed, tmp_path, cop
     run = snakemake(deployed(f'gitfile("{repository}", path="Snakefile", tag="v1")'), "--dry-run")
     assert run.returncode == 1
     assert "Traceback" not in run.stderr
-    assert "is no folder; clone the repository" in run.stdout + run.stderr
+    assert "is not a folder; clone the repository" in run.stdout + run.stderr
