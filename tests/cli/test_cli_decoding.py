@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import subprocess
 from contextlib import contextmanager
@@ -151,8 +152,82 @@ def test_the_page_of_attention_does_not_change_the_translations(house, tmp_path,
         outputs.append(capsysbinary.readouterr().out)
     assert outputs[0] == outputs[1]
     page = (tmp_path / "page.html").read_text()
-    assert page.count("<section>") == page.count("</section>") == 3
+    assert page.count('class="sentence"') == 3
     assert page.endswith("</html>\n")
+
+
+def test_attention_writes_its_layer_and_sentences(house, tmp_path):
+    assert main(arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")) == 0
+    record = json.loads((tmp_path / "a.json").read_text())
+    assert (record["layer"], record["layers"]) == (1, 1)
+    assert [sentence["words"] for sentence in record["sentences"]] == [
+        ["the", "cat", ".", "<EOS>"],
+        ["a", "dog", "<EOS>"],
+    ]
+
+
+def test_a_layer_that_does_not_exist_is_refused(house, tmp_path, refused):
+    for layer in (0, 2):
+        line = arguments("attention", "the cat", package=house.package, output=tmp_path / "a.json", layer=layer)
+        refused(line, f"layer {layer}")
+    assert not list(tmp_path.iterdir())
+
+
+def shown(page, kind):
+    """The JSON of a kind on an attention page."""
+    return [json.loads(text) for text in re.findall(rf'<script type="\S+" class="{kind}"[^>]*>(.*)</script>', page)]
+
+
+def test_attention_writes_a_page_of_the_models_own_output_and_json(house, tmp_path, capsys):
+    outputs = {"html": tmp_path / "page.html", "output": tmp_path / "a.json"}
+    assert main(arguments("attention", "the cat .", "a dog", package=house.package, **outputs)) == 0
+    assert capsys.readouterr().out == ""
+    page, record = outputs["html"].read_text(), json.loads(outputs["output"].read_text())
+    [model] = shown(page, "model")
+    assert (model["kind"], model["layer"]) == ("encoder", 1)
+    assert [each["source"] for each in shown(page, "sentence")] == ["the cat .", "a dog"]
+    assert [each["source"] for each in record["sentences"]] == ["the cat .", "a dog"]
+
+
+def test_the_pages_of_attention_and_translate_hold_the_same(house, tmp_path, standard_input):
+    standard_input(b"the cat .\na dog\n")
+    assert main(arguments("translate", package=house.package, attention=tmp_path / "one.html")) == 0
+    assert main(arguments("attention", "the cat .", "a dog", package=house.package, html=tmp_path / "other.html")) == 0
+    one, other = (shown((tmp_path / name).read_text(), "sentence") for name in ("one.html", "other.html"))
+    assert one == other
+    assert all(each["weights"] for each in one)
+
+
+def test_the_decoder_reads_a_target_that_is_given(house, tmp_path):
+    line = arguments("attention", "the cat .", "a dog", package=house.package, html=tmp_path / "page.html")
+    assert main([line[0], "--target", "a tree", "--target", "the big house", *line[1:]]) == 0
+    found = shown((tmp_path / "page.html").read_text(), "sentence")
+    assert [each["target"] for each in found] == ["a tree", "the big house"]
+    assert "".join(found[1]["pieces"]["target"]) == "\u2581the\u2581big\u2581house"
+
+
+def test_attention_of_a_parser_shows_its_tree(tree_parser, tmp_path):
+    assert main(arguments("attention", "( a dog )", package=tree_parser, html=tmp_path / "page.html")) == 0
+    [found] = shown((tmp_path / "page.html").read_text(), "sentence")
+    assert found["source"] == "-LRB- a dog -RRB-"
+    assert words(read_tree(found["tree"]["brackets"])) == ["-LRB-", "a", "dog", "-RRB-"]
+
+
+def test_what_attention_cannot_show_is_told_before_anything_is_written(house, tmp_path, refused):
+    html = {"package": house.package, "html": tmp_path / "page.html"}
+    same = {"html": tmp_path / "a", "output": tmp_path / "a"}
+    refused(arguments("attention", "a", package=house.package), "give --html for a page, --output for JSON, or both")
+    refused(arguments("attention", "a", package=house.package, **same), f"are both {tmp_path / 'a'}; name two files")
+    refused(arguments("attention", "a", " ", **html), "sentence 2 has no words; write some")
+    refused(arguments("attention", "a", "a\udcff", **html), "sentence 2, 'a\\udcff': not UTF-8")
+    refused(arguments("attention", "the cat " * 5000, **html), "sentence 1: ", "subwords, but at most 4096")
+    refused(arguments("attention", "a", "b", target="c", **html), "--target is given 1 times for 2 sentences")
+    refused(arguments("attention", "a", target=" ", **html), "--target 1 has no words")
+    refused(arguments("attention", "a", target="the cat " * 5000, **html), "--target 1: ", "at most 4096")
+    line = arguments("attention", "a", package=house.package, output=tmp_path / "a.json", target="b")
+    refused(line, "--target is for --html")
+    refused(arguments("attention", "a", layer=7, **html), "layer 7: base has attention in layers 1 to 1")
+    assert not list(tmp_path.iterdir())
 
 
 def test_parse_prints_and_draws_a_tree_over_the_words_of_each_line(tree_parser, tmp_path, capsysbinary, standard_input):

@@ -142,20 +142,3 @@ def test_describe_prints_the_origin_of_a_package(house, capsys):
     assert "ende (translation), en to de" in text
     assert "checkpoints of steps 9, 12" in text
     assert "12 steps" in text
-
-
-def test_attention_writes_its_layer_and_sentences(house, tmp_path):
-    assert main(arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")) == 0
-    record = json.loads((tmp_path / "a.json").read_text())
-    assert (record["layer"], record["layers"]) == (1, 1)
-    assert [sentence["words"] for sentence in record["sentences"]] == [
-        ["the", "cat", ".", "<EOS>"],
-        ["a", "dog", "<EOS>"],
-    ]
-
-
-def test_a_layer_that_does_not_exist_is_refused(house, tmp_path, refused):
-    for layer in (0, 2):
-        line = arguments("attention", "the cat", package=house.package, output=tmp_path / "a.json", layer=layer)
-        refused(line, f"layer {layer}")
-    assert not list(tmp_path.iterdir())

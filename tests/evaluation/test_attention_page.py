@@ -1,81 +1,160 @@
+import base64
+import json
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from transformer.decoding.beam import Hypothesis
+from transformer.decoding.translate import Translation
+from transformer.evaluation import attention_page as module
+from transformer.evaluation.attention import weights_of_all
 from transformer.evaluation.attention_page import attention_page
+from transformer.model.ids import END
+from transformer.package.package import load_package
 from transformer.support.files import InputError
 
 LINES = ['the cat <b>sees</b> "a" dog & a tree .', "", "a dog ."]
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!-- <script> -->",
+    "\" onload='x' &amp; \\",
+    "\u202eשלום\u202c عالم",
+    "e\u0301\u0301\u2028\u2029\ufeff",
+]
 
 
 class Page(HTMLParser):
-    """Each line's heading, columns, rows and their weights."""
+    """The JSON of each script, by class, with its label; tags and their attributes."""
 
     def __init__(self, text):
         super().__init__()
-        self.sections, self.tags = [], [""]
+        self.found, self.tags, self.open = {"model": [], "sentence": []}, [], None
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        if tag == "section":
-            self.sections.append({"weights": [], "shades": [], "h2": "", "th": []})
-        elif tag == "td":
-            values = dict(attributes)
-            self.sections[-1]["weights"].append(float(values["title"].rsplit(": ")[-1]))
-            self.sections[-1]["shades"].append(float(values["style"].removeprefix("--w:")))
-        elif tag == "th":
-            self.sections[-1]["th"].append("")
+        values = dict(attributes)
+        self.tags.append((tag, values))
+        self.open = values if tag == "script" and "type" in values else None
 
     def handle_data(self, data):
-        if self.tags[-1] == "th":
-            self.sections[-1]["th"][-1] += data.strip("\n")
-        elif self.tags[-1] in ("h2", "small", "br"):
-            self.sections[-1]["h2"] += data
+        if self.open:
+            self.found[self.open["class"]].append((self.open["data-label"], json.loads(data)))
+            self.open = None
+
+
+def made(path, loaded, translations, kind="encoder", layer=1):
+    """The parsed page of some translations."""
+    with attention_page(path, loaded, kind, layer) as show:
+        for number, translation in enumerate(translations, 1):
+            show(number, translation)
+        assert not path.exists()
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def bytes_of(text):
+    return np.frombuffer(base64.b64decode(text), np.uint8)
 
 
 @pytest.mark.parametrize(
-    ("network", "shown"),
-    [
-        ("transformer", "Encoder-decoder attention of the last decoder layer, mean over 2 heads."),
-        ("recurrent", "The decoder's attention over the encoder's output."),
-    ],
+    ("network", "kinds"),
+    [("transformer", ["encoder", "decoder", "encoder-decoder"]), ("recurrent", ["encoder-decoder"])],
 )
-def test_each_line_has_the_weights_of_the_last_attention_as_shades(package, tmp_path, translations, network, shown):
-    loaded, path = package(N=2, network=network), tmp_path / "out" / "page.html"
+def test_each_line_has_its_subwords_and_all_weights_as_bytes(package, tmp_path, translations, network, kinds):
+    loaded = package(N=2, network=network)
     found = list(translations(loaded, LINES, 2, 200))
-    with attention_page(path, loaded) as show:
-        for number, translation in enumerate(found, 1):
-            show(number, translation)
-        assert not path.exists()
-    assert shown in path.read_text(encoding="utf-8")
-    sections = Page(path.read_text(encoding="utf-8")).sections
-    assert len(sections) == 3
-    for number, (section, translation) in enumerate(zip(sections, found, strict=True), 1):
-        assert section["h2"].startswith(f"{number}{translation.line}")
-        target = translation.hypotheses[0].ids
-        if not target:
-            assert not section["weights"]
+    page = made(tmp_path / "out" / "page.html", loaded, found, layer=1)
+    [(_, model)] = page.found["model"]
+    shape = (2, 2) if network == "transformer" else (1, 1)
+    assert model == {
+        "kinds": kinds, "layers": shape[0], "heads": shape[1], "steps": 255, "kind": kinds[0], "layer": 1
+    }  # fmt: skip
+    assert [label for label, _ in page.found["sentence"]] == [f"{i}. {line}" for i, line in enumerate(LINES, 1)]
+    for (_, content), translation in zip(page.found["sentence"], found, strict=True):
+        assert (content["source"], content["target"]) == (translation.line, translation.texts[0])
+        if not translation.line:
+            assert content["note"] == "This line is empty."
+            assert "weights" not in content
             continue
-        names = loaded.subwords.processor.id_to_piece
-        assert section["th"] == ["", *names(translation.source), *names(target)]
-        with torch.no_grad():
-            weights = loaded.model.last_attention_weights(torch.tensor([translation.source]), torch.tensor([target]))
-        assert section["weights"] == section["shades"] == pytest.approx(weights[0].mean(0).flatten().tolist(), abs=6e-4)
+        ids = translation.hypotheses[0].ids
+        assert content["pieces"]["source"] == loaded.subwords.pieces(translation.line)
+        assert content["pieces"]["target"] == loaded.subwords.processor.id_to_piece(ids)
+        weights = weights_of_all(loaded.model, translation.source, [*ids, END])
+        assert list(content["weights"]) == list(weights) == kinds
+        for kind, exact in weights.items():
+            np.testing.assert_allclose(bytes_of(content["weights"][kind]) / 255, exact.flatten(), atol=0.5001 / 255)
+
+
+def test_a_sentence_too_long_for_the_page_says_so_there(package, tmp_path, translations, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 8)
+    loaded = package()
+    page = made(tmp_path / "page.html", loaded, translations(loaded, ["the cat " * 9, "a"], 1, 200))
+    (_, long), (_, short) = page.found["sentence"]
+    assert long["note"].startswith("This sentence has ")
+    assert "at most 8. Split the line." in long["note"]
+    assert "weights" not in long
+    assert "note" not in short or "subwords" in short["note"]
+
+
+def test_a_page_holds_a_sentence_of_30_subwords_in_6_layers_of_8_heads_in_less_than_half_a_megabyte(package, tmp_path):
+    loaded = package(N=6, h=8)
+    line = "the cat"
+    sentence = Translation(line, [5] * 29 + [END], [Hypothesis([6] * 29, 0.0)], ["x"])
+    made(tmp_path / "page.html", loaded, [sentence])
+    assert (tmp_path / "page.html").stat().st_size < 500_000
+
+
+def test_a_parsers_page_has_the_tree_of_its_output(save, change_package, tmp_path):
+    folder = save()
+    change_package(folder, kind="parsing")
+    loaded = load_package(folder, torch.device("cpu"))
+    source = loaded.subwords.encode(["a dog"])[0]
+    page = made(
+        tmp_path / "page.html", loaded, [Translation("a dog", source, [Hypothesis([5], 0.0)], ["(NP XX XX )NP"])]
+    )
+    [(_, content)] = page.found["sentence"]
+    assert content["tree"]["brackets"] == "(NP (XX a) (XX dog))"
+    assert content["tree"]["repaired"] is False
+    assert ">dog</text>" in content["tree"]["svg"]
 
 
 def test_nothing_from_elsewhere_is_loaded(package, tmp_path):
-    with attention_page(tmp_path / "page.html", package()):
-        pass
+    page = made(tmp_path / "page.html", package(), [])
+    assert not {"link", "iframe", "base"} & {tag for tag, _ in page.tags}
+    assert not {"src", "href"} & {name for _, attributes in page.tags for name in attributes}
+    [policy] = [values["content"] for tag, values in page.tags if "http-equiv" in values]
+    assert policy.startswith("default-src 'none';")
     text = (tmp_path / "page.html").read_text()
-    assert not {"script", "link", "img"} & set(Page(text).tags)
-    assert "http" not in text
+    assert "//" not in text.replace(" // ", "")
     assert "url(" not in text
 
 
 def test_a_page_that_fails_half_way_is_not_written(package, tmp_path):
     path = tmp_path / "out" / "page.html"
-    with pytest.raises(InputError, match="line 2"), attention_page(path, package()):
+    with pytest.raises(InputError, match="line 2"), attention_page(path, package(), "encoder", 1):
         raise InputError("line 2")
     assert not list(path.parent.iterdir())
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=30))
+@example(HOSTILE[0])
+@example(HOSTILE[1])
+@example(HOSTILE[2])
+@example(HOSTILE[3])
+@example(HOSTILE[4])
+def test_no_text_leaves_its_place(text):
+    page = Page(module._script("sentence", {"source": text}, text))
+    assert page.found["sentence"] == [(text, {"source": text})]
+    assert len(page.tags) == 1
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_a_hostile_sentence_is_shown_as_it_is(package, tmp_path, translations, line):
+    loaded = package()
+    page = made(tmp_path / "page.html", loaded, translations(loaded, [line], 1, 200))
+    [(label, content)] = page.found["sentence"]
+    assert (label, content["source"]) == (f"1. {line}", line)
+    assert len([tag for tag, _ in page.tags if tag == "script"]) == 3

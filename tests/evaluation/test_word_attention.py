@@ -1,7 +1,9 @@
 import pytest
 import torch
 
-from transformer.evaluation.attention import word_attention
+from transformer.evaluation.attention import weights_of_all, word_attention
+from transformer.model.attention import join_heads
+from transformer.model.ids import END
 from transformer.support.files import InputError
 
 SENTENCE = "the well-known cat finds a zebra ."
@@ -47,7 +49,7 @@ def test_blanks_more_or_less_are_no_words(package):
 
 @pytest.mark.parametrize("layer", [-1, 0, 3])
 def test_a_layer_that_is_not_there_is_refused(package, layer):
-    with pytest.raises(InputError, match=rf"layer {layer}: the encoder of base has layers 1 to 2"):
+    with pytest.raises(InputError, match=rf"layer {layer}: base has attention in layers 1 to 2"):
         word_attention(package(N=2), SENTENCE, layer)
 
 
@@ -71,3 +73,57 @@ def test_a_sentence_beyond_the_learned_positions_is_refused(package):
 def test_a_recurrent_network_is_refused(package):
     with pytest.raises(InputError, match="base is a recurrent network, whose encoder has no self-attention; name a Tr"):
         word_attention(package(network="recurrent", N=2), SENTENCE, 1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"positions": "t5"},
+        {"positions": "alibi"},
+        {"positions": "rotary"},
+        {"attention": "additive"},
+        {"attention_radius": 3},
+        {"attention_radius": 3, "positions": "t5"},
+    ],
+)
+@pytest.mark.parametrize("length", [9, 140])  # restricted attention cuts the longer one into blocks
+def test_the_weights_of_each_kind_are_those_that_the_layers_use(package, changes, length):
+    model = package(N=2, **changes).model
+    source, target = ([*torch.randint(3, 40, (size,)).tolist(), END] for size in (length + 2, length))
+    weights = weights_of_all(model, source, target)
+    used = {"encoder": [], "decoder": [], "encoder-decoder": []}
+
+    def note(kind):
+        return lambda module, given, output: used[kind].append((module, given, output))
+
+    for layer in model.encoder:
+        layer.self_attention.register_forward_hook(note("encoder"))
+    for layer in model.decoder:
+        layer.self_attention.register_forward_hook(note("decoder"))
+        layer.encoder_attention.register_forward_hook(note("encoder-decoder"))
+    with torch.no_grad():
+        model(torch.tensor([source]), torch.tensor([target]))
+        for kind, calls in used.items():
+            assert len(calls) == len(weights[kind]) == 2
+            for found, (module, given, output) in zip(weights[kind], calls, strict=True):
+                values = given[1].values if kind == "encoder-decoder" else module.project(given[0], given[2])[2]
+                torch.testing.assert_close(module.output(join_heads(found[None] @ values)), output)
+
+
+def test_the_decoder_reads_no_later_position(package):
+    weights = weights_of_all(package().model, [5, 6, END], [7, 8, 9, END])["decoder"]
+    assert weights.shape == (1, 2, 4, 4)
+    assert not weights.triu(1).any()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 4))
+
+
+def test_a_recurrent_network_has_encoder_decoder_attention_only(package):
+    weights = weights_of_all(package(network="recurrent", N=2).model, [5, 6, END], [7, 8, 9, END])
+    assert {kind: found.shape for kind, found in weights.items()} == {"encoder-decoder": (1, 1, 4, 3)}
+
+
+def test_weights_leave_no_hooks_behind(package):
+    model = package().model
+    weights_of_all(model, [5, END], [6, END])
+    assert not any(module._forward_pre_hooks for module in model.modules())

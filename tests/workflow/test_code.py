@@ -44,7 +44,8 @@ def handler(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_files_behind_a_command_include_everything_that_python_loads(command):
-    imports = [ast.unparse(node) for node in ast.walk(handler(command)) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in ast.walk(handler(command)) if isinstance(node, ast.ImportFrom)]
+    imports = [ast.unparse(node) for node in nodes if ROOT / f"{node.module.replace('.', '/')}.py" not in TELLING]
     code = "\n".join([*imports, "import sys", "print(*(m.__file__ for m in sys.modules.values() if m), sep='\\n')"])
     code = code.replace("m.__file__", "getattr(m, '__file__', None)")
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

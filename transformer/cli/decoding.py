@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from transformer.cli.command import alpha, batch_tokens, command, one_of, option, path, positive, seed
-from transformer.support.files import InputError, atomic, decode_lines, read_lines
+from transformer.support.files import InputError, atomic, decode_lines, read_lines, write_json
 
 if TYPE_CHECKING:
-    from transformer.decoding.search import Decode, Search
+    from transformer.decoding.search import Decode, Search, Sentence
     from transformer.decoding.translate import Translation
     from transformer.package.package import Package
     from transformer.trees.tree import Tree
@@ -31,25 +31,29 @@ def _translations(
     decoder: contextlib.AbstractContextManager["Decode"],
     tokens: int,
 ) -> Iterator[Iterator["Translation"]]:
-    """The translations of the lines of standard input. A parser's hypotheses are sorted so that trees come first."""
-    from transformer.decoding.parse import trees_first
-    from transformer.decoding.translate import translate
+    """The translations of the lines of standard input."""
     from transformer.support.device import keep_freed_memory, within_memory
     from transformer.support.progress import Progress
-    from transformer.trees.tree import escaped
 
-    lines: Iterable[str] = decode_lines("standard input", sys.stdin.buffer)
-    parsing = loaded.config.kind == "parsing"
-    if parsing:
-        lines = map(escaped, lines)
+    lines = decode_lines("standard input", sys.stdin.buffer)
     keep_freed_memory()
     progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
     remedy = f"reduce --batch-tokens (now {tokens})"
     remedy += f" or the beam (now {search.width})" if search.width > 1 else ""
     with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
         share = max(1, tokens // search.width)
-        found = translate(loaded, lines, decode, share, progress.update, LINE)
-        yield map(trees_first, found) if parsing else found
+        yield _translated(loaded, lines, decode, share, progress.update, LINE)
+
+
+def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how: Any) -> Iterator["Translation"]:
+    """`translate`, with further arguments of it. Of a parser's hypotheses trees come first."""
+    from transformer.decoding.parse import trees_first
+    from transformer.decoding.translate import translate
+    from transformer.trees.tree import escaped
+
+    if loaded.config.kind != "parsing":
+        return translate(loaded, lines, decode, *how)
+    return map(trees_first, translate(loaded, map(escaped, lines), decode, *how))
 
 
 def _print(lines: Iterable[str]) -> bytes:
@@ -76,7 +80,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         action="store_true",
         help="print all hypotheses, best first (a parser's trees before others), as LINE ||| TEXT ||| SCORE",
     ),
-    path("attention", "write an HTML page of the attention, for a few lines", required=False),
+    path("attention", "write an HTML page to explore the attention of a few lines", required=False),
     path("log-probabilities", "write log P per subword of each line to this file", required=False),
     path("record", "write how the lines were translated to this file, for `score`", required=False),
     batch_tokens(None),
@@ -208,3 +212,72 @@ def draw(arguments: argparse.Namespace) -> None:
     drawing = draw_examples(read_lines(arguments.translations), arguments.reference)
     with atomic(arguments.output) as stream:
         stream.write(drawing.encode())
+
+
+def _check_words(name: str, texts: Iterable[str]) -> None:
+    """Raises InputError for a text of the command line that has no words or is not UTF-8."""
+    for number, text in enumerate(texts, 1):
+        if not text.split():
+            raise InputError(f"{name} {number} has no words; write some, or leave it out")
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -t utf-8)")
+
+
+@command(
+    path("package", "folder of a trained model"),
+    path("output", "write the encoder's self-attention between words as JSON", required=False),
+    path("html", "write a page to explore the attention of all layers and heads", required=False),
+    option(
+        "--layer", type=int, help="layer that --output holds and --html shows first, from 1 (default: the last but one)"
+    ),
+    option(
+        "--target",
+        action="append",
+        metavar="TEXT",
+        help="output that the decoder reads on the page of --html, once for each sentence (default: the model's own)",
+    ),
+    option("sentences", nargs="+", help="each in quotes; blanks separate its words"),
+    torch=True,
+)
+def attention(arguments: argparse.Namespace) -> None:
+    """Write the attention weights of some sentences: as a page to explore, or as JSON."""
+    from transformer.decoding.beam import Hypothesis
+    from transformer.decoding.search import Search
+    from transformer.decoding.translate import check_lengths
+    from transformer.evaluation.attention import attention_record, chosen_layer
+    from transformer.evaluation.attention_page import attention_page
+    from transformer.package.package import load_package
+    from transformer.support.device import choose_device, within_memory
+
+    output, html, lines, targets = arguments.output, arguments.html, arguments.sentences, arguments.target or []
+    if not (output or html):
+        raise InputError("give --html for a page, --output for JSON, or both")
+    if output == html:
+        raise InputError(f"--output and --html are both {html}; name two files")
+    if targets and not html:
+        raise InputError("--target is for --html, and --output holds the encoder's attention alone; give --html")
+    if targets and len(targets) != len(lines):
+        raise InputError(f"--target is given {len(targets)} times for {len(lines)} sentences; give it once for each")
+    _check_words("sentence", lines)
+    _check_words("--target", targets)
+    loaded = load_package(arguments.package, choose_device())
+    layer = chosen_layer(loaded, arguments.layer)
+    if output:
+        write_json(output, attention_record(loaded, lines, layer))
+    if not html:
+        return
+    search = Search.of(loaded.config)
+    ids = loaded.subwords.encode(targets)
+    check_lengths(loaded, map(len, ids), name="--target")
+
+    def decode(batches: Iterable[list["Sentence"]]) -> Iterator[list[list[Hypothesis]]]:
+        for batch in batches:
+            if targets:
+                yield [[Hypothesis(ids[sentence.number - 1][:-1], 0.0)] for sentence in batch]
+            else:
+                yield search(loaded.model, batch)
+
+    memory = within_memory(str(arguments.package), "give shorter sentences")
+    with memory, attention_page(html, loaded, "encoder", layer) as show:
+        for number, translation in enumerate(_translated(loaded, lines, decode, 1, lambda _: None, "sentence"), 1):
+            show(number, translation)

@@ -150,20 +150,3 @@ def describe(arguments: argparse.Namespace) -> None:
     from transformer.package.package import load_package
 
     print(description(load_package(arguments.package, torch.device("cpu"))))
-
-
-@command(
-    path("package", "folder of a trained model"),
-    path("output", "attention.json"),
-    option("--layer", type=int, help="counted from 1 (default: the last but one)"),
-    option("sentences", nargs="+", help="words apart by blanks"),
-    torch=True,
-)
-def attention(arguments: argparse.Namespace) -> None:
-    """Write the encoder's self-attention between the words of some sentences."""
-    from transformer.evaluation.attention import attention_record
-    from transformer.package.package import load_package
-    from transformer.support.device import choose_device
-
-    loaded = load_package(arguments.package, choose_device())
-    write_json(arguments.output, attention_record(loaded, arguments.sentences, arguments.layer))

@@ -1,17 +1,78 @@
-"""Attention between words (figures 3 to 5), from the model's attention between subwords."""
+"""Attention weights of a trained model: between subwords, and between words (figures 3 to 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 import torch
+from torch import Tensor
 
 from transformer.decoding.translate import check_lengths
+from transformer.model.attention import sentence_bias, sentences
+from transformer.model.ids import END
+from transformer.model.layers import DecoderLayer
+from transformer.model.network import Network
 from transformer.model.transformer import Transformer
 from transformer.package.package import Package
 from transformer.support.files import InputError
 
 WORD_START = "\u2581"
+Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3
+
+
+def layers_and_heads(package: Package) -> tuple[int, int]:
+    """How many layers have attention, and how many heads it has; the recurrent network has one attention."""
+    sizes = package.config.architecture
+    return (sizes.N, sizes.h) if isinstance(package.model, Transformer) else (1, 1)
+
+
+def chosen_layer(package: Package, layer: int | None) -> int:
+    """`layer`, or the last but one, as in figures 3 to 5. Raises InputError when the model has no such layer."""
+    layers, _ = layers_and_heads(package)
+    if layer is None:
+        return max(1, layers - 1)
+    if not 1 <= layer <= layers:
+        raise InputError(f"layer {layer}: {package.config.model} has attention in layers 1 to {layers}")
+    return layer
+
+
+@torch.inference_mode()
+def weights_of_all(model: Network, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Tensor]:
+    """Weights [layer, head, query, key] of each kind of attention that the model has (section 3.2.3).
+
+    Both sides are ids that the end of sentence closes. A decoder's query is the position that a target id is predicted
+    at. In decoder self-attention, key 0 is the start and key j > 0 is target id j - 1.
+    """
+    source_1S, target_1T = (torch.tensor([ids], device=model.embedding.device) for ids in (source, target))
+    if not isinstance(model, Transformer):
+        return {"encoder-decoder": model.last_attention_weights(source_1S, target_1T)}
+    layers = range(1, model.config.N + 1)
+    return {
+        "encoder": torch.cat([model.encoder_attention_weights(source_1S, layer) for layer in layers]),
+        "decoder": _decoder_weights(model, source_1S, target_1T),
+        "encoder-decoder": torch.cat(
+            [model.encoder_decoder_attention_weights(source_1S, target_1T, layer) for layer in layers]
+        ),
+    }
+
+
+def _decoder_weights(model: Transformer, source_1S: Tensor, target_1T: Tensor) -> Tensor:
+    """Weights [layer, head, T, T] of the decoder's self-attention, from what its layers are given."""
+    attentions = [layer.self_attention for layer in cast(Iterable[DecoderLayer], model.decoder)]
+    inputs: list[tuple[Tensor, Tensor, Tensor | None]] = []
+    with ExitStack() as hooks:
+        for each in attentions:
+            hooks.enter_context(each.register_forward_pre_hook(lambda _, given: inputs.append(given)))
+        model(source_1S, target_1T)
+    weights = []
+    for attention, (x, bias, turns) in zip(attentions, inputs, strict=True):
+        if bias.dim() == 5:  # of blocks, where restricted attention cuts a long row
+            rows = sentences(target_1T, END)
+            bias = sentence_bias(rows, rows, causal=True, radius=model.config.attention_radius)
+        q, k, _ = attention.project(x, turns)
+        weights.append(attention.attend.weights(q, k, bias))
+    return torch.cat(weights)
 
 
 @dataclass(frozen=True)
@@ -25,19 +86,18 @@ class WordAttention:
 
 @torch.inference_mode()
 def word_attention(package: Package, sentence: str, layer: int) -> WordAttention:
-    """Encoder self-attention in `layer`, counted from 1, between the words of a sentence, told apart by blanks.
+    """Encoder self-attention in `layer`, counted from 1, between the words of a sentence. Blanks separate words.
 
-    To a word: the sum over its subwords; from a word: the mean over them (Clark et al. 2019). Raises InputError
-    when the sentence has no words or too many, or the model no such layer or no self-attention.
+    The weight to a word is the sum over its subwords, the weight from a word the mean over them (Clark et al. 2019).
+    Raises InputError when the sentence has no words or too many, or the model has no such layer or no self-attention.
     """
-    architecture, model = package.config.architecture, package.model
+    model = package.model
     if not isinstance(model, Transformer):
         raise InputError(
-            f"{package.config.model} is a {architecture.network} network, whose encoder has no self-attention; "
-            "name a Transformer, or see what it translates from with `translate --attention`"
+            f"{package.config.model} is a {package.config.architecture.network} network, whose encoder has no "
+            "self-attention; name a Transformer, or see its encoder-decoder attention with `attention --html`"
         )
-    if not 1 <= layer <= architecture.N:
-        raise InputError(f"layer {layer}: the encoder of {package.config.model} has layers 1 to {architecture.N}")
+    layer = chosen_layer(package, layer)
     words = sentence.split()
     if not words:
         raise InputError("a sentence without words has no attention; give one with words")
@@ -54,9 +114,8 @@ def word_attention(package: Package, sentence: str, layer: int) -> WordAttention
     return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])
 
 
-def attention_record(package: Package, sentences: Sequence[str], layer: int | None = None) -> dict[str, Any]:
+def attention_record(package: Package, lines: Sequence[str], layer: int | None = None) -> dict[str, Any]:
     """`word_attention` of several sentences, by default in the last layer but one, as figures 3 to 5 show it."""
-    layers = package.config.architecture.N
-    layer = max(1, layers - 1) if layer is None else layer
-    found = [asdict(word_attention(package, sentence, layer)) for sentence in sentences]
-    return {"layer": layer, "layers": layers, "sentences": found}
+    layer = chosen_layer(package, layer)
+    found = [asdict(word_attention(package, sentence, layer)) for sentence in lines]
+    return {"layer": layer, "layers": package.config.architecture.N, "sentences": found}

@@ -1,86 +1,81 @@
-"""Attention of translations over their sources, as one HTML page that needs nothing else."""
+"""Attention of all layers and heads over some sentences, as one HTML page that needs nothing else."""
 
+import base64
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from transformer.decoding.parse import tree_of
 from transformer.decoding.translate import Translation
+from transformer.evaluation.attention import Kind, layers_and_heads, weights_of_all
+from transformer.model.ids import END
+from transformer.model.transformer import Transformer
 from transformer.package.package import Package
 from transformer.support.files import atomic
+from transformer.trees.drawing import draw
 
-HEAD = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Attention of {title}</title>
-<style>
-:root { color-scheme: light }
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto; max-width: 75rem;
-  padding: 0 1.5rem }
-h1 { font-size: 1.4rem; font-weight: 600; margin: 0 }
-header { color: #666; margin-bottom: 2.5rem }
-header h1 { color: #222 }
-section { overflow-x: auto; margin-bottom: 3rem; border-top: 1px solid #ddd; padding-top: .75rem }
-h2 { font-size: 1rem; font-weight: 400; margin: 0 0 .75rem; padding-left: 2.5rem; position: sticky; left: 0 }
-h2 small { position: absolute; left: 0; color: #999 }
-table { border-collapse: separate; border-spacing: 1px; font-size: 13px; line-height: 1.2 }
-th { font-weight: 400; white-space: pre; padding: 0 .4rem }
-thead th { writing-mode: vertical-rl; transform: rotate(180deg); text-align: left; padding: .4rem 0 }
-tbody th { text-align: right; position: sticky; left: 0; background: #fff }
-td { width: 1.6rem; min-width: 1.6rem; height: 1.6rem; padding: 0; border-radius: 2px;
-  background: linear-gradient(rgb(20 80 160 / var(--w)) 0 0) #f4f5f7 }
-td:hover { outline: 2px solid #e07b00 }
-</style>
-</head>
-<body>
-<header><h1>Attention of {title}</h1>
-{attention}. Source across, output down: the darker a
-cell, the more the output's subword reads of the source's. \u2581 begins a word. Hover for the weight.</header>
-"""
-SHOWN = {
-    "transformer": "Encoder-decoder attention of the last decoder layer, mean over {heads} heads",
-    "recurrent": "The decoder's attention over the encoder's output",
-}
+TEMPLATE = Path(__file__).with_suffix(".html")
+MOST = 256  # subwords of a side: the weights of a sentence grow with the square of it
+STEPS = 255  # a weight is kept as a byte
 
 
 @contextmanager
-def attention_page(path: Path, package: Package) -> Iterator[Callable[[int, Translation], object]]:
+def attention_page(
+    path: Path, package: Package, kind: Kind = "encoder-decoder", layer: int | None = None
+) -> Iterator[Callable[[int, Translation], object]]:
     """Show each line's number and translation that is given, and write the page when all went well.
 
-    Raises InputError as `transformer.support.files.atomic` does.
+    The page opens with `layer`, counted from 1 (default: the last), of `kind` where the model has it. Raises InputError
+    as `transformer.support.files.atomic` does.
     """
-    config, sizes = package.config, package.config.architecture
-    head = HEAD.replace("{title}", escape(f"{config.task} {config.model}"))
+    title = escape(f"{package.config.task} {package.config.model}")
+    layers, heads = layers_and_heads(package)
+    kinds = ["encoder", "decoder", "encoder-decoder"] if isinstance(package.model, Transformer) else ["encoder-decoder"]
+    model = {"kinds": kinds, "layers": layers, "heads": heads, "steps": STEPS}
+    model |= {"kind": kind if kind in kinds else kinds[0], "layer": layer or layers}
+    head, tail = TEMPLATE.read_text(encoding="utf-8").split("<!-- data -->\n")
     with atomic(path) as stream:
-        stream.write(head.replace("{attention}", SHOWN[sizes.network].format(heads=sizes.h)).encode())
-        yield lambda number, translation: stream.write(section(package, number, translation).encode())
-        stream.write(b"</body>\n</html>\n")
+        stream.write(f"{head.replace('{title}', title)}{_script('model', model)}".encode())
+        yield lambda number, translation: stream.write(_sentence(package, number, translation).encode())
+        stream.write(tail.encode())
 
 
-@torch.inference_mode()
-def section(package: Package, number: int, translation: Translation) -> str:
-    """The attention [output, source] of the best hypothesis of line `number`, as a table."""
-    source, target = translation.source, translation.hypotheses[0].ids
-    (text,) = package.subwords.decode([target])
-    title = f"<section>\n<h2><small>{number}</small>{escape(translation.line)}<br>{escape(text)}</h2>\n"
-    if not target:
-        return f"{title}</section>\n"
-    device, name = package.model.embedding.device, package.subwords.processor.id_to_piece
-    source_BS, target_BT = (torch.tensor([side], device=device) for side in (source, target))
-    weights = package.model.last_attention_weights(source_BS, target_BT)[0].mean(0)
-    across, down = ([escape(piece) for piece in name(side)] for side in (source, target))
-    rows = [
-        f"<tr><th>{output}"
-        + "".join(
-            f'<td style="--w:{weight:.3f}" title="{output} reads {read}: {weight:.3f}">'
-            for read, weight in zip(across, row, strict=True)
-        )
-        for output, row in zip(down, weights.tolist(), strict=True)
-    ]
-    columns = "".join(f"<th>{piece}" for piece in across)
-    return "\n".join([f"{title}<table>\n<thead><tr><th>{columns}</thead>\n<tbody>", *rows, "</table>\n</section>\n"])
+def _script(kind: str, content: dict[str, Any], label: str = "") -> str:
+    """JSON that the page's script reads. Nothing in it can end the element."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" class="{kind}" data-label="{escape(label)}">{text}</script>\n'
+
+
+def _sentence(package: Package, number: int, translation: Translation) -> str:
+    """The best hypothesis of line `number` and all its weights, or a note that says why there are none."""
+    source, target = translation.source, [*translation.hypotheses[0].ids, END]
+    content: dict[str, Any] = {"source": translation.line, "target": translation.texts[0]}
+    longest = max(len(source), len(target))
+    if len(source) == 1:
+        content["note"] = "This line is empty."
+    elif longest > MOST:
+        content["note"] = f"This sentence has {longest} subwords, and the page shows at most {MOST}. Split the line."
+    else:
+        names = package.subwords.processor.id_to_piece(translation.hypotheses[0].ids)
+        content["pieces"] = {"source": package.subwords.pieces(translation.line), "target": names}
+        content["weights"] = {
+            kind: base64.b64encode((weights * STEPS).round().to(torch.uint8).cpu().numpy().tobytes()).decode()
+            for kind, weights in weights_of_all(package.model, source, target).items()
+        }
+        if package.config.kind == "parsing":
+            content["tree"] = _tree(package, number, translation)
+    return _script("sentence", content, f"{number}. {translation.line}")
+
+
+def _tree(package: Package, number: int, translation: Translation) -> dict[str, Any] | None:
+    """The drawing of a parser's tree, the tree in brackets, and whether it was repaired."""
+    made = tree_of(translation, package.config.corpus.get("leaves") == "tags")
+    if made is None:
+        return None
+    tree, repaired = made
+    return {"svg": draw({number: [tree]}), "brackets": str(tree), "repaired": repaired}
