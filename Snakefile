@@ -80,6 +80,7 @@ rule figures:
             figure=["figure3", "figure4", "figure5", *tables.drawn],
             kind=["pdf", "svg", "png"],
         ),
+        f"{RESULTS}/figures/attention.html",
         [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],
 
 

@@ -67,6 +67,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
         for kind in ("pdf", "svg", "png"):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
     assert ">gold</text>" in (results / "figures/trees.svg").read_text()
+    assert (results / "figures/attention.html").read_text().count('class="sentence"') == 2
     table3 = (results / "tables/table3.csv").read_text()
     assert table3.count("not run") == 3 * 18  # perplexity, BLEU and parameters of the 18 rows left out
     corpora = (results / "tables/corpora.csv").read_text()
@@ -206,5 +207,6 @@ def test_the_report_holds_every_table_and_figure(finished):
         "figure5",
         "training_curves",
         "trees.svg",
+        "attention.html",
     ):
         assert artefact in report

@@ -4,6 +4,7 @@
 
 localrules:
     draw_attention,
+    show_attention,
     draw_claims,
     draw_training_curves,
     draw_table3,
@@ -31,6 +32,27 @@ rule draw_attention:
         model=experiment.figures.model,
     script:
         "../scripts/attention.py"
+
+
+rule show_attention:
+    input:
+        Path(runs.attention()).with_suffix(".html"),
+    output:
+        report(
+            f"{RESULTS}/figures/attention.html",
+            caption="../report/attention_page.rst",
+            category="Figures",
+            labels={"figure": "attention, to explore"},
+        ),
+    log:
+        f"{RESULTS}/logs/attention_page.log",
+    conda:
+        "../../environment.yml"
+    params:
+        task=experiment.figures.task,
+        model=experiment.figures.model,
+    shell:
+        "cp {input:q} {output:q} 2> {log:q}"
 
 
 rule draw_claims:

@@ -177,8 +177,10 @@ rule read_attention:
         beside=PACKAGE[1:],
         published=HERE / "config/published.yaml",
         code=code("attention"),
+        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html")],
     output:
-        f"{RUN}/average-{{average}}/attention.json",
+        json=f"{RUN}/average-{{average}}/attention.json",
+        page=f"{RUN}/average-{{average}}/attention.html",
     log:
         f"{LOG}/average-{{average}}/attention.log",
     conda:
@@ -191,5 +193,5 @@ rule read_attention:
         package=subpath(input.package, parent=True),
         sentences=tables.sentences(),
     shell:
-        "python -m transformer attention --package {params.package:q} --output {output:q} --threads {threads}"
-        " {params.sentences:q} 2>&1 | tee -i {log:q}"
+        "python -m transformer attention --package {params.package:q} --output {output.json:q} --html {output.page:q}"
+        " --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"
