@@ -95,7 +95,12 @@ def browser(folder: Path) -> Iterator[Page]:
     """A tab of a new browser, which keeps what it writes in `folder`. It reaches no network."""
     (read, theirs), (mine, write) = os.pipe(), os.pipe()
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={folder}"]
-    options += ["--no-first-run", "--disable-background-networking", "--proxy-server=127.0.0.1:9"]
+    options += [
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-dev-shm-usage",
+        "--proxy-server=127.0.0.1:9",
+    ]
     # The browser reads commands from descriptor 3 and writes to 4.
     line = f'exec "$0" "$@" 3<&{mine} 4>&{theirs}'
     process = subprocess.Popen(
