@@ -19,7 +19,7 @@ def anchors(page):
 def test_every_verdict_of_the_readme_is_a_row_of_the_released_claims():
     with (ROOT / "docs/quick/tables/claims.csv").open() as stream:
         released = {
-            (row["Section"], row["Claim"]): [row[column] for column in ("In favour, paper", "In favour, ours", "Verdict")]
+            (row["Section"], row["Claim"]): [row["In favour, paper"], row["In favour, ours"], row["Verdict"]]
             for row in csv.DictReader(stream)
         }
     table = (ROOT / "README.md").read_text().partition("| section | claim |")[2].partition("\n\n")[0]
