@@ -102,7 +102,8 @@ class SyntheticResults:
         equal: dict = {}
         for run in runs:
             equal.setdefault(run.task, {})[run.model] = [run.model]
-        shown = {"notes": ["Not comparable: another text."], "own": [], "in_full": ["ende", "enfr", "wsj", "semi"]}
+        shown = {"title": "A title", "notes": ["Not comparable: another text."], "own": []}
+        shown |= {"in_full": ["ende", "enfr", "wsj", "semi"]}
         corpus = {**corpus, "pairs": {"train": 30_000, "dev": 900, "test": 900}}
         return SimpleNamespace(
             input=SimpleNamespace(

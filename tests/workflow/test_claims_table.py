@@ -87,7 +87,7 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert set(CLAIMS) <= set(heads)  # the columns that `make reproduce` prints
     assert rows["keys"]["Could show"]
     assert not heads["Could show"]
-    assert "5 % for the whole family, by Holm's correction" in text
+    assert "5 % to contain a wrong one (Holm's correction)" in text
 
 
 def test_less_perplexity_is_better_in_percent(made):
@@ -127,7 +127,7 @@ def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, pu
     )
     theirs = {row["model"]: row["bleu"] for row in published["table3"]}
     expected = spearmanr([theirs[model] for model in ours], list(ours.values())).statistic
-    assert f"the ranks of 4 rows, the paper's and ours, have a correlation (Spearman) of {expected:.2f}; 1 of 3" in text
+    assert f"the paper's ranks of 4 rows and ours have a correlation (Spearman) of {expected:.2f}; 1 of 3" in text
 
 
 def test_perplexity_beyond_training_is_that_of_pairs_up_to_twice_as_long(made):
@@ -150,7 +150,7 @@ def test_pairs_that_are_not_there_decide_nothing(made):
 
 
 def test_a_negative_percentage_has_a_minus_sign():
-    typeset = importlib.import_module("tables_common").typeset
+    typeset = importlib.import_module("table_formats").typeset
     assert typeset("-8.5 %", "\u2212{}", "") == "\u22128.5 %"
     assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
     assert typeset("-8 to 5", "\u2212{}", "") == "-8 to 5"

@@ -63,7 +63,7 @@ def test_the_table_sets_published_numbers_and_ranks_beside_ours(study):
     assert rows["sum", "none"]["Unseen lengths, published"] == ""
     assert rows["sum", "none"]["Correlation of ranks"] == "-0.50"  # of 1 3 2 and 2 1 3
     assert all("Kazemnejad" in page for page in (md, html, tex))
-    assert "steps: copy-one 300, sum 1,500" in md
+    assert "Steps: copy-one 300, sum 1,500" in md
 
 
 def test_whether_none_loses_least_is_judged_over_seeds():

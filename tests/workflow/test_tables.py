@@ -121,7 +121,7 @@ def test_table2_gives_both_bleus_and_three_costs(results):
     assert trained["en-fr", "Transformer (big)"]["BLEU, ours"] == "16.0"
     assert trained["en-de", "Transformer (big)"]["BLEU, ours"] == "not run"
     assert trained["en-de", "ByteNet"]["BLEU, ours"] == ""
-    assert "checkpoints averaged: base 5" in md
+    assert "The paper averages checkpoints: base 5" in md
 
 
 def test_table4_says_beside_the_number_which_trees_it_is_from(results):
@@ -153,7 +153,7 @@ def test_ours_is_the_mean_over_seeds_with_its_standard_deviation(results, table)
     assert row["BLEU, ours"] == "11.5 ± 2.1"  # sqrt((1.5**2 + 1.5**2) / 1)
     assert row["sacreBLEU, ours"] == "15.3"  # equal for both
     assert row["BLEU, difference"] == f"{11.5 - float(row['BLEU, published']):+.1f}"
-    assert all("means ± standard deviations over 2 seeds" in text for text in texts)
+    assert all("Our numbers are means ± standard deviations over 2 seeds." in text for text in texts)
 
 
 def test_f1_has_its_standard_deviation_too(results):
@@ -208,12 +208,14 @@ def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
 def test_notes_say_how_the_scored_lines_were_translated(results):
     _, texts = make(results, "table3", [results.run("ende", "base"), results.run("ende", "big", decoding=None)])
     for how in ("beam 4, length penalty 0.6", "decoding not recorded"):
-        assert all(f"Ours, ende: 900 sentences of dev, {how}; checkpoints averaged: 1 of" in text for text in texts)
+        assert all(f"Scores of ende: 900 sentences of dev, {how}; checkpoints averaged: 1 of" in text for text in texts)
 
 
 def test_the_subwords_of_a_step_are_those_of_the_record(results):
     _, (md, _, _) = make(results, "table3", [results.run("ende", "base")])
-    assert "- Ours, ende: 667 target subwords a step; the paper's: about 25,000." in md  # 10^6 in 1,500 steps
+    assert (
+        "- A training step of ende has 667 target subwords; the paper's has about 25,000." in md
+    )  # 10^6 in 1,500 steps
 
 
 def test_special_characters_are_escaped(results):
@@ -226,7 +228,53 @@ def test_every_line_of_a_table_has_as_many_cells(results):
     _, (md, html, tex) = make(results, "table3", [results.run("ende", "base")])
     assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1
     assert len({line.count("<td>") for line in html.splitlines() if "<td>" in line}) == 1
-    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {24}
+    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {21}
+
+
+def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_csv(results):
+    runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.5)]
+    rows, texts = make(results, "table3", runs, in_full=[])
+    assert [row["Steps, published"] for row in rows] == ["100000", "100000"]
+    assert [row["sacreBLEU, differs on other sentences"] for row in rows] == ["", ""]
+    headings = texts[0].splitlines()[2]
+    assert "Steps" not in headings
+    assert "differs on other sentences" not in headings
+    assert "Perplexity, published" in headings
+    for text in texts:
+        note = text[text.index("Columns left out because all rows are equal: Steps, published (100000)") :]
+        assert "Columns left out because they are empty: sacreBLEU, differs on other sentences." in note
+
+
+def test_a_table_of_one_row_has_all_its_columns(results):
+    _, (md, _, _) = make(results, "table3", [results.run("ende", "base")], in_full=[])
+    assert "Steps, ours" in md.splitlines()[2]
+
+
+def test_each_column_of_a_html_table_has_a_button_that_sorts_by_it(results):
+    _, (_, html, _) = make(results, "table2", [results.run("ende", "base", part="test")])
+    columns = html.count("<button type=button>")
+    assert {line.count("<td") for line in html.splitlines() if "<td" in line} == {columns}
+    assert all(f"data-column={i} " in html for i in range(columns))
+    assert "<td data-value=3.3e+18>3.3·10<sup>18</sup></td>" in html  # which a number is read from
+
+
+def test_a_html_table_can_stand_in_another_page(results):
+    _, (_, html, _) = make(results, "table3", [results.run("ende", "base")])
+    before, _, after = html.partition("<section class=results>")
+    section, _, end = after.partition("</section>")
+    assert "<table" not in before + end
+    assert [section.count(f"<{tag}") for tag in ("table>", "caption>", "style>", "script>", "details>")] == [1] * 5
+    style = section[section.index("<style>") + 7 : section.index("</style>")]
+    assert all(line.startswith(".results ") for line in style.splitlines() if line)
+
+
+def test_groups_of_rows_are_ruled_apart_and_base_stands_out(results):
+    _, (_, html, tex) = make(results, "table3", [results.run("ende", "base")])
+    assert html.count('<tr class="rule">') == 6  # (A) to (E), big
+    assert tex.count(r"\midrule") == 7
+    assert html.count('<tr class="base">') == 1
+    _, (_, html, tex) = make(results, "table1", [], inputs=results.complexity())
+    assert "rule" not in html.split("<tbody>")[1].split("</tbody>")[0]
 
 
 def test_a_run_without_its_package_is_named_in_the_log(results):
@@ -307,7 +355,9 @@ def test_notes_say_if_runs_were_trained_by_different_means(results, table):
             ("threads", "4", "1"),
             ("precision", "bfloat16", "float32"),
         ):
-            assert f"Ours were not all trained with the same {means}: {theirs}: {name}; {others}: all others." in text
+            assert (
+                f"Our runs were not all trained with the same {means}: {theirs}: {name}; {others}: all others." in text
+            )
 
 
 def test_notes_say_if_attempts_of_a_run_differ(results):
@@ -323,7 +373,7 @@ def test_notes_say_if_attempts_of_a_run_differ(results):
 
 def test_a_note_explains_what_resumed_counts(results):
     _, (md, _, _) = make(results, "runs", [results.run("ende", "base")])
-    assert "Resumed: how often the training was interrupted, be it stopped or killed, and went on" in md
+    assert "Resumed counts how often a training was stopped or killed and then went on." in md
 
 
 def test_runs_made_with_other_versions_are_told_apart(results):
@@ -377,7 +427,7 @@ def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results)
     ]
     assert (rows[2]["sacreBLEU, ours"], rows[2]["sacreBLEU, difference"]) == ("14.5 ± 7.1", "+0.5")
     for text in texts:
-        assert "Run: ende base." in text
+        assert "The run is ende base." in text
         assert "900 sentences of dev, beam 4, length penalty 0.6; checkpoints averaged: 5 of each model." in text
 
 
@@ -408,7 +458,7 @@ def test_rows_of_section_3_2_1_stand_beside_those_of_table_3(results):
     assert ours.pop("base") == ours.pop("additive-dk64") == "16.0"
     assert set(ours.values()) == {"not run"}
     assert rows[1]["BLEU, published"] == "25.8"
-    assert "over 32 positions of width 128, measured as in Table 1: dot products 2 ms and 5 MB; additive 2 ms" in md
+    assert "over 32 positions of width 128 (measured as in Table 1): dot products 2 ms and 5 MB; additive 2 ms" in md
 
 
 def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, published):

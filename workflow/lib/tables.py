@@ -1,4 +1,4 @@
-"""The tables: one list, from which their rules and targets and the groups of the training curves follow."""
+"""The tables: one list, from which their rules, their targets and the groups of the training curves follow."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,15 +17,15 @@ from workflow.lib.runs import Runs, Some
 
 Run = tuple[str, str]  # task, model
 BASE: Run = ("ende", "base")
-ON_DEV = ("ende",)  # tasks whose runs Table 3 shows, on dev; others are scored on test
-QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: up to where classes of lengths go
-TRANSLATED = 100  # pairs of such a class, at most, of which BLEU is measured
-OWN = "own"  # what a row is called that the paper does not have
+ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
+QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes
+TRANSLATED = 100  # the most pairs of a length class that are translated for BLEU
+OWN = "own"  # the group of rows that the paper does not have
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its files, its rule, its script and its caption have its name."""
+    """A table. Its files, its rule, its script and its caption have its name."""
 
     name: str
     input: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Table:
 
 
 class Tables:
-    """The tables of an experiment: of what the paper prints (`numbers`, config/published.yaml), and of its runs."""
+    """The tables of an experiment, from its runs and the paper's `numbers` (config/published.yaml)."""
 
     def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
         self.experiment, self.runs, self.numbers = experiment, runs, numbers
@@ -58,7 +58,7 @@ class Tables:
 
     @cached_property
     def all(self) -> list[Table]:
-        """Every table that a task of the experiment concerns, in the order of the training curves."""
+        """Every table that the experiment has, in the order of the training curves."""
         beside_base = self._curves("Appendix", "appendix", [BASE])
         found = [
             Table("table3", self._on_dev("table3"), self._rows("table3"), self._table3_curves()),
@@ -103,7 +103,7 @@ class Tables:
 
     @property
     def _claims(self) -> Table:
-        """The claims, and below them how far Table 3 agrees with the paper's."""
+        """The claims, with a note on how far Table 3 agrees with the paper's."""
         table3 = self.runs.dev_scores(self.some("table3"))
         scores = list(dict.fromkeys([*self.claims.scores, *table3]))
         more = {"corpora": self.runs.records(self.runs.trained), "lengths": self.claims.lengths}
@@ -114,9 +114,9 @@ class Tables:
 
     @cached_property
     def in_full(self) -> list[str]:
-        """The tasks of which tables show the literature and the rows that are not run, too.
+        """The tasks whose tables also show the literature and the rows that are not run.
 
-        A translation task with one model has nothing to compare: of it they show that row alone.
+        For a translation task with one model, which has nothing to compare, tables show that row alone.
         """
         return [
             task
@@ -125,14 +125,14 @@ class Tables:
         ]
 
     def some(self, name: str) -> Some:
-        """The runs that a table shows, by task."""
+        """The models that a table shows, by task."""
         found: dict[str, list[str]] = {}
         for task, model in self.shown[name]:
             found.setdefault(task, []).append(model)
         return found
 
     def _own_runs(self) -> dict[str, list[Run]]:
-        """The trained runs that the paper does not have, by the table that shows other runs of their task."""
+        """The trained runs that the paper does not have, by the table that shows their task."""
         published = {run for runs in self.shown.values() for run in runs}
         own: dict[str, list[Run]] = {}
         for task, models in self.runs.rows.items():
@@ -142,7 +142,7 @@ class Tables:
         return own
 
     def _marks(self) -> list[dict[str, Any]]:
-        """The published marks for a text and a model that the experiment has, each with the files to compare."""
+        """The published marks for texts and models of the experiment, each with the files to compare."""
         found = []
         for row in self.published["marks"]:
             task, model, part = row["task"], row["model"], row["part"]
@@ -154,7 +154,7 @@ class Tables:
         return found
 
     def _rows(self, name: str) -> dict[str, Any]:
-        """What a table is told besides its files."""
+        """The parameters of a table."""
         return {
             "notes": self.notes(self.shown[name]),
             "own": self.own_rows(name),
@@ -163,7 +163,7 @@ class Tables:
         }
 
     def own_rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a table that the paper does not have, as config/published.yaml has the paper's."""
+        """The rows of a table that the paper does not have, in the form of config/published.yaml."""
         rows: list[dict[str, Any]] = []
         for task, model in self.own.get(name, ()):
             by_table: dict[str, dict[str, Any]] = {
@@ -200,14 +200,14 @@ class Tables:
 
     @property
     def _positions_curves(self) -> dict[str, list[Run]]:
-        """The rows of the table of positions; no group where Table 3 has all of them."""
+        """The runs of the table of positions as a group; none if Table 3 has all of them."""
         return self._curves("Positions", "positions", [BASE, *self.shown["table3"]])
 
     @cached_property
     def decoding(self) -> dict[str, list[str]]:
-        """Dev scores of the run of `figures`: as its task decodes, and otherwise; the last checkpoint's come last.
+        """Dev scores of the run of `figures`, with its task's decoding and with others; last the last checkpoint's.
 
-        Nothing where the table is not asked for.
+        Empty if the experiment has no `searches`.
         """
         if not self.experiment.searched():
             return {}
@@ -219,7 +219,7 @@ class Tables:
 
     @property
     def _decoding(self) -> Table:
-        """The table of these scores; of rows that are one model it names that of `figures`."""
+        """The table of these scores. If several rows are one model, it names the row of `figures`."""
         task, model = self.experiment.figures.task, self.experiment.figures.model
         inputs = self._measured({task: [model]}, self.decoding["scores"]) | self.decoding
         equal = {task: {self.runs.run_of[task, model]: [model]}}
@@ -227,34 +227,34 @@ class Tables:
 
     @cached_property
     def longest(self) -> int:
-        """The subwords of the longer side of the longest pair that base learns from."""
+        """The subwords on the longer side of the longest pair that base learns from."""
         return self.experiment.run("", "base", self.experiment.seeds[0]).training.longest_pair
 
     @property
     def lengths(self) -> list[int]:
-        """Up to how many subwords each class of lengths goes for which perplexity and BLEU are measured."""
+        """The upper bound, in subwords, of each length class for which perplexity and BLEU are measured."""
         return sorted({max(1, math.ceil(self.longest * count / 4)) for count in QUARTERS})
 
     @property
     def held_out(self) -> str:
-        """On which text these are measured, and on how much of it BLEU is."""
+        """The text on which these are measured, and how much of it is translated for BLEU."""
         [task] = ON_DEV
-        longer = "pairs of train that no model learns from because they are longer (the vocabulary does)"
+        longer = "the pairs of train that are too long for training (only the vocabulary is learnt from them)"
         if isinstance(self.experiment.corpus_of(task), LibreOfficeHelp):
-            longer = "longer sentences of their pages"
+            longer = "longer sentences from the pages of dev and test"
         return (
-            f"dev, test and {longer}; sacreBLEU on at most {TRANSLATED} of each class of lengths in the figure, evenly "
-            "spaced in the text"
+            f"dev, test and {longer}; sacreBLEU on at most {TRANSLATED} pairs of each length class of the figure, "
+            "evenly spaced in the text"
         )
 
     @property
     def by_length(self) -> list[str]:
-        """The perplexities and BLEUs by length of the runs in the table of positions, in the order of their scores."""
+        """The perplexity and BLEU by length of each run in the table of positions, in the order of their scores."""
         scores = self.runs.dev_scores(self.some("positions"))
         return [str(Path(path).with_name("lengths.csv")) for path in scores]
 
     def _curves(self, group: str, name: str, alone: Iterable[Run] = ()) -> dict[str, list[Run]]:
-        """A table's runs as one group; no group where all of them are among `alone`."""
+        """A table's runs as one group; none if all of them are among `alone`."""
         runs = self._trained(self.shown[name])
         return {group: runs} if set(runs) - set(alone) else {}
 
@@ -263,12 +263,12 @@ class Tables:
 
     @property
     def curves(self) -> dict[str, Sequence[Run]]:
-        """The groups of the training curves: runs by the tables that show them."""
+        """The groups of the training curves: the runs of each table."""
         return {name: runs for table in self.all for name, runs in table.curves.items()}
 
     @property
     def drawn(self) -> list[str]:
-        """The figures that not every experiment has: those of layers and of several runs."""
+        """The figures of the experiment, of those that not every experiment has."""
         shown = {
             "claims": self.claims.scores,
             "training_curves": self.curves,
@@ -282,7 +282,7 @@ class Tables:
 
     @cached_property
     def all_scores(self) -> list[str]:
-        """The scores of every run, as one of the tables shows them: of dev for Table 3's task, else of test."""
+        """The scores of every run, on dev for Table 3's task and else on test."""
         return [
             path
             for task, models in self.runs.trained.items()
@@ -297,7 +297,7 @@ class Tables:
         return list(dict.fromkeys([*found, *(path for paths in self.decoding.values() for path in paths)]))
 
     def trees(self) -> dict[str, str]:
-        """Which trees each parsing task is trained on; stands beside each number of Table 4."""
+        """The trees that each parsing task is trained on. They stand beside each number of Table 4."""
         tasks = [task for task in self.some("table4") if task in self.runs.trained]
         return {task: self.experiment.corpus_of(task).description for task in tasks}
 
@@ -307,11 +307,11 @@ class Tables:
 
     @property
     def parsing_task(self) -> str:
-        """The task whose trees are drawn: that which Table 4 shows first."""
+        """The task whose trees are drawn: the first of Table 4."""
         return self.shown["table4"][0][0]
 
     def parses(self) -> list[str]:
-        """The test parses that are drawn; none where that task is not run."""
+        """The test parses that are drawn; none if that task is not run."""
         scores = self.runs.averaged_scores({self.parsing_task: self.some("table4")[self.parsing_task]})
         return [str(Path(path).with_name("test.translation")) for path in scores[:1]]
 
@@ -321,11 +321,11 @@ class Tables:
         return list(dict.fromkeys(figure["sentence"] for figure in figures))
 
     def notes(self, shown: Sequence[Run]) -> list[str]:
-        """What stands under a table of these runs: the experiment's notes, and its scale."""
+        """The notes under a table of these runs: those of the experiment, and its scale."""
         experiment = self.experiment
         scale, base = experiment.scale, experiment.run("", "base", experiment.seeds[0])
         ours = [
-            f"At this scale {' and '.join(rows)} are one model, trained once."
+            f"At this scale {' and '.join(rows)} are the same model, trained once."
             for task, equal in self.runs.equal.items()
             for rows in equal.values()
             if sum((task, row) in shown for row in rows) > 1
@@ -334,9 +334,9 @@ class Tables:
         resolved = plain(base.architecture) | {"eps_ls": base.training.eps_ls}
         sizes = {key: value for key, value in resolved.items() if key in printed}
         if any(value != printed[key] for key, value in sizes.items()):
-            scaled = f" (of every model the config's widths x {scale.width}, layers x {scale.depth}, rounded)"
+            scaled = f" The config's widths are multiplied by {scale.width} and its layers by {scale.depth}, rounded."
             ours.append(
-                f"Ours: base has {', '.join(f'{key} {value}' for key, value in sizes.items())}"
-                f"{scaled * ((scale.width, scale.depth) != (1, 1))}."
+                f"Our base has {', '.join(f'{key} {value}' for key, value in sizes.items())}."
+                f"{scaled * ((scale.width, scale.depth) != (1, 1))}"
             )
         return [*experiment.notes, *ours]

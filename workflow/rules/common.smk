@@ -25,6 +25,7 @@ from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
 from workflow.lib.tables import TRANSLATED, Tables
+from workflow.lib.titles import FIGURES, TABLES
 
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)
@@ -81,21 +82,24 @@ def scripts(name):
 
 
 def table_report(name, kind):
-    """A table in the report. The report shows first the format whose label sorts first: HTML, then csv."""
+    """A table in the report, which sorts by these labels: by section, and HTML before csv."""
+    section, title = TABLES[name]
     return report(
         f"{RESULTS}/tables/{name}.{kind}",
         caption=f"../report/{name}.rst",
         category="Tables",
-        labels={"table": name, "format": kind.replace("html", "HTML")},
+        labels={"section": section, "table": title, "format": kind.replace("html", "HTML")},
     )
 
 
 def svg_report(name, caption):
+    """A figure in the report, which sorts by these labels."""
+    section, title = FIGURES[name]
     return report(
         f"{RESULTS}/figures/{name}.svg",
         caption=f"../report/{caption}.rst",
         category="Figures",
-        labels={"figure": name},
+        labels={"section": section, "figure": title},
     )
 
 

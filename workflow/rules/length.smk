@@ -70,6 +70,7 @@ rule write_length:
         "../../environment.yml"
     params:
         study=SETTINGS["length"],
+        title=TABLES["length"][1],
     script:
         "../scripts/length.py"
 

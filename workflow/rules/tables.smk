@@ -1,5 +1,4 @@
-# The corpora, the runs; Tables 1 to 4, the appendix's and that of section 3.2.1: published and ours side by side. What
-# each is made of is listed in workflow/lib/tables.py.
+# The tables: published numbers and ours side by side. workflow/lib/tables.py lists them with their inputs.
 
 
 for table in tables.all:
@@ -23,5 +22,6 @@ for table in tables.all:
         params:
             **table.params,
             table=table.name,
+            title=TABLES[table.name][1],
         script:
             "../scripts/table.py"

@@ -1,4 +1,4 @@
-"""The claims: the paper's difference, ours with its interval over seeds, and whether the claim is borne out."""
+"""The claims: the paper's difference, our difference with its interval over seeds, and a verdict for each."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,35 +19,37 @@ from tables_common import NOT_RUN, Row, corpus_note, number, write_table
 
 from transformer.evaluation.claims import Judged, effects, judge
 
-TITLE = "Claims of the paper: its differences and ours, over seeds"
 NOTES = [
-    "Rows: the worse first, as the paper claims; of more than two the linear trend from the first to the last; with ≈ "
-    "two that it claims to be alike. A difference is in favour of the claim where it is positive: points of BLEU or "
-    "F1, percent less perplexity, percent fewer hours of training. BLEU is the paper's, tokenised.",
-    "Ours: the mean of the differences of runs of the same seed, and its 95 % interval (Student's t). Verdicts are at "
-    "5 % for the whole family, by Holm's correction: reproduced, if the difference is on the claimed side; contrary, "
-    "if on the other; else undecided. Of rows that are alike: reproduced, if two one-sided tests show the difference "
-    "to be within the margin, contrary, if it is shown to be beyond.",
-    "Could show: the least difference (of alike rows: the least margin) that these seeds, which spread as they do, "
-    "would have decided.",
-    "Perplexity beyond training: of the pairs with more subwords on the longer side than any pair that base learns "
-    "from, up to twice as many. A row with `averaged`, or with beam and alpha, is Table 2's average, on dev.",
-    "Hours are those of training, longer where other programs ran beside it.",
+    "A positive difference is in favour of the claim. Its unit is points of BLEU (tokenised) or F1, percent less "
+    "perplexity, or percent fewer hours of training. Rows names the compared rows. With < the paper claims that each "
+    "row is better than the one before it; of more than two rows we test the linear trend from the first to the last. "
+    "With ≈ it claims that the two are alike.",
+    "Our difference is the mean over runs of the same seed, with its 95 % interval (Student's t).",
+    "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on the "
+    "other side, and undecided otherwise. Rows claimed to be alike are reproduced if two one-sided tests show a "
+    "difference within the margin, and contrary if it is shown to be beyond. All verdicts together have a chance of "
+    "5 % to contain a wrong one (Holm's correction).",
+    "Could show is the least difference that would have decided an undecided claim with as many seeds and the same "
+    "spread. For rows claimed to be alike it is the least margin.",
+    "Perplexity beyond training is that of pairs with more subwords on the longer side than any pair that base learns "
+    "from, up to twice as many. A row that ends in averaged, or in a beam and an alpha, uses Table 2's averaged "
+    "checkpoints, on dev.",
+    "Hours are those of training. Other programs on the machine make them longer.",
 ]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that claims are about."""
+    """A quantity that claims are about."""
 
     heading: str
     key: str  # in a score file, or in what a package says of the training
     published: str  # in published.yaml
-    relative: bool  # less is better, and differences are in percent
+    relative: bool  # less is better; differences are in percent
     digits: int
 
     def value(self, raw: float) -> float:
-        """The number, so that more is better and differences mean the same everywhere."""
+        """The number on a scale on which more is better and a difference means the same everywhere."""
         return -math.log(raw) if self.relative else raw
 
     def margin(self, margin: float | None) -> float | None:
@@ -74,17 +76,17 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Result:
-    """A claim, and what the paper and we have to say of it."""
+    """A claim with the paper's difference and ours."""
 
     claim: Mapping[str, Any]
     measure: Measure
     paper: float | None
     ours: float | None  # the mean
-    judged: Judged | None  # of two seeds or more
+    judged: Judged | None  # None of fewer than two seeds
 
     @property
     def verdict(self) -> str:
-        """The verdict, or why there is none."""
+        """The verdict, or the reason why there is none."""
         if self.judged:
             return self.judged.verdict
         if self.ours is not None:
@@ -101,7 +103,7 @@ class Result:
 
 
 def results(snakemake: Any) -> list[Result]:
-    """Every claim of the config, in its order, judged as one family."""
+    """Every claim of the config, in its order; all verdicts are corrected together."""
     printed = printed_numbers(read_yaml(snakemake.input.published))
     trained = read_trained(snakemake.input.packages)
 
@@ -138,7 +140,7 @@ def results(snakemake: Any) -> list[Result]:
 
 
 def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
-    """The numbers that the paper prints of a part, task and model: dev in Table 3 and the appendix, test elsewhere."""
+    """The paper's numbers by part, task and model. The part is dev in Table 3 and the appendix, else test."""
     found = {("dev", "ende", row["model"]): dict(row) for row in (*published["table3"], *published["appendix"])}
     for row in published["table2"]:
         for task, model in row.get("model", {}).items():
@@ -167,7 +169,7 @@ def table_row(result: Result) -> Row:
 
 
 def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[str]:
-    """How the rows of Table 3 rank and where they stand to base, in the paper and in ours; nothing of two rows."""
+    """How far our Table 3 agrees with the paper's: ranks of the rows, and sides of base. Nothing for two rows."""
     told = []
     for name in ("perplexity", "bleu"):
         measure = MEASURES[name]
@@ -184,7 +186,7 @@ def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, s
         equal = int((signs[apart, 0] == signs[apart, 1]).sum())
         correlation = spearmanr(both[:, 0], both[:, 1]).statistic
         told.append(
-            f"Table 3, {measure.heading}: the ranks of {len(pairs)} rows, the paper's and ours, have a correlation "
+            f"Table 3, {measure.heading}: the paper's ranks of {len(pairs)} rows and ours have a correlation "
             f"(Spearman) of {correlation:.2f}; {equal} of {apart.sum()} rows are on the same side of base."
         )
     return told
@@ -192,11 +194,10 @@ def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, s
 
 def main(snakemake: Any) -> None:
     table3 = read_runs(snakemake.params.table3, snakemake.input.packages, snakemake.params.equal)
-    notes = [
-        *agreement(read_yaml(snakemake.input.published)["table3"], over_seeds(table3)),
-        *NOTES,
-        *snakemake.params.notes,
+    agreed = agreement(read_yaml(snakemake.input.published)["table3"], over_seeds(table3))
+    made = [
         *map(corpus_note, map(read_json, snakemake.input.corpora)),
         *difference_notes(map(read_training, snakemake.input.packages)),
     ]
-    write_table(snakemake.output, TITLE, [table_row(result) for result in results(snakemake)], notes, names=4)
+    rows = [table_row(result) for result in results(snakemake)]
+    write_table(snakemake, rows, 4, [*agreed, *snakemake.params.notes, *NOTES], made)

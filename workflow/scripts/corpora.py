@@ -1,4 +1,4 @@
-"""What each corpus lost on its way from text to its parts: the pairs that each cleaning step removed."""
+"""The corpora: the pairs that were read, the pairs that each cleaning step removed, and the pairs of each part."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,10 +6,9 @@ from typing import Any
 from records import read_json
 from tables_common import Row, write_table
 
-TITLE = "The corpora: pairs read, removed by each cleaning step, and left"
 NOTES = [
-    "Steps in their order; a pair is counted at the first that removes it.",
-    "Of a corpus of files only train is cleaned and counted from what was read; dev and test stay whole.",
+    "The cleaning steps stand in the order in which they run. A pair is counted at the first step that removes it.",
+    "If a corpus is given as files, only train is cleaned; dev and test stay whole.",
 ]
 
 
@@ -37,4 +36,4 @@ def corpus_row(task: str, corpus: Mapping[str, Any], step: str, removed: str, le
 def main(snakemake: Any) -> None:
     records = zip(snakemake.params.tasks, map(read_json, snakemake.input.corpora), strict=True)
     rows = [row for task, corpus in records for row in corpus_rows(task, corpus)]
-    write_table(snakemake.output, TITLE, rows, NOTES, names=3)
+    write_table(snakemake, rows, 3, NOTES)

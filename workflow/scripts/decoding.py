@@ -1,4 +1,4 @@
-"""How decoding was chosen (section 6.1): beam size, length penalty alpha and averaged checkpoints, measured on dev."""
+"""How decoding was chosen (section 6.1): beam size, length penalty alpha and averaged checkpoints, on dev."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,21 +9,20 @@ from tables_common import Row, read_inputs, spread, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
-TITLE = "Decoding: averaged checkpoints, beam size and length penalty alpha, development set"
 BLEUS = [column for metric in metrics_of("translation", shared=False) for column in metric.columns]
 SETTING = ["average", "beam", "alpha"]
 NOTES = [
-    "Section 6.1: beam size and length penalty alpha were chosen on the development set. The first row decodes as the "
-    "task says. One checkpoint averaged: the last one alone.",
-    "Difference: from the first row with the same seed. BLEU as in Table 3.",
-    "Alpha any: a beam of one is greedy search, which alpha does not change.",
+    "The paper chose beam size and length penalty alpha on the development set (section 6.1). The first row decodes as "
+    "config.yaml says. A row with one checkpoint uses the last one alone.",
+    "Each difference is from the first row with the same seed. BLEU is measured as in Table 3.",
+    "A beam of 1 is greedy search. It gives the same translations with any alpha.",
 ]
 
 
 def read_searches(own: Iterable[str], others: Iterable[str]) -> pd.DataFrame:
-    """A row a file of scores, those of `own` first: setting, seed, each BLEU.
+    """A row for each file of scores, those of `own` first: setting, seed, each BLEU.
 
-    `KEY.difference` is a BLEU's gain over own of the same seed.
+    `KEY.difference` is how far that BLEU is above the one of `own` with the same seed.
     """
     found = [pd.json_normalize(list(map(read_json, paths))) for paths in (own, others)]
     first, scores = found[0].set_index("seed"), pd.concat(found, ignore_index=True)
@@ -34,7 +33,7 @@ def read_searches(own: Iterable[str], others: Iterable[str]) -> pd.DataFrame:
 
 
 def table_rows(searches: pd.DataFrame) -> list[Row]:
-    """A row a setting, in the order of the files."""
+    """A row for each setting, in the order of the files."""
     numbers = over_seeds(searches, SETTING)
     rows: list[Row] = []
     for setting in searches[SETTING].drop_duplicates().itertuples(index=False):
@@ -57,7 +56,7 @@ def gain(ours: Any, key: str, digits: int) -> str:
 
 
 def main(snakemake: Any) -> None:
-    _, runs, notes = read_inputs(snakemake)
-    shown = f"Run: {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
+    _, runs, notes, made = read_inputs(snakemake)
+    shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
     searches = read_searches(snakemake.input.scores, snakemake.input.others)
-    write_table(snakemake.output, TITLE, table_rows(searches), [*NOTES, shown, *notes], names=1)
+    write_table(snakemake, table_rows(searches), 1, [shown, *notes, *NOTES], made)

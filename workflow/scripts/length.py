@@ -1,4 +1,4 @@
-"""The study of length: exact match on lengths that were not trained on, published and ours, by positional encoding."""
+"""The study of length: exact match on longer problems than those of training, published and ours, by encoding."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,25 +9,28 @@ from tables_common import Row, beside, number, spread, write_table
 
 from transformer.evaluation.claims import judge
 
-TITLE = "Length: exact match on longer problems than were trained on, published and ours"
 NOTES = [
-    "Exact match: the share of problems whose whole answer is right, in greedy search; the mean over lengths.",
-    "Rank: of the encodings that both have, by exact match on unseen lengths, the best first; equal ones share a rank. "
-    "Correlation: Spearman's, between the published ranks and ours.",
+    "Exact match is the share of problems whose whole answer is right in greedy search. The table has its mean over "
+    "lengths.",
+    "Ranks order the encodings that both have by exact match on unseen lengths, the best first. Equal ones share a "
+    "rank. The correlation is Spearman's, between the published ranks and ours.",
+]
+MADE = [
     "Published: {source}. They trained T5-base decoders (110M parameters, 12 layers) on 100,000 fixed problems for "
-    "40,000 steps of 64; copying and reversing on lengths 2 to 20, tested on 21 to 40, arithmetic on 8 and 16. Their "
-    "answer to reverse stands there twice. They call sinusoidal APE and none NoPE.",
-    "Ours: layer normalisation after each sub-layer as in the paper, new problems in each step, the paper's schedule. "
-    "t5 keeps the division by sqrt(d_k), rotary turns whole heads (theirs: a quarter of each). learned is not among "
-    "theirs: positions beyond the longest problem of the training are never learnt.",
-    "addition: ours has binary numbers with their last digit first, theirs decimal ones with the first. sum: ours "
-    "gives each running sum, modulo 10; of theirs, the last one alone, only ranks are known.",
+    "40,000 steps of 64. Copying and reversing were trained on lengths 2 to 20 and tested on 21 to 40, arithmetic on 8 "
+    "and 16. They call sinusoidal APE and none NoPE.",
+    "Ours have layer normalisation after each sub-layer as in the paper, new problems in each step, and the paper's "
+    "schedule. Our t5 keeps the division by √d_k. Our rotary turns whole heads, theirs a quarter of each. They have no "
+    "learned positions. Ours never learn the positions beyond the longest problem of training.",
+    "reverse: they write each answer twice. addition: our numbers are binary and begin with the last digit; "
+    "theirs are decimal and begin with the first. sum: our answer has each running sum modulo 10, theirs only the "
+    "last; of theirs only ranks are known.",
     "alibi is Attention with Linear Biases.",
 ]
 
 
 def measured(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row a run: the mean exact match over the lengths trained on, and over the unseen ones."""
+    """A row for each run: the mean exact match over the lengths of training, and over the unseen ones."""
     rows = []
     for run in runs:
         most = run["trained"][1]
@@ -38,12 +41,12 @@ def measured(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def ranks(scores: Mapping[str, float]) -> pd.Series:
-    """1 for the greatest score; equal ones share the mean of their ranks."""
+    """1 for the greatest score. Equal scores share the mean of their ranks."""
     return pd.Series(scores, dtype=float).rank(ascending=False)
 
 
 def task_rows(task: str, positions: Iterable[str], published: Mapping[str, Any], ours: Any) -> list[Row]:
-    """The rows of a task, an encoding each."""
+    """A row for each encoding of a task."""
     found = {encoding: ours[task, encoding] for encoding in positions}
     scores = published.get("exact_match", {})
     theirs = pd.Series(published["ranks"], dtype=float) if "ranks" in published else ranks(scores)
@@ -68,9 +71,9 @@ def task_rows(task: str, positions: Iterable[str], published: Mapping[str, Any],
 
 
 def claim_notes(found: pd.DataFrame) -> list[str]:
-    """Whether `none` loses least, for each task: its lead over the best other encoding of the same seed, judged.
+    """For each task, whether `none` is better than the best other encoding of the same seed.
 
-    Nothing where `none`, or anything beside it, is not run, or has one seed.
+    No note if `none` is not run, if nothing else is, or if there is one seed.
     """
     leads = {}
     for task, runs in found.groupby("task", sort=False):
@@ -82,8 +85,9 @@ def claim_notes(found: pd.DataFrame) -> list[str]:
         for task, one in judge({task: (lead, None) for task, lead in leads.items()}).items()
     ]
     claim = (
-        "Their claim: without positions (none) a decoder loses least as problems get longer. Ours, the lead of none "
-        "over the best other encoding of each seed, with verdicts as in the table claims: "
+        "Kazemnejad et al. claim that a decoder without positions (none) loses least as problems get longer. We "
+        "measure by how much none is better than the best other encoding of each seed, and judge as in the table of "
+        "claims: "
     )
     return [f"{claim}{'; '.join(each)}."] if each else []
 
@@ -98,26 +102,24 @@ def main(snakemake: Any) -> None:
         for task in study["tasks"]
         for row in task_rows(task, study["positions"], published["tasks"].get(task, {}), ours)
     ]
-    told = [*claim_notes(found), *notes(study, published, runs)]
-    write_table(snakemake.output, TITLE, rows, told, names=2)
+    made = [recipe_note(study, runs), *(note.format(source=published["source"]) for note in MADE)]
+    write_table(snakemake, rows, 2, [*claim_notes(found), *NOTES], made)
 
 
-def notes(study: Mapping[str, Any], published: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> list[str]:
-    """What stands under the table."""
+def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
+    """How our decoders were trained and tested."""
     recipe = study["recipe"]
     steps = ", ".join(f"{task} {study['steps'][task]:,}" for task in study["tasks"])
     (least, most), tested = recipe["trained"], recipe["tested"]
     parameters = [run["parameters"] for run in runs]
     several = len(study["seeds"]) > 1
     means = f"are means ± standard deviations over {len(study['seeds'])} seeds" if several else "are of one seed"
-    return [
-        f"Ours {means}: decoders of N {recipe['N']}, d_model "
-        f"{recipe['d_model']}, d_ff {recipe['d_ff']}, h {recipe['h']} ({min(parameters):,} to {max(parameters):,} "
-        f"parameters), trained on lengths {least} to {most}, tested on {recipe['problems']} problems of each length "
-        f"from {least} to {tested}.",
-        f"Ours: {recipe['batch']} problems a step; steps: {steps}.",
-        *(note.format(source=published["source"]) for note in NOTES),
-    ]
+    return (
+        f"Our numbers {means}. The decoders have N {recipe['N']}, d_model {recipe['d_model']}, d_ff {recipe['d_ff']} "
+        f"and h {recipe['h']} ({min(parameters):,} to {max(parameters):,} parameters). They are trained on lengths "
+        f"{least} to {most}, with {recipe['batch']} problems a step, and tested on {recipe['problems']} problems of "
+        f"each length from {least} to {tested}. Steps: {steps}."
+    )
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""Published marks: what others published for a model and a text of ours, and what we get."""
+"""Published marks: BLEU that others published for a model and a text of ours, beside our own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +10,14 @@ from tables_common import Row, beside, number, printed, read_inputs, write_table
 from transformer.evaluation.token_bleu import TokenBleu, token_bleu
 from transformer.support.files import read_parallel
 
-TITLE = "Published marks: BLEU of lower-cased tokens on the test sets of Multi30k, published and ours"
 NOTES = [
-    "BLEU: of the tokens that the corpus has, without further tokenisation and without smoothing; it differs from BLEU "
-    "and sacreBLEU of the other tables. Precisions: of 1 to 4 tokens, in percent.",
+    "BLEU is computed on the corpus's own tokens, without further tokenisation and without smoothing. It differs from "
+    "the BLEU and sacreBLEU of the other tables. The precisions are those of 1 to 4 tokens, in percent.",
 ]
 
 
 def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu) -> dict[str, Any]:
-    """What `over_seeds` takes of a translation."""
+    """The scores of a translation, as `over_seeds` reads them."""
     precisions = {f"precision{n}": precision for n, precision in enumerate(bleu.precisions, start=1)}
     rest = {"score": bleu.score, "brevity_penalty": bleu.brevity_penalty, "tokens": bleu.tokens}
     return {"task": row["task"], "model": row["model"], "seed": seed, **rest, **precisions}
@@ -41,13 +40,13 @@ def table_row(row: Mapping[str, Any], ours: Mapping[str, float]) -> Row:
 
 
 def main(snakemake: Any) -> None:
-    published, _, notes = read_inputs(snakemake)
+    published, _, notes, made = read_inputs(snakemake)
     rows, signatures = [], {}
     for row in snakemake.params.rows:
         scores = [token_bleu(*read_parallel(path, row["reference"])) for path in row["translations"]]
         signatures |= dict.fromkeys(score.signature for score in scores)
         ours = over_seeds(pd.DataFrame(flat(row, seed, score) for seed, score in enumerate(scores)))
         rows.append(table_row(row, ours[row["task"], row["model"]]))
-    notes = [note for note in notes if not note.startswith("Signature of ")]  # of what other tables show
+    others = [note for note in made if not note.startswith("Signature of ")]  # those are of scores in other tables
     signed = [f"Signature of BLEU: {signature}" for signature in signatures]
-    write_table(snakemake.output, TITLE, rows, [*NOTES, *published["marks_notes"], *notes, *signed], names=3)
+    write_table(snakemake, rows, 3, [*notes, *NOTES, *published["marks_notes"]], [*others, *signed])

@@ -1,4 +1,4 @@
-"""By what means runs were trained, and where these differ: from run to run, or between the attempts of one run."""
+"""The commit, device, threads and precision of runs, and notes on runs or attempts in which they differ."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ MEANS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], str]) -> dict[str, list[str]]:
-    """The runs by some means of theirs. A run with several, in attempts whose steps were kept, stands with each."""
+    """The names of the runs by what `of` tells of each. A run whose attempts differ stands with each, \"in part\"."""
     made: dict[str, list[str]] = {}
     for run in runs:
         attempts = [one for one in run.get("attempts", ()) if one["to"] - one["steps_redone"] > one["from"]]
@@ -34,12 +34,12 @@ def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]]
 
 
 def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A note for each of MEANS that is not the same throughout."""
+    """A note for each of MEANS that is not the same in all runs."""
     runs, notes = list(runs), []
     for name, of in MEANS.items():
         made = by_means(runs, of)
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
             others = "; ".join(f"{means}: {', '.join(names)}" for means, names in made.items() if means != usual)
-            notes.append(f"Ours were not all trained with the same {name}: {others}; {usual}: all others.")
+            notes.append(f"Our runs were not all trained with the same {name}: {others}; {usual}: all others.")
     return notes

@@ -1,4 +1,4 @@
-"""Positions: Table 3's row (E), widened by later encodings, en-de; and scores beyond the lengths of training."""
+"""Positional encodings: row (E) of Table 3 and later ones, en-de; scores on longer sentences than those of training."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,24 +8,20 @@ from typing import Any
 import pandas as pd
 from lengths import Lengths, between, perplexity, read_lengths, sacrebleu
 from records import over_seeds
-from table3 import COMPARED, measured
+from table3 import COMPARED, bootstrap, measured
 from tables_common import NOT_RUN, Ours, Row, is_shown, read_inputs, spread, write_table
 
-TITLE = "Positions: row (E) of Table 3, widened, en-de, development set, published and ours"
 Classes = Sequence[tuple[int, float]]
-EDGES = (0, 1, 3 / 2, 2, 3, math.inf)  # of the classes of lengths shown; the unit is the longest pair of training
-MEASURES = {"Perplexity": (perplexity, 2), "sacreBLEU": (sacrebleu, 1)}  # by length: how, and with how many digits
+EDGES = (0, 1, 3 / 2, 2, 3, math.inf)  # of the classes of lengths; the unit is the longest pair of training
+MEASURES = {"Perplexity": (perplexity, 2), "sacreBLEU": (sacrebleu, 1)}  # how each is computed, and its digits
 NOTES = [
-    "Only sinusoids and learned positions are the paper's. Perplexity and BLEU as in Table 3.",
-    "T5 does not divide scores by sqrt(d_k); ours with T5's biases does.",
+    "The paper has only sinusoids and learned positions. Perplexity and BLEU are measured as in Table 3.",
+    "T5 does not divide scores by √d_k; our model with T5's biases does.",
 ]
 
 
 def classes_of(longest: int, lengths: Lengths) -> list[tuple[int, float]]:
-    """From how many subwords to how many each class of lengths goes; the first is that of training.
-
-    Classes without pairs are left out.
-    """
+    """The shortest and the longest length of each class that has pairs; the first class is that of training."""
     ends = [math.ceil(longest * edge) if edge < math.inf else edge for edge in EDGES]
     classes = [(int(low) + 1, high) for low, high in pairwise(ends)]
     seeds = [one for each in lengths.values() for one in each]
@@ -37,7 +33,6 @@ def named(shortest: int, longest: float) -> str:
 
 
 def table_row(row: Mapping[str, Any], ours: Ours, lengths: Lengths, classes: Classes) -> Row:
-    """A row of the table."""
     seeds = lengths.get(row["model"], ())
     by_length = {
         (f"{name} by subwords of the longer side", named(*each)): mean(
@@ -56,7 +51,7 @@ def table_row(row: Mapping[str, Any], ours: Ours, lengths: Lengths, classes: Cla
 
 
 def mean(seeds: Sequence[float], digits: int) -> str:
-    """The mean of some seeds with its standard deviation; `none` of no numbers."""
+    """The mean over seeds with its standard deviation; `none` where a seed has no number."""
     values = pd.Series(seeds, dtype=float)
     if values.empty:
         return NOT_RUN
@@ -65,7 +60,7 @@ def mean(seeds: Sequence[float], digits: int) -> str:
 
 
 def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str) -> list[str]:
-    """What perplexity and BLEU by length are measured on."""
+    """What the scores by length are measured on."""
     if not lengths:
         return []
     [first, *_] = next(iter(lengths.values()))
@@ -74,15 +69,15 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
         for key in ("pairs", "translations")
     )
     return [
-        f"By length: measured on {held_out}. Training reads pairs of at most {longest} subwords on a side, ends "
-        f"counted. Pairs: {pairs}. Translated: {translated}.",
-        "Longer sentences are other text, too: compare rows within a column, not columns. none: sentences are longer "
-        "than the learned positions go.",
+        f"The scores by length are measured on {held_out}. Training reads pairs of at most {longest} subwords on a "
+        f"side, with the end of the sentence. Pairs: {pairs}. Translated: {translated}.",
+        "Compare rows within a column; do not compare columns, because longer sentences are also other text. The "
+        "word none means that the model has learned no positions for sentences so long.",
     ]
 
 
 def main(snakemake: Any) -> None:
-    published, runs, notes = read_inputs(snakemake)
+    published, runs, notes, made = read_inputs(snakemake)
     ours, longest = over_seeds(runs), snakemake.params.longest
     lengths = read_lengths(snakemake.input.scores, snakemake.input.lengths, snakemake.params.equal)
     shown: Sequence[dict[str, Any]] = [
@@ -90,5 +85,6 @@ def main(snakemake: Any) -> None:
     ]
     classes = classes_of(longest, lengths)
     rows = [table_row(row, ours, lengths, classes) for row in shown]
-    told = [*NOTES, *length_notes(lengths, classes, longest, snakemake.params.held_out), COMPARED, *notes]
-    write_table(snakemake.output, TITLE, rows, told, names=3)
+    by_length = length_notes(lengths, classes, longest, snakemake.params.held_out)
+    told = [*notes, *NOTES, *by_length, *COMPARED]
+    write_table(snakemake, rows, 3, told, made, [bootstrap(row, ours) for row in shown])

@@ -1,4 +1,4 @@
-"""What made each run: its config, the code, the software and the machine."""
+"""The runs: the config, the code, the software and the machine behind each."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,11 @@ from records import read_training
 from scores import Equal
 from tables_common import Row, write_table
 
-TITLE = "The runs: what made each"
 NOTES = [
-    "Config: the start of the SHA-256 that stands in the package. Commit: of this code; -dirty: with further changes; "
-    "unknown: trained without git.",
-    "Commit, device: of the last attempt. Resumed: how often the training was interrupted, be it stopped or killed, "
-    "and went on; steps again: those since its last save, which it repeated.",
+    "Config is the start of the config's SHA-256, which stands in the package. Commit is the commit of this code: "
+    "-dirty marks uncommitted changes, unknown a training without git.",
+    "Resumed counts how often a training was stopped or killed and then went on. Steps again counts the steps since "
+    "the last save, which it then repeated. Commit and device are those of the last attempt.",
 ]
 
 
@@ -35,7 +34,7 @@ def run_row(run: Mapping[str, Any], equal: Equal) -> Row:
 
 
 def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The versions, with the runs that they made where these differ."""
+    """The versions of the software, each with its runs if there are several."""
     made = by_means(runs, lambda one: versions(one["software"]))
     return [f"Made with {each}: {'all' if len(made) == 1 else ', '.join(names)}." for each, names in made.items()]
 
@@ -43,5 +42,4 @@ def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
 def main(snakemake: Any) -> None:
     runs = [read_training(package) for package in snakemake.input.packages]
     rows = [run_row(run, snakemake.params.equal) for run in runs]
-    notes = [*NOTES, *difference_notes(runs), *software_notes(runs)]
-    write_table(snakemake.output, TITLE, rows, notes, names=7)
+    write_table(snakemake, rows, 7, NOTES, [*difference_notes(runs), *software_notes(runs)])

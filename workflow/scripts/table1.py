@@ -1,4 +1,4 @@
-"""Table 1: complexity, sequential operations and path lengths of layers, the paper's formulas and what was measured."""
+"""Table 1: complexity, sequential operations and path lengths of layers: the paper's formulas and our measurements."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,9 @@ from typing import Any
 from records import read_json, read_yaml
 from tables_common import Row, number, write_table
 
-TITLE = "Table 1: complexity per layer, sequential operations and longest path, published and measured"
-
 
 def table_row(row: Mapping[str, Any], layer: Mapping[str, Any], last: int, middle: int) -> Row:
-    """A row of the paper's table beside one layer; milliseconds and memory are shown at `middle` and `last` n."""
+    """A row of the paper's table with our measurements; milliseconds and memory are those at `middle` and `last` n."""
     exponents = layer["exponents"]
     at = {point["n"]: point for point in layer["by"]["n"]}
     return {
@@ -31,7 +29,7 @@ def table_row(row: Mapping[str, Any], layer: Mapping[str, Any], last: int, middl
 
 
 def details(layer: Mapping[str, Any]) -> Row:
-    """Everything that was measured."""
+    """All measurements of a layer; for the csv."""
     points = [point for series in layer["by"].values() for point in series]
     return {
         (key, f"n {point['n']}, d {point['d']}"): f"{point[key]:.4g}"
@@ -48,21 +46,23 @@ def notes(record: Mapping[str, Any]) -> list[str]:
     }
     counted = ", ".join(layers["self-attention"]["path"])
     return [
-        f"Measured: forward and backward pass of one layer over one sentence in float32, {record['threads']} thread of "
-        f"{record['device']}, the least CPU time of several. n is varied at d {middle(sizes['d'])}, d at n "
-        f"{middle(sizes['n'])}; k {sizes['k']}, r {sizes['r']}, heads of d_k {sizes['d_k']}.",
-        f"Exponents: slopes of least squares of the logarithms, in n over {fits['n']}; in d over {fits['d']}. Those of "
-        "time differ from those of FLOPs where matrices are small, or numbers no longer fit into the caches.",
-        "FLOPs: of the matrix products and convolutions, counted as PyTorch executes them. Memory: what is kept for "
-        "the backward pass, without weights. Milliseconds and memory: at the middle and the largest n, d "
-        f"{middle(sizes['d'])}.",
-        "Sequential operations: the longest chain of matrix products or convolutions, each of which needs the one "
-        f"before it, for n {counted}.",
-        "Longest path: how many layers, or steps of the recurrent one, lead from any position to any other that it can "
-        f"reach, for n {counted}. A layer leads to an output from where the output's gradient is not zero. A stack of "
-        "dilated convolutions has the dilations 1, k, k^2 ... below n, over and over.",
-        "The paper's formulas leave out the projections of self-attention; so do we, but for the row that names them. "
-        "Additive attention is measured where it keeps at most 134 MB.",
+        "We measure the forward and the backward pass of one layer over one sentence in float32, on "
+        f"{record['threads']} thread of {record['device']}, and take the least CPU time of several passes. n varies at "
+        f"d {middle(sizes['d'])}, d at n {middle(sizes['n'])}; k is {sizes['k']}, r is {sizes['r']}, d_k of a head is "
+        f"{sizes['d_k']}.",
+        "An exponent is the slope of a least-squares line through the logarithms: in n over "
+        f"{fits['n']}; in d over {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or the "
+        "numbers no longer fit into the caches.",
+        "FLOPs are those of matrix products and convolutions, counted as PyTorch executes them. Memory is what the "
+        "layer keeps for the backward pass, without weights. The columns Milliseconds and Memory have the middle and "
+        f"the largest n, at d {middle(sizes['d'])}.",
+        "Sequential operations are the longest chain of matrix products or convolutions in which each needs the one "
+        f"before it, counted for n {counted}.",
+        "The longest path is the number of layers, or of steps of the recurrent layer, between any two positions that "
+        f"can reach each other, counted for n {counted}. An input reaches an output if the gradient between them is "
+        "not zero. A stack of dilated convolutions repeats the dilations 1, k, k², ... below n.",
+        "The paper's formulas leave out the projections of self-attention. So do we, except in the row that names "
+        "them. We measure additive attention up to sizes at which it keeps at most 134 MB.",
     ]
 
 
@@ -71,7 +71,7 @@ def middle(sizes: list[int]) -> int:
 
 
 def grouped(layers: Mapping[str, Any], size: str) -> list[tuple[Mapping[str, Any], str]]:
-    """Each range of sizes with the layers that it is fitted over, those of most layers called `all others`."""
+    """Each range of sizes with the layers fitted over it; most layers share one and are called `all others`."""
     ranges: dict[tuple[int, int], list[str]] = {}
     for name, layer in layers.items():
         fit = layer["exponents"][size]
@@ -86,4 +86,4 @@ def main(snakemake: Any) -> None:
     lengths, layers = record["sizes"]["n"], record["layers"]
     rows = [table_row(row, layers[row["layer"]], lengths[-1], middle(lengths)) for row in published]
     more = [details(layers[row["layer"]]) for row in published]
-    write_table(snakemake.output, TITLE, rows, notes(record), names=2, details=more)
+    write_table(snakemake, rows, 2, notes(record), details=more)

@@ -1,4 +1,4 @@
-"""Table 2: BLEU on the test sets and training cost, the literature's, the paper's and ours."""
+"""Table 2: BLEU on the test sets and training cost: the literature, the paper, and our runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,16 +8,16 @@ from tables_common import NOT_RUN, Row, is_shown, metric_cells, number, power, r
 
 from transformer.evaluation.metrics import metrics_of
 
-TITLE = "Table 2: BLEU on the test set and training cost, published and ours"
 NOTES = [
-    "BLEU, published and ours: tokenised, hyphenated compounds split (of the published en-fr numbers the split is not "
-    "known); sacreBLEU: as its signature says.",
-    "Cost, published and estimated: seconds x devices x sustained single-precision FLOP/s of a device; "
-    "counted: the matrix products of all training steps; ratio: estimated / published. Ours is measured on the "
-    "threads of a run; products in bfloat16 can be faster than that.",
-    "Training: the seconds of its steps, longer where other programs ran, and the target subwords in one of them.",
-    "Recurrent: LSTMs with attention in the form of GNMT (Wu et al. 2016), with as many parameters as base within 5 %, "
-    "on the same batches for as many steps.",
+    "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
+    "for en-fr. sacreBLEU is computed as its signature says.",
+    "The published and the estimated cost are seconds × devices × sustained single-precision FLOP/s of a device. The "
+    "ratio is estimated / published. The counted cost is that of the matrix products of all training steps. We measure "
+    "the sustained FLOP/s with as many threads as the training has; bfloat16 products can be faster.",
+    "The seconds are those of the training steps. Other programs on the machine make them longer. The subwords per "
+    "second are target subwords.",
+    "The recurrent model has LSTMs with attention in the form of GNMT (Wu et al. 2016). It has as many parameters as "
+    "base (within 5 %) and trains on the same batches for as many steps.",
 ]
 
 
@@ -43,7 +43,7 @@ def table_row(row: dict[str, Any], task: str, ours: Mapping[str, float]) -> Row:
 
 
 def main(snakemake: Any) -> None:
-    published, runs, notes = read_inputs(snakemake)
+    published, runs, notes, made = read_inputs(snakemake)
     ours = over_seeds(runs)
     rows = [
         table_row(row, task, ours.get((task, model), {}))
@@ -53,5 +53,5 @@ def main(snakemake: Any) -> None:
         if (task in row["bleu"] or model) and is_shown(snakemake, ours, task, model)
     ]
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in published["table2"] if "average" in row)
-    averaged = f"Published: checkpoints averaged: {averages}."
-    write_table(snakemake.output, TITLE, rows, [*NOTES, averaged, *notes], names=2)
+    averaged = f"The paper averages checkpoints: {averages}."
+    write_table(snakemake, rows, 2, [*notes, *NOTES, averaged], made)

@@ -1,4 +1,4 @@
-"""Table 3: variations on the architecture, the paper's and ours, en-de, measured on the development set."""
+"""Table 3: variations on the architecture, the paper's numbers and ours, en-de, development set."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,26 +9,26 @@ from tables_common import Ours, Row, beside, is_shown, metric_cells, number, rea
 from transformer.evaluation.metrics import metrics_of
 from transformer.support.strict import listed
 
-TITLE = "Table 3: variations on the architecture, en-de, development set, published and ours"
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
 NOTES = [
-    "An empty cell: the value of base. N to eps_ls are the paper's; for scale and text of ours see below.",
-    "Perplexity: per subword, without label smoothing. BLEU, published and ours: tokenised, hyphenated "
-    "compounds split; sacreBLEU: as its signature says.",
+    "The columns N to eps_ls hold the paper's values. An empty cell means the value of base. Ours are scaled as stated "
+    "here.",
+    "Perplexity is per subword and leaves label smoothing out. BLEU is computed on tokenised text with hyphenated "
+    "compounds split, sacreBLEU as its signature says.",
 ]
-COMPARED = (
-    "*: other sentences would show a difference from base, too; another training might not. sacreBLEU differs from "
-    "that of base of the same seed, for every seed, at p < 0.05 by approximate randomisation (ar: trials and seed in "
-    "its signature); p is the largest of the seeds. Of 20 rows that equal base about one is marked. With several seeds "
-    "the means must also differ by at least two standard deviations of base's. Paired bootstrap (bs: resamples) asks "
-    "in one direction only, so its p is about half."
-)
+COMPARED = [
+    "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
+    "approximate randomisation; p is the largest of the seeds. With several seeds the means must also differ by at "
+    "least two standard deviations of base. Of 20 rows that equal base, about one has a star.",
+    "A starred difference would show on other sentences, too; another training might not show it. The csv also has the "
+    "p-value of a paired bootstrap. That test asks in one direction only, so its p is about half.",
+]
 
 
 def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, steps: int) -> list[Row]:
-    """A row for each row of the paper's table, and for each of one's own, which has `changes` of base.
+    """A row for each of the paper's rows, and for each row of your own, which has its `changes` of base.
 
-    The published steps of a row are `steps`, base's, where the paper prints none.
+    `steps` are the published ones of base; a row for which the paper prints none has the same.
     """
     return [
         {
@@ -43,7 +43,7 @@ def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, steps: int) -> li
 
 
 def text_of(row: Mapping[str, Any]) -> list[str]:
-    """What a row changes that has no column of its own."""
+    """The changes of a row that have no column."""
     if "text" in row:
         return [row["text"]]
     others = {key: value for key, value in row.get("changes", {}).items() if key not in OVERRIDES}
@@ -51,13 +51,13 @@ def text_of(row: Mapping[str, Any]) -> list[str]:
 
 
 def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:
-    """Whether sacreBLEU differs from base's as COMPARED says."""
+    """Whether the row has a star; COMPARED says when."""
     difference = abs(ours.get("sacrebleu.score", 0) - base.get("sacrebleu.score", 0))
     return ours.get("randomisation.p", 1) < 0.05 and difference >= 2 * base.get("sacrebleu.score.sd", 0)
 
 
 def measured(row: Mapping[str, Any], all_ours: Ours) -> Row:
-    """Steps, metrics and parameters of a row of en-de, the paper's beside ours."""
+    """Steps, metrics and parameters of a row of en-de: the paper's, ours and the difference."""
     ours, base = (all_ours.get(("ende", model), {}) for model in (row["model"], "base"))
     cells: dict[tuple[str, str], str] = {}
     for metric in metrics_of("translation"):
@@ -66,7 +66,6 @@ def measured(row: Mapping[str, Any], all_ours: Ours) -> Row:
             cells |= {
                 ("sacreBLEU", "differs on other sentences"): "*" if differs(ours, base) else "",
                 ("sacreBLEU", "p, randomisation"): number(ours.get("randomisation.p"), 3),
-                ("sacreBLEU", "p, bootstrap"): number(ours.get("bootstrap.p"), 3),
             }
     return {
         ("Steps", "ours"): number(ours.get("steps"), 0),
@@ -75,13 +74,19 @@ def measured(row: Mapping[str, Any], all_ours: Ours) -> Row:
     }
 
 
+def bootstrap(row: Mapping[str, Any], ours: Ours) -> Row:
+    """The second test of a row of en-de; for the csv."""
+    return {("sacreBLEU", "p, bootstrap"): number(ours.get(("ende", row["model"]), {}).get("bootstrap.p"), 3)}
+
+
 def main(snakemake: Any) -> None:
-    published, runs, notes = read_inputs(snakemake)
+    published, runs, notes, made = read_inputs(snakemake)
     ours = over_seeds(runs)
     shown = [
         *snakemake.params.own,
         *(row for row in published["table3"] if is_shown(snakemake, ours, "ende", row["model"])),
     ]
     rows = table_rows(shown, ours, published["table3"][0]["steps"])
-    own = ["In a row of your own, N to eps_ls are those of models.yaml."] if snakemake.params.own else []
-    write_table(snakemake.output, TITLE, rows, [*NOTES, *own, COMPARED, *published["table3_notes"], *notes], names=2)
+    own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(snakemake.params.own)
+    told = [*notes, *NOTES, *own, *COMPARED, *published["table3_notes"]]
+    write_table(snakemake, rows, 2, told, made, [bootstrap(row, ours) for row in shown])

@@ -1,4 +1,4 @@
-"""Table 4: constituency parsing, F1 on the test set, the literature's, the paper's and ours."""
+"""Table 4: constituency parsing, F1 on the test set: the literature, the paper, and our runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from tables_common import NOT_RUN, Row, beside, is_shown, number, read_inputs, s
 
 from transformer.evaluation.metrics import metrics_of
 
-TITLE = "Table 4: constituency parsing, F1 on the test set, published and ours"
 NOTES = [
-    "F1 of labelled brackets, in percent, as EVALB with COLLINS.prm counts. Published: section 23 of the Wall Street "
-    "Journal.",
-    "Exact: sentences with all brackets right, in percent. Repaired: outputs that were no tree over their sentence.",
+    "F1 of labelled brackets is in percent and counted as EVALB does with COLLINS.prm. The published numbers are on "
+    "section 23 of the Wall Street Journal.",
+    "Exact is the percentage of sentences whose brackets are all right. Repaired counts the outputs that were no tree "
+    "over their sentence and were made one.",
 ]
 
 
@@ -21,7 +21,7 @@ def table_rows(
     ours: Mapping[tuple[str, str], Mapping[str, float]],
     trained_on: Mapping[str, str],
 ) -> list[Row]:
-    """A row for each row of the paper's table and of one's own; `trained_on`: task -> the trees behind our number."""
+    """A row for each of the paper's rows and of your own; `trained_on`: task -> the trees behind our number."""
     return [table_row(row, ours.get((row.get("task"), row.get("model")), {}), trained_on) for row in published]
 
 
@@ -44,7 +44,7 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mappin
 
 
 def detail_row(ours: Mapping[str, float]) -> Row:
-    """What else EVALB's summary prints; for the csv."""
+    """The other numbers of EVALB's summary; for the csv."""
     details = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]
     return {
         ("Ours", column.heading): spread(ours, column.key, column.digits)
@@ -55,7 +55,7 @@ def detail_row(ours: Mapping[str, float]) -> Row:
 
 
 def main(snakemake: Any) -> None:
-    published, runs, notes = read_inputs(snakemake)
+    published, runs, notes, made = read_inputs(snakemake)
     ours = over_seeds(runs)
     shown = [
         *snakemake.params.own,
@@ -67,4 +67,4 @@ def main(snakemake: Any) -> None:
     ]
     rows = table_rows(shown, ours, snakemake.params.trained_on)
     details = [detail_row(ours.get((row.get("task"), row.get("model")), {})) for row in shown]
-    write_table(snakemake.output, TITLE, rows, [*NOTES, *notes], names=3, details=details)
+    write_table(snakemake, rows, 3, [*notes, *NOTES], made, details)
