@@ -67,11 +67,14 @@ def test_figure_3_shows_all_heads_from_making(script, published):
     assert words[query] == "making"
 
 
-def test_a_line_is_as_opaque_as_its_weight(script):
-    weights = np.array([[[0.75, 0.25], [0.5, 0.5]]])
-    figure = script("attention").draw(["a", "b"], weights, [([1], None)])
-    [lines] = figure.axes[0].collections
-    assert [round(colour[3], 2) for colour in lines.get_colors()] == [0.75, 0.25, 0.5, 0.5]
+def test_the_opacity_of_a_line_is_its_weight_over_the_largest_one_of_the_panel(script):
+    weights = np.array([[[0.6, 0.2], [0.1, 0.3]], [[0.8, 0.4], [0.1, 0.2]]])
+    figure = script("attention").draw(["a", "b"], weights, [([1], None), ([1, 2], 1)])
+    shown = [[round(colour[3], 2) for colour in axes.collections[0].get_colors()] for axes in figure.axes]
+    assert shown == [[0.17, 0.33, 0.5, 1.0], [0.33, 0.33, 0.67, 1.0]]
+    assert [axes.get_title("left") for axes in figure.axes] == [
+        f"the darkest line has weight {largest}" for largest in ("0.60", "0.30")
+    ]
 
 
 def test_training_curves_of_one_and_of_several_seeds_are_drawn(script, results):

@@ -83,23 +83,21 @@ def scripts(name):
 
 def table_report(name, kind):
     """A table in the report, which sorts by these labels: by section, and HTML before csv."""
-    section, title = TABLES[name]
     return report(
         f"{RESULTS}/tables/{name}.{kind}",
         caption=f"../report/{name}.rst",
         category="Tables",
-        labels={"section": section, "table": title, "format": kind.replace("html", "HTML")},
+        labels={"section": TABLES[name].section, "table": TABLES[name].title, "format": kind.replace("html", "HTML")},
     )
 
 
 def svg_report(name, caption):
     """A figure in the report, which sorts by these labels."""
-    section, title = FIGURES[name]
     return report(
         f"{RESULTS}/figures/{name}.svg",
         caption=f"../report/{caption}.rst",
         category="Figures",
-        labels={"section": section, "figure": title},
+        labels={"section": FIGURES[name].section, "figure": FIGURES[name].title},
     )
 
 

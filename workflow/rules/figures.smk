@@ -1,5 +1,4 @@
-# Figures 3 to 5 of the paper, the training curves of all runs, Tables 1 and 3 as pictures, perplexity by length, how
-# decoding was chosen, why scores are scaled, and trees beside gold trees.
+# The figures: figures 3 to 5 of the paper, training curves, tables as pictures, and parsed trees beside gold trees.
 
 
 localrules:
@@ -172,7 +171,7 @@ rule draw_dot_products:
         "../scripts/dot_products.py"
 
 
-# Only where parses are made.
+# Only if the experiment has parses.
 if tables.parses():
 
     localrules:

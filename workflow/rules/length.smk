@@ -70,7 +70,7 @@ rule write_length:
         "../../environment.yml"
     params:
         study=SETTINGS["length"],
-        title=TABLES["length"][1],
+        title=TABLES["length"].caption,
     script:
         "../scripts/length.py"
 

@@ -22,6 +22,6 @@ for table in tables.all:
         params:
             **table.params,
             table=table.name,
-            title=TABLES[table.name][1],
+            title=TABLES[table.name].caption,
         script:
             "../scripts/table.py"

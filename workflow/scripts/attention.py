@@ -1,7 +1,7 @@
 """Figures 3, 4 and 5: encoder self-attention on the paper's sentences, drawn as the paper draws it.
 
-Two lines of upright words, the same sentence twice: the upper one attends to the lower one. A line from a
-word to a word is as opaque as the attention weight between them; each head has its colour.
+The sentence stands there twice, with its words upright. Each word of the upper line attends to the words of the lower
+line. A line between two words has the opacity of their attention weight, and the colour of its head.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,29 +13,29 @@ from figures_common import save
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 from records import logged, read_json, read_yaml
 
 HEAD_COLOURS = plt.get_cmap("tab10").colors
-GAP = 6.0  # height between the two lines of words; the unit is the distance from a word to the next
+GAP = 6.0  # height between the two lines of words; the unit is the distance between neighbouring words
 ROOM = 3.3  # height of a line of words
 MARK = 0.5  # height of a head's mark on a key
 
-Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the one query word that is drawn, or None for all
+Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the only query word, or None for all
 
 
 def choose_heads(wanted: Sequence[int], heads: int) -> list[int]:
-    """The heads that the paper shows, counted from 1; of a model with fewer heads, the last ones."""
+    """The heads that the paper shows, counted from 1. If a model has fewer heads, its last ones."""
     return sorted({max(1, head - max(0, max(wanted) - heads)) for head in wanted})
 
 
 def other_heads(shown: Sequence[int], heads: int) -> list[int]:
-    """The first two heads, counted from 1, that are not among `shown`; the first one if there is none."""
+    """The first two heads, counted from 1, that are not among `shown`. If there is none, the first head."""
     return [head for head in range(1, heads + 1) if head not in shown][:2] or [1]
 
 
 def panels_of(number: int, figures: Mapping[int, Any], words: Sequence[str], heads: int) -> list[Panel]:
-    """What the panels of figure `number` show, from top to bottom."""
+    """The panels of figure `number`, from top to bottom."""
     shown = choose_heads(figures[4]["heads"], heads)
     query = words.index(figures[number]["word"]) if "word" in figures[number] else None
     return {
@@ -48,25 +48,29 @@ def panels_of(number: int, figures: Mapping[int, Any], words: Sequence[str], hea
 def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Sequence[int], query: int | None) -> None:
     """Draw the attention of `heads` from every word, or from the word `query` alone.
 
-    weights: (head, query, key). From one word alone, each key carries a mark a head, as opaque as the weight.
+    weights: (head, query, key). The largest weight of the panel is opaque, and the others in proportion. From one word
+    alone, each key has a mark for each head, of the same opacity.
     """
-    queries = range(len(words)) if query is None else [query]
+    queries = list(range(len(words))) if query is None else [query]
+    largest = max(weights[head - 1][queries].max() for head in heads)
+    lines = []
     for place, head in enumerate(heads):
-        colour = HEAD_COLOURS[(head - 1) % len(HEAD_COLOURS)]
         ends = np.arange(len(words)) + 0.9 * ((place + 0.5) / len(heads) - 0.5)
-        opacity = np.clip(weights[head - 1], 0, 1)
-        axes.add_collection(
-            LineCollection(
-                [[(i, GAP), (end, 0)] for i in queries for end in ends],
-                colors=[(*colour, alpha) for i in queries for alpha in opacity[i]],
-                linewidths=1.5,
-            )
+        for i in queries:
+            for end, alpha in zip(ends, weights[head - 1][i] / largest, strict=True):
+                lines.append((alpha, i, end, colour_of(head)))
+    lines.sort()  # the most opaque ones come last, and so on top
+    axes.add_collection(
+        LineCollection(
+            [[(i, GAP), (end, 0)] for _, i, end, _ in lines],
+            colors=[(*colour, alpha) for alpha, _, _, colour in lines],
+            linewidths=1.5,
         )
-        if query is not None:
-            width = 0.9 / len(heads)
-            for end, alpha in zip(ends, opacity[query], strict=True):
-                axes.add_patch(Rectangle((end - width / 2, -MARK), width, MARK, color=(*colour, alpha), lw=0))
+    )
     if query is not None:
+        width = 0.9 / len(heads)
+        for alpha, _, end, colour in lines:
+            axes.add_patch(Rectangle((end - width / 2, -MARK), width, MARK, color=(*colour, alpha), lw=0))
         axes.add_patch(Rectangle((query - 0.45, GAP), 0.9, ROOM, color="#d9d9d9", lw=0))
     upright = {"rotation": 90, "rotation_mode": "anchor", "va": "baseline"}
     for i, word in enumerate(words):
@@ -75,11 +79,19 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
         axes.text(baseline, -MARK * (query is not None) - 0.25, word, ha="right", **upright)
     axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-MARK - ROOM, GAP + ROOM), aspect="equal")
     axes.axis("off")
+    axes.set_title(f"the darkest line has weight {largest:.2f}", fontweight="normal")
+    marks = [Patch(color=colour_of(head), label=f"{'head ' * (not place)}{head}") for place, head in enumerate(heads)]
+    look = {"handlelength": 0.7, "handletextpad": 0.3, "columnspacing": 1.0, "borderaxespad": 0}
+    axes.legend(handles=marks, ncols=len(heads), loc="lower right", bbox_to_anchor=(1, 1), **look)
+
+
+def colour_of(head: int) -> tuple[float, ...]:
+    return HEAD_COLOURS[(head - 1) % len(HEAD_COLOURS)]
 
 
 def draw(words: Sequence[str], weights: np.ndarray, panels: Sequence[Panel]) -> Figure:
-    """A figure with the panels one below the other; weights as in `draw_panel`."""
-    height = 7.2 * (GAP + 2 * ROOM + MARK) / (len(words) + 0.4) + 0.15
+    """A figure with the panels below each other; weights as in `draw_panel`."""
+    height = 7.2 * (GAP + 2 * ROOM + MARK) / (len(words) + 0.4) + 0.3
     figure, axes = plt.subplots(len(panels), squeeze=False, figsize=(7.2, height * len(panels)), layout="constrained")
     for each, (heads, query) in zip(axes[:, 0], panels, strict=True):
         draw_panel(each, words, weights, heads, query)

@@ -1,4 +1,4 @@
-"""The claims as a forest plot: the paper's differences, ours with their intervals, and the verdicts."""
+"""The claims as a forest plot: the paper's differences, our differences with their intervals, and the verdicts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from records import logged
 
-VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#777777", "not run": "#bbbbbb"}
+VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555", "not run": "#888888"}
 PAPER = {"marker": "o", "color": COLOURS[0], "linestyle": "none", "markersize": 4.5}
 
 
 def draw(judged: Sequence[Result]) -> Figure:
-    """A panel a measure, its claims in the order of the paper."""
+    """A panel for each measure, with its claims in the order of the paper."""
     groups = [[each for each in judged if each.measure is measure] for measure in MEASURES.values()]
     groups = [group for group in groups if group]
     figure, panels = plt.subplots(
@@ -40,7 +40,7 @@ def draw(judged: Sequence[Result]) -> Figure:
 
 
 def draw_measure(axes: Axes, group: Sequence[Result]) -> None:
-    """The claims about one measure, a line each."""
+    """The claims about one measure, one below the other."""
     measure = group[0].measure
     axes.axvline(0, color="black", linewidth=0.8)
     for height, each in enumerate(group):

@@ -1,4 +1,4 @@
-"""How far other beams, length penalties and the last checkpoint alone move BLEU from what the task decodes with."""
+"""How far other beams, other length penalties and the last checkpoint alone move BLEU from the task's decoding."""
 
 from itertools import cycle
 from typing import Any
@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from records import logged
 
-DODGE = 0.08  # between two alphas of a beam; the unit is the distance from a beam to the next
+DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams
 
 
 def draw_bleu(axes: Axes, means: pd.DataFrame, deviations: pd.Series, own: Any) -> None:
-    """The mean difference of each setting over seeds, with its standard deviation; `own` is the task's setting."""
+    """The mean difference of each setting over seeds and its standard deviation; `own` is the task's setting."""
     beams = sorted(means["beam"].unique())
     alphas = sorted(means["alpha"][means["beam"] > 1].unique())
     averaged = means["average"] == own.average
@@ -43,8 +43,8 @@ def draw(searches: pd.DataFrame) -> Figure:
         means = grouped.mean().rename("mean").reset_index()
         draw_bleu(axes, means, grouped.std().fillna(0).reset_index(drop=True), own)
         score = searches[column.key][(searches[SETTING] == list(own)).all(axis=1)].mean()
-        axes.set_title(f"{column.heading} (beam {own.beam}, alpha {own.alpha:g}: {score:.{column.digits}f})")
-    panels[0].set_ylabel("difference from the task's own decoding")
+        axes.set_title(f"{column.heading}: {score:.{column.digits}f} with beam {own.beam}, alpha {own.alpha:g}")
+    panels[0].set_ylabel("difference from that, BLEU points")
     panels[0].legend()
     return figure
 

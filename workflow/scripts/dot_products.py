@@ -1,4 +1,4 @@
-"""Why 1/sqrt(d_k): variance of q.k, entropy and gradient of the softmax against d_k, with and without scaling."""
+"""Why scores are divided by sqrt(d_k): their variance, entropy and gradient of their softmax, against d_k."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from transformer.evaluation.dot_products import against_d_k
 
 D_K = tuple(2**power for power in range(11))
 KEYS = 32
-LOOKS = {"unscaled": (COLOURS[1], "q.k"), "scaled": (COLOURS[0], r"q.k / $\sqrt{d_k}$")}
+LOOKS = {"unscaled": (COLOURS[1], r"$q \cdot k$"), "scaled": (COLOURS[0], r"$q \cdot k\,/\,\sqrt{d_k}$")}
 TITLES = {
     "variance": "Variance of a score",
-    "entropy": f"Entropy of the softmax, nats ({KEYS} keys)",
-    "gradient": "Gradient of the softmax, its norm",
+    "entropy": f"Entropy of the softmax over {KEYS} keys, nats",
+    "gradient": "Norm of the Jacobian of the softmax",
 }
 
 
@@ -27,7 +27,7 @@ def draw(d_k: Sequence[int], queries: int) -> Figure:
     for panel, (key, title) in zip(axes, TITLES.items(), strict=True):
         for name, (colour, label) in LOOKS.items():
             values = [getattr(each, key) for each in found[name]]
-            # The variance is measured (dots) and known exactly (line); the others are measured.
+            # The variance is also known exactly, and that is its line.
             line = "none" if key == "variance" else "-"
             panel.plot(d_k, values, color=colour, label=label, marker="o", markersize=3, linestyle=line, linewidth=1.2)
         panel.set_title(title)
@@ -41,7 +41,7 @@ def draw(d_k: Sequence[int], queries: int) -> Figure:
     axes[0].legend()
     axes[1].set_ylim(bottom=0)
     axes[2].set_ylim(bottom=0)
-    axes[1].legend(loc="center left")
+    axes[2].legend(loc="lower left")
     return figure
 
 

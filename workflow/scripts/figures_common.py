@@ -1,4 +1,4 @@
-"""What the figures share: one look, and the same bytes from the same numbers."""
+"""The look of all figures, and files whose bytes depend only on the numbers."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,14 +27,14 @@ mpl.rcParams.update(
     }
 )
 
-# Okabe and Ito's colours, told apart by colour-blind readers, without black and the pale yellow.
+# Okabe and Ito's colours, which colour-blind readers can tell apart, without black and the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195")
-# Of each positional encoding, in every figure.
+# An encoding has the same colour in every figure.
 POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"), ("black", *COLOURS), strict=False))
 
 
 def save(figure: Figure, paths: Iterable[str]) -> None:
-    """Write `figure` to every path, in the format of its suffix, without the time of writing."""
+    """Write `figure` to every path, in the format of its suffix, without a date."""
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
     for path in paths:
         figure.savefig(path, dpi=200, bbox_inches="tight", metadata=dates[Path(path).suffix])

@@ -1,4 +1,4 @@
-"""The study of length: exact match against length, a panel a task, a line a positional encoding."""
+"""The study of length: exact match against length, a panel for each task, a line for each positional encoding."""
 
 from collections.abc import Mapping
 from itertools import cycle
@@ -13,11 +13,11 @@ from matplotlib.ticker import MaxNLocator
 from records import logged, read_json
 
 COLUMNS = 3
-DASHES = dict(zip(POSITIONS, cycle(("-", (0, (4, 2)), (0, (1, 1.5))))))  # so that lines on each other are seen
+DASHES = dict(zip(POSITIONS, cycle(("-", (0, (4, 2)), (0, (1, 1.5))))))  # show lines that lie on each other
 
 
 def read_runs(paths: list[str]) -> pd.DataFrame:
-    """A row a run and length."""
+    """A row for each run and length."""
     return pd.DataFrame(
         [
             {"task": run["task"], "positions": run["positions"], "length": int(length), "right": right}
@@ -28,7 +28,7 @@ def read_runs(paths: list[str]) -> pd.DataFrame:
 
 
 def draw_task(axes: Axes, runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
-    """The mean over seeds as a line, the least and the greatest as a band."""
+    """The mean over seeds as a line, and from the least to the greatest as a band."""
     least, most = study["recipe"]["trained"]
     axes.axvspan(least, most, color="#ececec", linewidth=0, label="lengths trained on")
     for positions in study["positions"]:
@@ -41,7 +41,7 @@ def draw_task(axes: Axes, runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
 
 
 def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> Figure:
-    """A panel for each task; the legend takes the place after the last."""
+    """A panel for each task; the legend stands after the last."""
     tasks = study["tasks"]
     lines = len(tasks) // COLUMNS + 1
     figure, panels = plt.subplots(

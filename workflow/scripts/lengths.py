@@ -1,4 +1,4 @@
-"""Perplexity and sacreBLEU by the length of pairs, as `perplexity --by-length --translate` writes them."""
+"""Perplexity and sacreBLEU by the length of pairs, read from what `perplexity --by-length --translate` writes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,14 @@ from scores import Equal
 
 from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
 
-# Of each row, a seed each; a class of lengths has shortest, longest, pairs, subwords, perplexity and BLEU's counts.
+# For each row, a frame for each seed. A length class has shortest, longest, pairs, subwords, perplexity, BLEU's counts.
 Lengths = Mapping[str, Sequence[pd.DataFrame]]
 
 
 def read_lengths(scores: Sequence[str], lengths: Sequence[str], equal: Equal) -> Lengths:
-    """Each row that is run, by `equal`; `scores` and `lengths` are of the same runs, in order.
+    """The lengths of each row that is run; `scores` and `lengths` are of the same runs, in order.
 
-    Perplexity and counts are no numbers where a pair is longer than the model takes.
+    Perplexity and counts are NaN if a pair is longer than the model takes.
     """
     seeds: dict[str, list[pd.DataFrame]] = {}
     for run, path in zip(map(read_json, scores), lengths, strict=True):
@@ -26,17 +26,17 @@ def read_lengths(scores: Sequence[str], lengths: Sequence[str], equal: Equal) ->
 
 
 def between(measured: pd.DataFrame, shortest: float, longest: float) -> pd.DataFrame:
-    """The classes from one length to another."""
+    """The classes between two lengths."""
     return measured[(measured["shortest"] >= shortest) & (measured["longest"] <= longest)]
 
 
 def perplexity(measured: pd.DataFrame) -> float:
-    """That of all pairs of some classes; no number where there are none, and where one of the classes has none."""
+    """The perplexity of all pairs of some classes; NaN without classes, or if one of them has NaN."""
     weights = measured["subwords"] / measured["subwords"].sum()
     return math.exp((weights * measured["perplexity"].map(math.log)).sum(skipna=False)) if len(measured) else math.nan
 
 
 def sacrebleu(measured: pd.DataFrame) -> float:
-    """That of the translated pairs of some classes; no number where `perplexity` is none."""
+    """The sacreBLEU of the translated pairs of some classes; NaN where `perplexity` is."""
     counts = measured[list(Counts._fields)].sum(skipna=False)
     return sacrebleu_of(Counts(*counts)) if len(measured) and not counts.isna().any() else math.nan

@@ -1,4 +1,4 @@
-"""Perplexity and sacreBLEU against the length of pairs, a line for each encoding of positions."""
+"""Perplexity and sacreBLEU against the length of pairs, a line for each positional encoding."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,28 +12,28 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 from records import logged, read_yaml
 
-FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # from how many on a class of lengths is drawn
+FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # the fewest with which a length class is drawn
 
 
 def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:
-    """A measure of each class of lengths that is drawn, a row by the middle of its lengths, a column a seed."""
+    """A measure, with a row for each length class that is drawn, by its middle, and a column for each seed."""
     column, few = FEW[measure]
     drawn = [one[one[column] >= few] for one in seeds]
     return pd.concat([one.set_index((one["shortest"] + one["longest"]) / 2)[measure] for one in drawn], axis=1)
 
 
 def draw_line(axes: Axes, values: pd.DataFrame, colour: str, label: str) -> None:
-    """The mean over seeds, and from the least to the greatest as a band."""
+    """The mean over seeds as a line, and from the least to the greatest as a band."""
     axes.plot(values.mean(axis=1), color=colour, label=label, linewidth=1.2, marker="o", markersize=2.5)
     axes.fill_between(values.index, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.12, linewidth=0)
 
 
 def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> Figure:
-    """Perplexity above and BLEU below; on the right, where base is run, beside base's of the same seed.
+    """Perplexity above and BLEU below; on the right relative to base with the same seed, if base is run.
 
-    The lengths of training are shaded: up to `longest` subwords. A line ends where the positions of a model do.
+    The lengths of training, up to `longest` subwords, are shaded. A line ends with the positions of its model.
     """
-    figure, panels = plt.subplots(2, 2, sharex=True, figsize=(7.2, 5.2), layout="constrained")
+    figure, panels = plt.subplots(2, 2, sharex=True, figsize=(7.2, 5.6), layout="constrained")
     for axes in panels.flat:
         axes.axvspan(
             1, longest, color="#f0f0f0", zorder=0, label="lengths of training" if axes is panels[0, 0] else None
@@ -48,7 +48,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> F
                 draw_line(right, values / base if measure == "perplexity" else values - base, colour, row["name"])
     for axes, label in zip(
         panels.flat,
-        ("perplexity of a subword", "perplexity / perplexity of base", "sacreBLEU", "sacreBLEU − sacreBLEU of base"),
+        ("perplexity of a subword", "perplexity / that of base", "sacreBLEU", "sacreBLEU minus that of base"),
         strict=True,
     ):
         axes.set_ylabel(label)
@@ -60,7 +60,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> F
     for axes in panels[1]:
         axes.set_xlabel("subwords of the longer side of a pair")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper")
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
     return figure
 
 

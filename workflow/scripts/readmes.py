@@ -1,4 +1,4 @@
-"""README.md of each package: what it was made of, and its scores."""
+"""README.md of each package: its training and its scores."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ def main(snakemake: Any) -> None:
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
         config = read_package_config(package)
         write_readme(package, config, list(scores_in_words(package, config, scores)))
-        if (run.parent / "state/finished.json").exists():  # all that is made of the training is made
+        if (run.parent / "state/finished.json").exists():  # nothing needs the training state any more
             shutil.rmtree(run.parent / "state", ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""What the scripts share: logs, files that runs leave, and means over seeds."""
+"""Helpers of the scripts: logs, files of runs, and means over seeds."""
 
 import contextlib
 import json
@@ -12,13 +12,13 @@ import yaml
 
 
 def logged(main: Callable[[Any], None], snakemake: Any) -> None:
-    """Run `main`; the traceback of a failure goes to the rule's log, too."""
+    """Run `main`; if it fails, write the traceback to the rule's log, too."""
     log = Path(snakemake.log[0])
     log.write_text("")
     try:
         main(snakemake)
     except Exception:
-        with contextlib.suppress(OSError):  # of a full disk the failure itself tells
+        with contextlib.suppress(OSError):  # the failure itself tells of a full disk
             log.write_text(traceback.format_exc())
         raise
 
@@ -32,15 +32,14 @@ def read_json(path: str) -> Any:
 
 
 def read_training(package: str) -> Any:
-    """What the config.json of a package says of its training."""
+    """The record of the training in the config.json of a package."""
     return read_json(package)["training"]
 
 
 def over_seeds(runs: pd.DataFrame, names: Sequence[str] = ("task", "model")) -> dict[Any, dict[str, float]]:
-    """The numbers of each (task, model), or what else `names` a run but for its seed.
+    """The means over seeds of each (task, model), or of other `names`, and the standard deviations as `key.sd`.
 
-    They are means over its seeds, and as `key.sd` the standard deviations; 0 of one seed. Of
-    the p-values it is the largest.
+    The standard deviation of one seed is 0. A p-value is the largest of the seeds.
     """
     models = runs.groupby(list(names))
     means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0).add_suffix(".sd")

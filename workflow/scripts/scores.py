@@ -1,4 +1,4 @@
-"""The runs as a table: scores and training costs, read from the files that each run leaves."""
+"""The runs as a data frame: scores and training costs, read from the files of each run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,24 +21,23 @@ COLUMNS = [
 ]
 
 
-# Of each number that the paper prints, by its key in config/published.yaml: ours in a score file.
+# For each number that the paper prints, by its key in config/published.yaml, the key of ours in a score file.
 KEYS = {column.published: column.key for metric in metrics.METRICS for column in metric.columns if column.published}
 
 
 def read_trained(packages: Iterable[str]) -> dict[tuple[str, str, int], Any]:
-    """What packages say of the training of each (task, model, seed)."""
+    """The record of the training of each (task, model, seed), from the packages."""
     return {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
 
 
 def read_runs(
     scores: Iterable[str], packages: Iterable[str], equal: Equal, comparisons: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """A row a run: its scores beside its training and its comparison with base; nested keys are joined by a dot.
+    """A row for each run: its scores, its training and its comparison with base. A dot joins nested keys.
 
-    A run that is several rows of its table, by `equal`, is so often there, under each of their names.
-    A comparison stands in the folder of the scores that it belongs to.
-    `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
-    devices x sustained single-precision FLOP/s. `millions` are of parameters, `speed` is target subwords a second.
+    A run that is several rows of its table, by `equal`, appears under the name of each. A comparison is in the folder
+    of its scores. `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
+    devices x sustained single-precision FLOP/s. `millions` counts parameters; `speed` is target subwords per second.
     """
     trained = read_trained(packages)
     compared = {Path(path).parent: read_json(path) for path in comparisons}

@@ -1,4 +1,4 @@
-"""Write the table that the rule names, by the module of its name."""
+"""Write the table that the rule names, with the module of that name."""
 
 from importlib import import_module
 

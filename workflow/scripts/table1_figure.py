@@ -1,4 +1,4 @@
-"""Table 1 as a picture: time and memory of one layer against the length of a sentence and its width."""
+"""Table 1 as a picture: time and memory of one layer against the length of a sentence and the width of the layer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import matplotlib.pyplot as plt
 from figures_common import COLOURS, save
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 from records import logged, read_json
 from table1 import middle
 
-LOOKS = {  # a colour each; what differs from another layer in one thing has its colour
+LOOKS = {  # a variant of a layer has its colour and a dashed line
     "self-attention": (COLOURS[0], "-"),
     "self-attention with projections": (COLOURS[0], "--"),
     "additive self-attention": (COLOURS[1], "-"),
@@ -19,7 +19,7 @@ LOOKS = {  # a colour each; what differs from another layer in one thing has its
     "convolutional, separable": (COLOURS[3], "--"),
     "restricted self-attention": (COLOURS[4], "-"),
 }
-MEASURES = {"seconds": ("milliseconds", 1e-3), "bytes": ("kept for the backward pass, MB", 1e6)}
+MEASURES = {"seconds": ("time, milliseconds", 1e-3), "bytes": ("memory kept for the backward pass, MB", 1e6)}
 
 
 def draw(record: Mapping[str, Any]) -> Figure:
@@ -38,6 +38,7 @@ def draw(record: Mapping[str, Any]) -> Figure:
             panel.set_yscale("log")
             panel.set_xticks(sizes[size], [f"{each:,}" for each in sizes[size]], fontsize=7)
             panel.xaxis.set_minor_locator(NullLocator())
+            panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             if line == 1:
                 panel.set_xlabel(below)
         axes[line, 0].set_ylabel(label)

@@ -14,19 +14,19 @@ from records import logged, over_seeds, read_yaml
 from scores import KEYS, read_runs
 from table3 import OVERRIDES
 
-GROUP_GAP = 0.7  # before a new group; the unit is the distance from a row to the next
+GROUP_GAP = 0.7  # before a new group; the unit is the distance between rows
 MARKS = {"paper": ("o", COLOURS[0], COLOURS[0]), "ours": ("D", COLOURS[1], "none")}
 
 
 def label(row: Mapping[str, Any]) -> str:
-    """What a row of the table changes, as the paper writes it."""
+    """The changes of a row, as the paper writes them."""
     symbols = {key: re.sub(r"_(\w+)", r"_{\\mathrm{\1}}", key.replace("eps", r"\epsilon")) for key in OVERRIDES}
     changes = ", ".join(f"${symbols[key]}$ = {row[key]}" for key in OVERRIDES if key in row)
     return row.get("text", changes) or row["model"] if "group" in row else row["model"]
 
 
 def heights(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """How far down each row stands."""
+    """How far down each row is."""
     places = [0.0]
     for above, row in pairwise(rows):
         places.append(places[-1] + 1 + GROUP_GAP * (above.get("group") != row.get("group")))
@@ -34,7 +34,7 @@ def heights(rows: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def against_base(scores: Mapping[str, float], measure: str) -> dict[str, float]:
-    """BLEU minus base's, or perplexity over base's, a model; nothing where base was not run."""
+    """Each model's BLEU minus that of base, or perplexity over that of base; nothing if base was not run."""
     if "base" not in scores:
         return {}
     base = scores["base"]
@@ -44,7 +44,7 @@ def against_base(scores: Mapping[str, float], measure: str) -> dict[str, float]:
 def draw_measure(
     axes: Axes, measure: str, scores: Mapping[str, Mapping[str, float]], places: Mapping[str, float]
 ) -> None:
-    """Draw one measure; scores: {"paper", "ours"} -> model -> score. A model not run has no dot."""
+    """Draw one measure; scores: {"paper", "ours"} -> model -> score. A model that was not run has no mark."""
     digits = 1 if measure == "BLEU" else 2
     axes.axvline(0 if measure == "BLEU" else 1, color="black", linewidth=0.8)
     for name, numbers in scores.items():
@@ -75,8 +75,8 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mappi
         paper = {row["model"]: row[printed] for row in rows if printed in row}
         mine = {model: numbers[KEYS[printed]] for model, numbers in run.items() if model in places}
         draw_measure(axes, measure, {"paper": paper, "ours": mine}, places)
-    bleu.set_xlabel("BLEU − BLEU of base")
-    perplexity.set_xlabel("perplexity / perplexity of base")
+    bleu.set_xlabel("BLEU minus that of base\n(better to the right)")
+    perplexity.set_xlabel("perplexity / that of base\n(better to the left)")
     bleu.set(yticks=list(places.values()), yticklabels=map(label, rows), ylim=(last + 0.7, -0.7))
     for group, members in groupby(rows, key=lambda row: row.get("group", "")):
         middle = fmean(places[row["model"]] for row in members)

@@ -1,4 +1,4 @@
-"""Training loss and development perplexity of every run against its steps, by groups of models."""
+"""Training loss and development perplexity of every run against its steps, in groups of models."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -15,14 +15,14 @@ from scores import Equal
 
 BASE = ("ende", "base")
 DASHES = ("-", "--", ":")
-PER_LINE = 4  # groups side by side, at most
+PER_LINE = 3  # the most groups side by side
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
 
 
 def read_curves(
     packages: Sequence[str], histories: Sequence[str], equal: Equal
 ) -> dict[tuple[str, str], list[pd.DataFrame]]:
-    """The histories of each (task, row); the first two arguments name the same runs in the same order."""
+    """The histories of each (task, row). `packages` and `histories` are of the same runs, in order."""
     curves: dict[tuple[str, str], list[pd.DataFrame]] = {}
     for run, history in zip(map(read_training, packages), map(pd.read_csv, histories), strict=True):
         for row in equal[run["task"]][run["model"]]:
@@ -31,11 +31,11 @@ def read_curves(
 
 
 def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
-    """For each group the loss above and the perplexity below; base is black, a task keeps its axes."""
+    """For each group the loss, and below it the perplexity. Base is black. Groups of a task share their axes."""
     columns = min(PER_LINE, len(groups))
     lines = -(-len(groups) // columns)
     figure, axes = plt.subplots(
-        2 * lines, columns, squeeze=False, figsize=(2.5 * columns, 4.4 * lines), layout="constrained"
+        2 * lines, columns, squeeze=False, figsize=(2.6 * columns, 4 * lines), layout="constrained"
     )
     for each in axes.flat:
         each.set_axis_off()
@@ -51,14 +51,14 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Fig
         draw_group(loss, perplexity, curves, runs)
         loss.set_title(name)
         if column == 0:
-            loss.set_ylabel("training loss")
+            loss.set_ylabel("training loss, nats")
             perplexity.set_ylabel("development perplexity")
     return figure
 
 
 def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tuple[str, str]]) -> None:
-    """Draw the curves of `runs`: a colour and a dash a model, a line a seed."""
-    looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 different ones
+    """Draw the curves of `runs`: a colour and a dash for each model, a line for each seed."""
+    looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 combinations
     for task, model in runs:
         colour, dashes = ("black", "-") if (task, model) == BASE else next(looks)
         for seed, history in enumerate(curves[task, model]):
@@ -76,7 +76,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
     perplexity.yaxis.set_major_formatter(ScalarFormatter())
     perplexity.yaxis.set_minor_locator(NullLocator())
     perplexity.set_xlabel("steps")
-    loss.legend(handlelength=2.4, labelspacing=0.25)
+    loss.legend(handlelength=2.4, labelspacing=0.25, columnspacing=1, ncols=1 + (len(runs) > 6))
 
 
 def main(snakemake: Any) -> None:

@@ -1,4 +1,4 @@
-"""Write a resolved config, so that a stage reads a file, and runs again when the file's content changes."""
+"""Write a resolved config to a file, so that a stage runs again if its content changes."""
 
 from pathlib import Path
 
