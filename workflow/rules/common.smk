@@ -87,7 +87,11 @@ def table_report(name, kind):
         f"{RESULTS}/tables/{name}.{kind}",
         caption=f"../report/{name}.rst",
         category="Tables",
-        labels={"section": TABLES[name].section, "table": TABLES[name].title, "format": kind.replace("html", "HTML")},
+        labels={
+            "section": TABLES[name].section,
+            "table": TABLES[name].title,
+            "format": kind.replace("html", "HTML"),
+        },
     )
 
 
