@@ -86,8 +86,10 @@ def test_a_failed_job_is_told_in_full_with_its_log_and_nothing_of_routine(projec
     profile, counts, *lines = run.stderr.splitlines()
     assert profile.startswith("Using workflow specific profile")
     assert counts == "3 jobs: configure_corpus 1, read_files 1, learn_subwords 1"
-    assert lines[0] == "1 of 3  configure_corpus failing/smoke/corpora/ende/config.yaml"
-    assert lines[1] == "2 of 3  read_files failing/smoke/corpora/ende/train.source"
+    assert lines[:2] == [
+        "1 of 3  configure_corpus failing/smoke/corpora/ende/config.yaml",
+        "2 of 3  read_files failing/smoke/corpora/ende/train.source",
+    ], run.stderr
     assert "Error in rule learn_subwords:" in lines
     assert "Logfile failing/smoke/logs/ende/subwords.log:" in lines
     assert any(line.startswith(f"error: {target}: a vocabulary of 9999") for line in lines)
