@@ -222,6 +222,9 @@ def test_special_characters_are_escaped(results):
     _, (_, html, tex) = make(results, "table4", [], trained_on={})
     assert "Vinyals &amp; Kaiser" in html
     assert r"Vinyals \& Kaiser" in tex
+    _, (_, _, tex) = make(results, "scaling", [], inputs=results.complexity())
+    assert r"$\surd$d\_k" in tex
+    assert "p $<$ 0.05" in tex
 
 
 def test_every_line_of_a_table_has_as_many_cells(results):

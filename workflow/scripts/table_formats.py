@@ -12,6 +12,10 @@ Columns = Sequence[tuple[str, str]]
 Cells = Sequence[Sequence[str]]
 
 POWER = re.compile(r"^(\d\.\d)e([+-]\d+)$")  # a mantissa and an exponent
+LATEX = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {"|": r"\textbar{}", "<": "$<$", ">": "$>$", "√": r"$\surd$", "≈": r"$\approx$"}
+)
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "randomi-sation"  # where a heading may break
 
 # Everything is inside one <section>, so that another page can take it as it is. Colours are those of that page.
@@ -129,8 +133,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
 
 def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], names: int) -> str:
     def text(cell: str) -> str:
-        escaped = re.sub(r"[&%$#_{}]", r"\\\g<0>", cell)
-        return typeset(escaped.replace("|", r"\textbar{}"), "$-{}$", r"${} \cdot 10^{{{}}}$")
+        return typeset(cell.translate(LATEX), "$-{}$", r"${} \cdot 10^{{{}}}$")
 
     def line(row: Iterable[str]) -> str:
         return " & ".join(row) + r" \\"
