@@ -47,4 +47,5 @@ FIGURES = {
     "figure3": Entry("Appendix", "Figure 3: heads from “making”"),
     "figure4": Entry("Appendix", "Figure 4: heads from “its”"),
     "figure5": Entry("Appendix", "Figure 5: two other heads"),
+    "attention": Entry("Appendix", "Figures to explore: attention"),
 }

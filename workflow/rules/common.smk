@@ -95,10 +95,10 @@ def table_report(name, kind):
     )
 
 
-def svg_report(name, caption):
+def shown(name, caption, kind="svg"):
     """A figure in the report, which sorts by these labels."""
     return report(
-        f"{RESULTS}/figures/{name}.svg",
+        f"{RESULTS}/figures/{name}.{kind}",
         caption=f"../report/{caption}.rst",
         category="Figures",
         labels={"section": FIGURES[name].section, "figure": FIGURES[name].title},
@@ -108,7 +108,7 @@ def svg_report(name, caption):
 def figure_report(name, caption):
     """The three formats of a figure; the report shows the svg."""
     others = [f"{RESULTS}/figures/{name}.{kind}" for kind in ("pdf", "png")]
-    return [svg_report(name, caption), *others]
+    return [shown(name, caption), *others]
 
 
 # Check given packages, those that tables and figures need, before anything runs.

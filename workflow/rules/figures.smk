@@ -37,12 +37,7 @@ rule show_attention:
     input:
         Path(runs.attention()).with_suffix(".html"),
     output:
-        report(
-            f"{RESULTS}/figures/attention.html",
-            caption="../report/attention_page.rst",
-            category="Figures",
-            labels={"figure": "attention, to explore"},
-        ),
+        shown("attention", "attention_page", "html"),
     log:
         f"{RESULTS}/logs/attention_page.log",
     conda:
@@ -183,7 +178,7 @@ if tables.parses():
             translations=tables.parses(),
             code=code("draw"),
         output:
-            svg_report("trees", "trees"),
+            shown("trees", "trees"),
         log:
             f"{RESULTS}/logs/trees.log",
         conda:
