@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs._ext.released import experiment_page, experiments, figure_title, models_page, selected, table_page
+from docs._ext.released import experiment_page, experiments, models_page, selected, table_page
 from docs._ext.symbols import ROLE, line_of
 
 ROOT = Path(__file__).parents[1]
@@ -105,6 +105,7 @@ def project(tmp_path):
         "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
         "docs/tiny/tables/positions.md": "**Positions, English-German, development set**\n",
         "docs/tiny/figures/figure3.svg": "<svg/>",
+        "docs/tiny/figures/attention.html": "<html>",
         "docs/paper/index.md": "# No experiment\n",
         "workflow/rules/figures.smk": 'figure_report("figure3", "attention")',
         "workflow/report/attention.rst": "**Figure 3.** Of {{ snakemake.params.model }},\nas here. Words\nattend.\n",
@@ -125,7 +126,8 @@ def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_ca
         "Table 9 </docs/tiny/tables/table9>"
     )
     assert "Positions </docs/tiny/tables/positions>" in page
-    assert "## Figure 3\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
+    assert "## Figure 3: heads from “making”\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
+    assert "\n\n[Figures to explore: attention](/docs/tiny/figures/attention.html)\n\n" in page
     assert "</docs/tiny>" not in page
     (project / "docs/tiny.md").write_text("# Tiny\n")
     assert "\n/docs/tiny\n" in experiment_page(project, "tiny")
@@ -167,13 +169,6 @@ def test_trained_models_are_listed_where_there_are_any(project):
     card.parent.mkdir(parents=True)
     card.write_text("# base\n")
     assert f"\ntiny, ende/base/1 </{card.relative_to(project).with_suffix('')}>\n" in models_page(project)
-
-
-@pytest.mark.parametrize(
-    ("name", "title"), [("figure3", "Figure 3"), ("training_curves", "Training curves"), ("claims", "Claims")]
-)
-def test_figures_have_headings(name, title):
-    assert figure_title(name) == title
 
 
 def test_the_site_pins_what_it_needs_beside_the_other_pins():

@@ -8,6 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from transformer.support.markdown import markdown
+from workflow.lib.titles import FIGURES
 
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± .+)?$")
@@ -26,11 +27,14 @@ def experiment_page(root: Path, name: str) -> str:
     if folder.with_suffix(".md").exists():
         entries.insert(0, f"/docs/{name}")
     figures = "\n".join(
-        f"## {figure_title(path.stem)}\n\n"
+        f"## {FIGURES[path.stem].title}\n\n"
         f"```{{figure}} /docs/{name}/figures/{path.name}\n\n{captions.get(path.stem, '')}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
-    return f"# Results of `{name}`\n\n{toctree(entries, 'maxdepth: 1')}\n{figures}"
+    pages = [
+        f"[{FIGURES[path.stem].title}](/docs/{name}/figures/{path.name})" for path in folder.glob("figures/*.html")
+    ]
+    return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *sorted(pages), figures])
 
 
 def models_page(root: Path) -> str | None:
@@ -67,11 +71,6 @@ def _title(table: Path) -> str:
     return table.read_text().splitlines()[0].strip("*")
 
 
-def figure_title(name: str) -> str:
-    """The heading of a figure: `figure3` is Figure 3."""
-    return re.sub(r"(?<=[a-z])(?=\d)", " ", name).replace("_", " ").capitalize()
-
-
 def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
     """Rows and columns of a table's csv, as Markdown; nothing where no row is chosen.
 
@@ -103,7 +102,7 @@ def _captions(root: Path) -> dict[str, str]:
     """The caption of each figure, as the rule that draws it says; without sentences that hold values of a run."""
     rules = "".join(path.read_text() for path in sorted((root / "workflow/rules").glob("*.smk")))
     found = {}
-    for figure, name in re.findall(r'(?:figure|svg)_report\("(\w+)", "(\w+)"\)', rules):
+    for figure, name in re.findall(r'(?:figure_report|shown)\("(\w+)", "(\w+)"\)', rules):
         text = re.sub(r"\{[{%].*?[%}]\}", "\0", (root / f"workflow/report/{name}.rst").read_text())
         sentences = re.split(r"(?<=[.!?])\s+|(?<=\.\*\*)\s+", text.strip())
         found[figure] = " ".join(each for each in sentences if "\0" not in each)

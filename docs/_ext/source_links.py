@@ -15,8 +15,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
-from docs._ext.released import experiments, figure_title
+from docs._ext.released import experiments
 from docs._ext.symbols import line_of
+from workflow.lib.titles import FIGURES
 
 LANGUAGES = {
     ".py": "python",
@@ -83,7 +84,7 @@ def _uri(env: BuildEnvironment, path: Path) -> str | None:
         return _relative(env.docname, f"docs/released/{path.name}")
     if path.suffix == ".svg" and path.parents[1].name in experiments(root):
         page = _relative(env.docname, f"docs/released/{path.parents[1].name}")
-        return f"{page}#{nodes.make_id(figure_title(path.stem))}"
+        return f"{page}#{nodes.make_id(FIGURES[path.stem].title)}"
     sources = list(filter(language, [path] if path.is_file() else sorted(path.rglob("*"))))
     for each in sources:
         env.note_dependency(each)  # `pages` makes a page of it
