@@ -103,7 +103,7 @@ def project(tmp_path):
         "docs/tiny/tables/table9.md": "**Table 9: models, ours**\n\n| Model |\n|---|\n| base |\n\n- A note.\n",
         "docs/tiny/tables/table9.html": "<style>x</style><table><td>base</table><ul><li>Note.</ul></html>",
         "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
-        "docs/tiny/tables/positions.md": "**Positions, English-German, development set**\n",
+        "docs/tiny/tables/positions.md": "**Positions (English-German, development set)**\n",
         "docs/tiny/figures/figure3.svg": "<svg/>",
         "docs/tiny/figures/attention.html": "<html>",
         "docs/paper/index.md": "# No experiment\n",

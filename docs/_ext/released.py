@@ -63,8 +63,8 @@ def toctree(entries: Sequence[str], *options: str) -> str:
 
 
 def short_title(table: Path) -> str:
-    """A table's title without what follows a colon, and without the languages."""
-    return re.split(":|, English-German", _title(table))[0]
+    """A table's title without what follows a colon or stands in brackets."""
+    return re.split(r":| \(", _title(table))[0]
 
 
 def _title(table: Path) -> str:
