@@ -73,6 +73,7 @@ def test_a_bar_follows_the_log_of_a_training(tmp_path, capsys):
     (tmp_path / "train.log").write_text(f"waiting for a GPU\n{capsys.readouterr().err}")
     bar.follow()
     assert (bar.bar.n, bar.bar.total, bar.bar.postfix) == (300, 1200, "loss 3.25")
+    assert bar.bar.initial == 300, "the rate does not count what was there before"
     bar.bar.close()
 
 

@@ -44,9 +44,10 @@ class Bar:
             stream.seek(max(0, self.log.stat().st_size - 500))
             last = stream.read().decode(errors="replace").rstrip().rpartition("\n")[2]
             if found := STEPS.search(last):
-                if not self.bar.n:
+                if self.bar.total is None:  # the rate counts from here: not the start of Python, nor steps of earlier runs
+                    self.bar.reset(int(found[2]))
                     self.bar.initial = int(found[1])
-                self.bar.n, self.bar.total = int(found[1]), int(found[2])
+                self.bar.n = int(found[1])
             self.bar.set_postfix_str(found[3] if found else last)
 
 
