@@ -127,7 +127,7 @@ def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_ca
     )
     assert "Positions </docs/tiny/tables/positions>" in page
     assert "## Figure 3: heads from “making”\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
-    assert "\n\n[Figures to explore: attention](/docs/tiny/figures/attention.html)\n\n" in page
+    assert "\n\n[Figures to explore: attention](../tiny/figures/attention.html)\n\n" in page
     assert "</docs/tiny>" not in page
     (project / "docs/tiny.md").write_text("# Tiny\n")
     assert "\n/docs/tiny\n" in experiment_page(project, "tiny")

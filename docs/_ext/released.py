@@ -19,6 +19,11 @@ def experiments(root: Path) -> list[str]:
     return sorted({path.parent.name for kind in ("tables", "figures") for path in (root / "docs").glob(f"*/{kind}")})
 
 
+def released_pages(root: Path) -> list[Path]:
+    """The figures that are pages themselves, such as that of attention."""
+    return sorted(path.relative_to(root) for path in root.glob("docs/*/figures/*.html"))
+
+
 def experiment_page(root: Path, name: str) -> str:
     """A page for an experiment: links to its text and tables, then its figures with their captions."""
     folder, captions = root / "docs" / name, _captions(root)
@@ -32,7 +37,7 @@ def experiment_page(root: Path, name: str) -> str:
         for path in sorted(folder.glob("figures/*.svg"))
     )
     pages = [
-        f"[{FIGURES[path.stem].title}](/docs/{name}/figures/{path.name})" for path in folder.glob("figures/*.html")
+        f"[{FIGURES[path.stem].title}](../{name}/figures/{path.name})" for path in folder.glob("figures/*.html")
     ]
     return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *sorted(pages), figures])
 

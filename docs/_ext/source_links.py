@@ -2,6 +2,7 @@
 
 import ast
 import html
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
-from docs._ext.released import experiments
+from docs._ext.released import experiments, released_pages
 from docs._ext.symbols import line_of
 from workflow.lib.titles import FIGURES
 
@@ -85,6 +86,8 @@ def _uri(env: BuildEnvironment, path: Path) -> str | None:
     if path.suffix == ".svg" and path.parents[1].name in experiments(root):
         page = _relative(env.docname, f"docs/released/{path.parents[1].name}")
         return f"{page}#{nodes.make_id(FIGURES[path.stem].title)}"
+    if name in map(str, released_pages(root)):
+        return _relative(env.docname, name.removesuffix(".html"))
     sources = list(filter(language, [path] if path.is_file() else sorted(path.rglob("*"))))
     for each in sources:
         env.note_dependency(each)  # `pages` makes a page of it
@@ -126,6 +129,14 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     yield INDEX, {"title": "Source", "body": f"<h1>Source</h1>{''.join(lists)}"}, "page.html"
 
 
+def copy_pages(app: Sphinx, error: Exception | None) -> None:
+    """Copy released figures that are pages to their places in the site."""
+    for page in [] if error else released_pages(Path(app.srcdir)):
+        target = Path(app.outdir, page)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(app.srcdir, page), target)
+
+
 def _first_line(path: Path, text: str) -> str:
     found = ast.get_docstring(ast.parse(text)) if path.suffix == ".py" else None
     return html.escape(found or "").partition("\n")[0]
@@ -136,4 +147,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("source", Source())
     app.add_transform(Links)
     app.connect("html-collect-pages", pages)
+    app.connect("build-finished", copy_pages)
     return {"parallel_read_safe": True, "version": "1"}

@@ -29,6 +29,7 @@ def report(handler, message=None, event=None, **told):
 
 def start(handler, number, rule, **told):
     output = [f"results/{rule}"]
+    told = {"log": [], "wildcards": {}} | told
     report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=output, **told)
 
 
@@ -48,6 +49,53 @@ def test_each_job_is_a_line_with_its_number(handler):
         "1 of 4  score results/score",
         "2 of 4  train results/train",
     ]
+
+
+def test_warnings_of_a_job_are_shown_when_it_ends(handler, tmp_path):
+    (tmp_path / "log").write_text("reading\nende base: warning: 9 of 20 pairs are left out\n")
+    start(handler, 1, "train", wildcards={"task": "ende"}, log=[tmp_path / "log"])
+    report(handler, "Finished jobid: 1", LogEvent.JOB_FINISHED, job_id=1)
+    assert handler.stream.getvalue().splitlines()[1:] == [
+        "1 of 0  train results/train",
+        "ende base: warning: 9 of 20 pairs are left out",
+    ]
+
+
+ENDING = ["Exiting because a job execution failed. Look above", "WorkflowError:\nAt least one job did not complete."]
+
+
+def fail(handler, number, rule, status):
+    report(handler, f"CalledProcessError: Command x returned non-zero exit status {status}.", LogEvent.ERROR)
+    report(handler, f"Error in rule {rule}", LogEvent.JOB_ERROR, jobid=number)
+
+
+def test_jobs_that_ctrl_c_ends_are_a_line_each(handler, tmp_path):
+    (tmp_path / "log").write_text("training\ninterrupted by SIGINT; the state is saved\n")
+    start(handler, 1, "train", wildcards={"task": "ende", "model": "base"}, log=[tmp_path / "log"])
+    start(handler, 2, "score", wildcards={"part": "dev"}, log=[tmp_path / "none"])
+    fail(handler, 1, "train", 130)
+    fail(handler, 2, "score", 130)
+    for message in ENDING:
+        report(handler, message, LogEvent.ERROR)
+    handler.close()
+    assert handler.stream.getvalue().splitlines()[1:] == [
+        "train ende base: interrupted by SIGINT; the state is saved",
+        "score dev: interrupted",
+        "interrupted; the same command continues",
+    ]
+
+
+def test_a_failure_beside_interrupted_jobs_is_shown_in_full(handler):
+    start(handler, 1, "score")
+    start(handler, 2, "translate")
+    fail(handler, 1, "score", 130)
+    fail(handler, 2, "translate", 1)
+    for message in ENDING:
+        report(handler, message, LogEvent.ERROR)
+    handler.close()
+    shown = handler.stream.getvalue()
+    assert shown.startswith("score: interrupted\nCalledProcessError: Command x returned non-zero exit status 1.\n")
+    assert shown.endswith("\n".join(["Error in rule translate", *ENDING, ""]))
 
 
 def test_what_is_no_routine_is_shown(handler):

@@ -1,4 +1,4 @@
-"""The logger `brief` of Snakemake, which profiles/default chooses: a line for each job that ends, errors in full.
+"""The logger `brief` of Snakemake, which profiles/default chooses: a line for each job, its warnings, errors in full.
 
 On a terminal each training has a bar, which follows its log. Snakemake's other reports of its own work are left out
 (--verbose and --printshellcmds bring them back); all of them stand in .snakemake/log.
@@ -22,6 +22,8 @@ ROUTINE = re.compile(
     "Config file .* is extended|Assuming unrestricted shared|Building DAG|Using shell|Conda environments: ignored"
     "|Singularity containers: ignored|Group jobs: inactive|Select jobs|Touching output|Elapsed time"
 )
+SIGNALLED = re.compile("returned non-zero exit status (130|143)")  # what a shell returns after SIGINT or SIGTERM
+ENDING = re.compile("Exiting because a job|Complete log|(WorkflowError:\\s*)?At least one job did not complete")
 STEPS = re.compile(r": (\d+) steps, .* % of (\d+), \d+ s left *(.*)")  # as transformer.support.progress writes them
 
 
@@ -44,7 +46,9 @@ class Bar:
             stream.seek(max(0, self.log.stat().st_size - 500))
             last = stream.read().decode(errors="replace").rstrip().rpartition("\n")[2]
             if found := STEPS.search(last):
-                if self.bar.total is None:  # the rate counts from here: not the start of Python, nor steps of earlier runs
+                if (
+                    self.bar.total is None
+                ):  # the rate counts from here: not the start of Python, nor steps of earlier runs
                     self.bar.reset(int(found[2]))
                     self.bar.initial = int(found[1])
                 self.bar.n = int(found[1])
@@ -65,6 +69,7 @@ class LogHandler(LogHandlerBase):
         self.running: dict[int, LogRecord] = {}
         self.bars: dict[int, Bar] = {}
         self.total = self.done = 0
+        self.signalled = self.interrupted = self.failed = False
         self.ended, self.changing = threading.Event(), threading.Lock()
         if self.stream.isatty():
             threading.Thread(target=self._follow, daemon=True).start()
@@ -91,8 +96,23 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.JOB_FINISHED:
             self._finish(told["job_id"])
         elif event in SHOWN or (event is None and not ROUTINE.match(record.getMessage())):
-            if event == LogEvent.JOB_ERROR:
-                self._end_bar(told["jobid"])
+            self._tell(record)
+
+    def _tell(self, record: LogRecord) -> None:
+        """Show an error or a message. A job that a signal has ended, such as Ctrl-C, takes one line."""
+        message, job = record.getMessage(), record.__dict__.get("jobid", 0)
+        if SIGNALLED.search(message):
+            self.signalled = True  # Snakemake reports the job next
+        elif record.__dict__.get("event") == LogEvent.JOB_ERROR:
+            self._end_bar(job)
+            if self.signalled and job in self.running:
+                self._show(_interrupted(self.running[job]))
+                self.interrupted = True
+            else:
+                self._show(self.format(record))
+                self.failed = True
+            self.signalled = False
+        elif self.failed or not (self.interrupted and ENDING.match(message)):
             self._show(self.format(record))
 
     def _begin(self, job: int) -> None:
@@ -111,6 +131,9 @@ class LogHandler(LogHandlerBase):
             told = record.__dict__
             made = f" {told['output'][0]}" if told["output"] else ""
             self._show(f"{self.done} of {self.total}  {told['rule_name']}{made}")
+            for line in _log(record).splitlines():
+                if "warning: " in line:
+                    self._show(line)
 
     def _end_bar(self, job: int) -> None:
         with self.changing:
@@ -131,4 +154,20 @@ class LogHandler(LogHandlerBase):
         self.ended.set()
         for job in list(self.bars):
             self._end_bar(job)
+        if self.interrupted and not self.failed:
+            self._show("interrupted; the same command continues")
+            self.interrupted = False  # close may be called again
         super().close()
+
+
+def _interrupted(job: LogRecord) -> str:
+    """A line for a job that a signal has ended, with the last line of its log."""
+    told = job.__dict__
+    last = _log(job).rstrip().rpartition("\n")[2]
+    last = last if last.startswith("interrupted") else "interrupted"
+    return " ".join([told["rule_name"], *told["wildcards"].values()]) + f": {last}"
+
+
+def _log(job: LogRecord) -> str:
+    """What a job has printed so far."""
+    return "".join(path.read_text(errors="replace") for path in map(Path, job.__dict__["log"]) if path.exists())
