@@ -179,7 +179,7 @@ def test_a_fault_of_a_scaled_size_gives_the_value_in_the_config():
     over = {"attention_over_parameters": {"h_p": 8, "d_pk": -4, "d_pv": 64, "n_p": 512}}
     rows = {"odd": {"positions": "rotary", "d_k": 12}, "over": over, "flat": {"network": "recurrent", "N": 2}}
     assert faults(scale={"width": "1/4", "depth": "1/3"}, **with_models(**rows)) == [
-        "models.odd.d_k: 3 (12 x scale.width 1/4) is odd; rotary positions turn pairs, so choose an even number",
+        "models.odd.d_k: 3 (12 x scale.width 1/4) is odd; rotary positions need pairs, so choose an even number",
         "models.over.attention_over_parameters.d_pk: -1 (-4 x scale.width 1/4) is not positive",
         "models.flat.N: 1 (2 x scale.depth 1/3, rounded) is too few layers; a recurrent network needs 2 or more",
     ]

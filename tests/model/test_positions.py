@@ -263,5 +263,5 @@ def test_rotary_positions_refuse_heads_of_odd_width(run_config):
     config = replace(run_config().architecture, d_k=3)
     assert not config.faults()
     assert replace(config, positions="rotary").faults() == [
-        "d_k: 3 is odd; rotary positions turn pairs, so choose an even number"
+        "d_k: 3 is odd; rotary positions need pairs, so choose an even number"
     ]

@@ -158,7 +158,10 @@ def test_the_network_is_not_compiled_for_a_gpu_but_has_memory_for_its_gradients(
     ("changes", "fault"),
     [
         ({"N": 1}, "N: 1 is too few layers; a recurrent network needs 2 or more"),
-        ({"positions": "learned"}, "positions: a recurrent network does not use learned ones; leave them sinusoidal"),
+        (
+            {"positions": "learned"},
+            "positions: a recurrent network does not use learned positions; leave this key at sinusoidal",
+        ),
     ],
 )
 def test_what_is_impossible_in_a_recurrent_network_is_a_fault(changes, fault):

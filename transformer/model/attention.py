@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
-HIDDEN = -1e9  # added to a score, it makes the score's exponential 0
+HIDDEN = -1e9  # added to the score of a key that must not be read; the exponential of the sum is 0
 AT_ONCE = 1 << 22  # how many numbers additive attention computes at a time
 
 
@@ -38,7 +38,7 @@ def join_heads(x_BHTE: Tensor) -> Tensor:
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
     """softmax(Q K^T scale + bias) of equation 1, [B, H, T, S], in float32.
 
-    For fewer than 16 keys the softmax is written out, because PyTorch's is four times slower there on a CPU.
+    For fewer than 16 keys this function computes the softmax itself: PyTorch's takes four times as long on a CPU.
     """
     scores = ((q_BHTK * scale) @ k_BHSK.transpose(-1, -2)).float()
     if bias is not None:
@@ -55,8 +55,8 @@ def attention(
     """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V].
 
     `bias` is added to the scores. It is -infinity or HIDDEN where a query may not read a key; elsewhere it is 0 or what
-    the positional encoding adds. A GPU runs PyTorch's fused attention. A CPU computes the equation itself, because
-    there the fused one is slow on short sentences.
+    the positional encoding adds. On a GPU, PyTorch's fused attention computes the equation. On a CPU, this module
+    computes it, because PyTorch's fused attention is slow there on short sentences.
     """
     scale = q_BHTK.size(-1) ** -0.5 if scale is None else scale
     if q_BHTK.is_cuda:
@@ -69,7 +69,7 @@ def attention(
 
 
 class _CPUAttention(torch.autograd.Function):
-    """`attention` and its gradient, with fewer passes over the weights."""
+    """`attention` and its gradient, with fewer passes over the attention weights than autograd makes."""
 
     @staticmethod
     def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor, scale: float) -> Tensor:
@@ -117,7 +117,7 @@ def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
 
 
 class DotProductAttention(nn.Module):
-    """`attention` with one scale."""
+    """`attention` whose scores are multiplied by `scale`."""
 
     def __init__(self, scale: float):
         super().__init__()
@@ -132,7 +132,7 @@ class DotProductAttention(nn.Module):
         return attention(q_BHTK, k_BHSK, v_BHSV, bias, self.scale)
 
     def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
-        """`forward` of the W hypotheses of each sentence, [B, H, W, V]; fast for few hypotheses."""
+        """`forward` of the W hypotheses of each sentence, [B, H, W, V]. It is fast for few hypotheses."""
         if q_BHWK.is_cuda:
             return self(q_BHWK, *memory, bias)
         scores = torch.add(bias, q_BHWK @ memory.keys.transpose(-1, -2), alpha=self.scale)
@@ -148,7 +148,7 @@ class AdditiveAttention(nn.Module):
     def __init__(self, h: int, d_k: int):
         super().__init__()
         self.vector = nn.Parameter(torch.empty(h, d_k))
-        limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's, of a map from d_k to 1
+        limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's limit for a linear map from d_k to 1
         nn.init.uniform_(self.vector, -limit, limit)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ class AdditiveAttention(nn.Module):
         return self(q_BHWK, *memory, bias)
 
 
-# Each takes h and d_k.
+# Each value takes h and d_k, and makes the module.
 ATTENTIONS: dict[str, Callable[[int, int], DotProductAttention | AdditiveAttention]] = {
     "scaled": lambda _, d_k: DotProductAttention(d_k**-0.5),
     "unscaled": lambda *_: DotProductAttention(1.0),
@@ -188,7 +188,7 @@ class Sentences(NamedTuple):
 
 
 def sentences(ids_RL: Tensor, end: int) -> Sentences:
-    """The sentences of rows, each closed by `end`. The padding after the last one counts as one more sentence."""
+    """Find the sentences of rows. Each ends with the id `end`. The padding after the last counts as one more."""
     ends = (ids_RL == end).long()
     number = ends.cumsum(1) - ends
     return Sentences(number, (number[:, :, None] == number[:, None, :]).tril(-1).sum(-1))
@@ -198,7 +198,7 @@ def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False, rad
     """[R, 1, T, S]: 0 where the key's sentence has the same number as the query's, else HIDDEN.
 
     `causal` also hides later subwords, and `radius` hides subwords that are farther away. HIDDEN is finite, because
-    padding may have nothing to read, and a softmax over nothing but -infinity is not a number.
+    a padding position may have nothing to read, and the softmax of scores that are all -infinity is not a number.
     """
     shown = queries.number[:, :, None] == keys.number[:, None, :]
     if causal:
@@ -209,7 +209,7 @@ def sentence_bias(queries: Sentences, keys: Sentences, causal: bool = False, rad
 
 
 def own_bias(rows: Sentences, causal: bool = False, radius: int | None = None) -> Tensor:
-    """`sentence_bias` of rows over themselves. Long rows with a `radius` get the bias of their blocks (`in_blocks`)."""
+    """The `sentence_bias` for self-attention. Long rows with a `radius` get a bias for each block (`in_blocks`)."""
     size = block_size(rows.number.size(1), radius)
     if size is None or radius is None:
         return sentence_bias(rows, rows, causal, radius)
@@ -227,7 +227,8 @@ def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
 class SelfAttention(nn.Module):
     """Multi-head attention of a sequence over itself.
 
-    One matrix projects to Q, K and V, so its Glorot limit is that of a map from D to 3D, as in the authors' code.
+    One matrix projects to Q, K and V. So its initial weights have the Glorot limit of a map from D to 3D, as in the
+    authors' code.
     """
 
     def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled"):
@@ -244,7 +245,7 @@ class SelfAttention(nn.Module):
     def forward(self, x_BTD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
         """Attend to the positions that `bias` allows: [B, T, D] to [B, T, D].
 
-        `bias` is that of whole rows or of blocks (`own_bias`). `turns` come from the positional encoding.
+        `own_bias` makes `bias`, for whole rows or for blocks. The positional encoding makes `turns`.
         """
         q, k, v = self.project(x_BTD, turns)
         y = in_blocks(self.attend, q, k, v, bias) if bias.dim() == 5 else self.attend(q, k, v, bias)
@@ -254,8 +255,8 @@ class SelfAttention(nn.Module):
         """Attend with one new token of each of W hypotheses: [B, W, D] to [B, W, D].
 
         The new keys and values are written to the cache from `place` on. The cache holds keys [B, H, places, K] and
-        values [B, H, places, V] of all hypotheses. `bias` [B, 1 or H, W, places] shows each hypothesis its own places.
-        `turns` are those of the new tokens' position.
+        values [B, H, places, V] of all hypotheses. `bias` [B, 1 or H, W, places] lets each hypothesis read only its
+        own places. `turns` belong to the position of the new tokens.
         """
         q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BWD).split(self.sizes, -1))
         cache.keys.narrow(2, place, k.size(2)).copy_(turned(k, turns))
@@ -274,7 +275,7 @@ class EncoderDecoderAttention(nn.Module):
         self.output = xavier_linear(h * d_v, d_model)
 
     def keys_values(self, memory_BSD: Tensor) -> KeysValues:
-        """Keys and values of the encoder's output, which are computed once for each sentence."""
+        """The keys and values of the encoder's output. They are computed once for each sentence."""
         return KeysValues(*heads(self.key_value(memory_BSD), self.h, self.sizes))
 
     def forward(self, x_BTD: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:

@@ -7,10 +7,11 @@ from transformer.support.strict import added, not_positive
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
 LARGEST = 10**7  # the limit of every size
-BOUNDED = ("learned",)  # the positional encodings that end at max_length
-BUCKETS = 32  # of distances, in the encoding `t5`, which learns a bias for each bucket and head
+BOUNDED = ("learned",)  # the positional encodings that have no positions beyond max_length
+BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
-TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")  # fields that it must leave at the default
+# The fields that must have their defaults in a recurrent network.
+TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,15 @@ class ModelConfig:
     d_v: int
     P_drop: float
     positions: Positions
-    max_length: int  # how many positions there are where positions are learned, in subwords
+    max_length: int  # the number of learned positions, in subwords
     attention_over_parameters: AttentionOverParametersConfig | None = None
-    # The scores are Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K).
+    # The scores: scaled is Q K^T / sqrt(d_k), unscaled is Q K^T, additive is v^T tanh(Q + K).
     attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
     attention_radius: int | None = added(None)  # how many positions self-attention reads on each side; None means all
     network: Literal["transformer", "recurrent"] = added("transformer")
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
         if self.attention_over_parameters is not None:
             sizes = not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
@@ -56,7 +57,7 @@ class ModelConfig:
         if self.d_model % 2:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, so choose an even number")
         if self.positions == "rotary" and self.d_k % 2:
-            found.append(f"d_k: {self.d_k} is odd; rotary positions turn pairs, so choose an even number")
+            found.append(f"d_k: {self.d_k} is odd; rotary positions need pairs, so choose an even number")
         if not 0 <= self.P_drop < 1:
             found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
         if self.network == "recurrent":
@@ -64,13 +65,15 @@ class ModelConfig:
         return found
 
     def _not_recurrent(self) -> list[str]:
-        """What is impossible in a recurrent network."""
+        """A message for each value that is impossible in a recurrent network."""
         found = []
         if self.N == 1:
             found.append("N: 1 is too few layers; a recurrent network needs 2 or more")
         if self.positions != "sinusoidal":
-            found.append(f"positions: a recurrent network does not use {self.positions} ones; leave them sinusoidal")
+            found.append(
+                f"positions: a recurrent network does not use {self.positions} positions; leave this key at sinusoidal"
+            )
         for field in fields(self):
             if field.name in TRANSFORMER and getattr(self, field.name) != field.default:
-                found.append(f"{field.name}: a recurrent network has none; remove it")
+                found.append(f"{field.name}: a recurrent network does not use it; remove this key")
         return found

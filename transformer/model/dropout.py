@@ -32,14 +32,14 @@ class _CPUDropout(torch.autograd.Function):
 
 
 class Dropout(nn.Module):
-    """Dropout (section 5.4) on the embeddings and, on a GPU, on the output of a sub-layer."""
+    """Dropout (section 5.4) on the embeddings. On a GPU it also acts on the output of a sub-layer."""
 
     def __init__(self, p: float):
         super().__init__()
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """[...] to [...]; outside training the input itself."""
+        """[...] to [...]. Outside training it returns the input."""
         if not self.training or self.p == 0:
             return x
         return F.dropout(x, self.p) if x.is_cuda else _CPUDropout.apply(x, self.p)

@@ -35,9 +35,11 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
 def _recurrent(
     layers: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int
 ) -> float:
-    # 6: the first LSTM, two directions of half the width. 8 each: the other LSTMs. 1: the keys of attention.
+    # The first LSTM counts 6, because it has two directions of half the width. Each other LSTM counts 8, and the keys
+    # of attention count 1.
     encoder = source * width**2 * (6 + 8 * (layers - 1) + 1)
-    # 8: the first LSTM. 12 each: the other LSTMs, whose input is twice as wide. 1: the queries of attention.
+    # The first LSTM counts 8. Each other LSTM counts 12, because its input is twice as wide. The queries of attention
+    # count 1.
     decoder = target * width**2 * (8 + 12 * (layers - 1) + 1)
     decoder += 2 * source * target * width + target * width * vocabulary
     return float(2 * (encoder + hypotheses * decoder).sum())

@@ -119,7 +119,8 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """All target positions: [B, T, D] to [B, T, D].
 
-        `causal` shows each position itself and those before it in its sentence; `bias` shows it the source.
+        `causal` lets each position read itself and the positions before it in its sentence. `bias` lets it read the
+        source.
         """
         x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns))
         x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, bias))
@@ -137,8 +138,8 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """One target position for each of W hypotheses: [B, W, D] to [B, W, D].
 
-        Keys and values are written to the cache from `place` on. `own` [B, 1 or H, W, places] shows each hypothesis its
-        own places in the cache. `bias` hides the padding of the source.
+        Keys and values are written to the cache from `place` on. `own` [B, 1 or H, W, places] lets each hypothesis read
+        only its own places in the cache. `bias` hides the padding of the source.
         """
         x_BWD = self.residuals[0](x_BWD, self.self_attention.step(x_BWD, cache, place, own, turns))
         x_BWD = self.residuals[1](x_BWD, self.encoder_attention.step(x_BWD, memory, bias))

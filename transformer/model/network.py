@@ -12,8 +12,8 @@ class Network(nn.Module):
     """A network with its embeddings.
 
     The forward pass of a translator takes rows of source ids [R, S] and target ids [R, T]. A row holds one sentence or
-    several. The result is the decoder's output [R, T, D] at each target position, which depends on the positions before
-    it.
+    several. The result is the decoder's output [R, T, D]. At a target position it depends only on the positions before
+    this one.
     """
 
     def __init__(self, config: ModelConfig, vocabulary: int):
@@ -37,6 +37,6 @@ class Network(nn.Module):
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """Weights [B, H, T, S] of the decoder's last attention over the source.
 
-        The weights at a target position are those with which the subword there is predicted.
+        The weights at a target position are used to predict the subword at this position.
         """
         raise NotImplementedError

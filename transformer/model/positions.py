@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformer.model.config import BOUNDED, BUCKETS, ModelConfig
 from transformer.support.strict import unknown
 
-FARTHEST = 128  # `t5` treats all distances from this one on alike
+FARTHEST = 128  # `t5` treats this distance and all longer ones alike
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -106,7 +106,7 @@ class LearnedPositions(AbsolutePositions):
         return self.table[start:end] * self.table.size(1) ** 0.5
 
     def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions. Padding beyond the last learned position gets the encoding of that."""
+        """Encodings [R, L, width] of positions. Padding beyond the last learned position is encoded like it."""
         return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
 
 
@@ -123,7 +123,7 @@ class T5Positions(NoPositions):
         single = (BUCKETS if causal else BUCKETS // 2) // 2
         wide = (math.ceil(single * (FARTHEST / single) ** (i / single)) for i in range(single))
         self.register_buffer("starts", torch.tensor([*range(1, single), *wide]), persistent=False)
-        self.starts: Tensor  # the least distance of each bucket but the first
+        self.starts: Tensor  # the smallest distance of each bucket after the first
         self.table = nn.Parameter(torch.empty(BUCKETS, h))
         nn.init.normal_(self.table, std=d_model**-0.5)
 
@@ -141,7 +141,7 @@ class T5Positions(NoPositions):
 class ALiBiPositions(NoPositions):
     """Scores fall linearly with the distance; each head has its own slope (Press et al. 2022).
 
-    The slopes are those of its authors' code, also where the number of heads is not a power of two.
+    The slopes are those of its authors' code, also if the number of heads is not a power of two.
     """
 
     def __init__(self, h: int):
@@ -198,7 +198,7 @@ def slopes(h: int) -> list[float]:
     return every + [2 ** (-4 * i / below) for i in range(1, 2 * (h - below), 2)]
 
 
-# Each takes a config and whether the stack is causal.
+# Each value takes a config, and whether the stack is causal, and makes the encoding.
 ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {
     "none": lambda *_: NoPositions(),
     "sinusoidal": lambda config, _: SinusoidalPositions(config.d_model, config.max_length),

@@ -2,12 +2,12 @@
 
 The form is the one that MLPerf trained with PyTorch. Encoder and decoder have N layers of width d_model each. The first
 layer of the encoder reads in both directions, each at half the width. The output of the decoder's first layer queries
-the encoder's output by additive attention (Bahdanau et al. 2015). What this attention reads is an input of all further
-layers at the same position. GNMT also feeds it to the first layer at the next position; we do not, so a whole sentence
-can be trained at once. Dropout acts on the input of each LSTM. From the third layer on, the output of the layer below
-is added to a layer's own output.
+the encoder's output by additive attention (Bahdanau et al. 2015). The result of this attention is an input of all
+further layers at the same position. In GNMT it is also an input of the first layer at the next position. We leave this
+out, so that a whole sentence can be trained at once. Dropout acts on the input of each LSTM. From the third layer on, a
+layer adds the output of the layer below to its own output.
 
-Shapes: R rows, which hold one sentence or several; B sentences, padded, one each; S source and T target subwords;
+Shapes: R rows, which hold one sentence or several; B padded rows of one sentence each; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.
 """
 
@@ -71,7 +71,7 @@ class Apart(NamedTuple):
 
 
 def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
-    """Separate the first `count` sentences of each row, in order; empty sentences follow them."""
+    """Separate the first `count` sentences of each row, in order. Empty sentences fill the batch up."""
     first = count_R.cumsum(0) - count_R
     inside = stand.number < count_R[:, None]
     exact = int(count_R.sum()), int(stand.position[inside].amax()) + 1
@@ -83,7 +83,7 @@ def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
 
 
 def lstm(inputs: int, outputs: int) -> nn.LSTM:
-    """One layer in one direction."""
+    """An LSTM of one layer and one direction."""
     return nn.LSTM(inputs, outputs, batch_first=True)
 
 
@@ -117,7 +117,7 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None, None]  # finite, for sentences that are empty
+        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None, None]  # finite, because a sentence may be empty
         return Memory(self.attention.key(encoded), encoded, bias)
 
     def decode(self, x_BTD: Tensor, memory: Memory, through: Callable[[int, Tensor], Tensor]) -> Tensor:
@@ -138,10 +138,10 @@ class Recurrent(Network):
         return F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0))
 
     def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
-        """Decoder output [R, T, D] at each target position, which depends on the positions before it.
+        """The decoder's output [R, T, D]. At a target position it depends only on the positions before it.
 
         The k-th sentence of a target row translates the k-th of the source row. The sentences are separated, so that no
-        LSTM reads on from one into the next, and the outputs are put back into rows.
+        LSTM carries its state from one sentence to the next. Then the outputs are put back into rows.
         """
         source = sentences(source_RS, END)
         count = ((source.position == 0) & (source_RS != PADDING)).sum(1)

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-SMALLEST = 16  # the least subwords of a block
-LONG = 8  # rows of so many blocks or more are cut; in shorter ones a mask over the row is faster (docs/speed.md)
+SMALLEST = 16  # the smallest size of a block, in subwords
+LONG = 8  # a row of at least so many blocks is cut; for a shorter row one mask is faster (docs/speed.md)
 
 
 def block_size(length: int, radius: int | None) -> int | None:
@@ -22,7 +22,7 @@ def block_size(length: int, radius: int | None) -> int | None:
 
 
 def shown_in_blocks(number_RL: Tensor, size: int, radius: int, causal: bool) -> Tensor:
-    """Whether each subword reads each of the subwords that its block reads: [R, N, 1, C, 2 C] if `causal`, else 3 C.
+    """Whether a subword reads each subword that its block reads: [R, N, 1, C, 2 C], or 3 C without `causal`.
 
     `number` is the number of each subword's sentence.
     """

@@ -61,7 +61,7 @@ class Transformer(Network):
     def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
         """Weights [B, H, T, S] of the attention over the source in decoder layer `layer`, counted from 1.
 
-        The weights at a target position are those with which the subword there is predicted.
+        The weights at a target position are used to predict the subword at this position.
         """
         attention = cast(DecoderLayer, self.decoder[layer - 1]).encoder_attention
         inputs: list[tuple[Tensor, KeysValues, Tensor]] = []
@@ -89,7 +89,7 @@ class Transformer(Network):
         return cast(Iterable[DecoderLayer], self.decoder)
 
     def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
-        """Decoder output [R, T, D] at each target position, which depends on the positions before it.
+        """The decoder's output [R, T, D]. At a target position it depends only on the positions before it.
 
         A row may hold several sentences, each closed by its end. The k-th sentence of a target row translates the k-th
         sentence of the source row and reads no other. The decoder's input is each target sentence, shifted right by a
@@ -119,8 +119,8 @@ class Transformer(Network):
         """Logits [B, W, N] of the token at `position`, given the token before it (None at position 0, where W is 1).
 
         `bias` [B, 1, 1, S] hides the padding of the source. Each layer writes keys and values to its cache from `place`
-        on. `own` [B, 1, W, places] shows each hypothesis its own places in the caches (`SelfAttention.step`), and
-        `keys` [B, places] are the positions of the places.
+        on. `own` [B, 1, W, places] lets each hypothesis read only its own places in the caches (`SelfAttention.step`).
+        `keys` [B, places] holds the position of the token at each place.
         """
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(plus(y, self.target_positions.of_embeddings(position)))
