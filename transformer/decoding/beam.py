@@ -45,7 +45,7 @@ class Beam:
     finished_score: Tensor  # [B, W]
     finished_at: Tensor  # [B, W]: number of steps x W + rank of the alive hypothesis that ended
     chosen: Tensor  # [B, L, W]: for each step and rank, previous rank x V + token
-    limit: Tensor  # [B], the longest output of each sentence, which counts the end of sentence
+    limit: Tensor  # [B], the most output ids of each sentence, including the end of sentence
 
     def select(self, rows: Tensor) -> "Beam":
         """The state of the given sentences."""
@@ -95,7 +95,7 @@ class Beam:
 def top(logp_BWV: Tensor, alive_BW: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` best continuations: log P [B, count], and their indices in a sentence's W x V.
 
-    Searches only the `count` blocks with the largest maxima, which contain them.
+    It searches only the `count` blocks with the largest maxima. All of the best continuations are in these blocks.
     """
     b, w, vocabulary = logp_BWV.shape
     blocks = vocabulary // BLOCK
@@ -112,7 +112,7 @@ def top(logp_BWV: Tensor, alive_BW: Tensor, count: int) -> tuple[Tensor, Tensor]
 def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> tuple[Tensor, Tensor]:
     """Append one token, the `length`-th, to every hypothesis.
 
-    Returns for each alive hypothesis the one that it extends [B, W], and the new token [B, W].
+    Returns, for each alive hypothesis, the index of the hypothesis that it extends [B, W] and the new token [B, W].
     """
     width, vocabulary = beam.finished_score.size(1), logits_BWV.size(2)
     # At most W of 2W candidates end, so at least W stay alive. A beam of one is greedy search.

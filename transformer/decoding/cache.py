@@ -10,8 +10,8 @@ from torch import Tensor
 from transformer.model.attention import KeysValues
 from transformer.model.config import ModelConfig
 
-ROOM = 16  # tokens of each hypothesis for which the cache makes room at a time, at least
-FULL = 64  # number of places from which on unused ones are dropped
+ROOM = 16  # when the cache grows, it makes room for at least this many tokens of each hypothesis
+FULL = 64  # when the cache has this many places, it drops the unused ones
 ROW = 16  # attention reads a multiple of this number of places, because rows of such lengths are the fastest
 
 
@@ -28,7 +28,7 @@ class Cache:
         ]
         self.radius = config.attention_radius
         self.used, self.full, self.length = 0, FULL, 0
-        self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]; 0 where read
+        self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]; 0 at places that are read
         self.position = torch.zeros((sentences, 0), dtype=torch.long, device=device)  # [B, places]
 
     def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor, Tensor]:

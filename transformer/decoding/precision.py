@@ -18,7 +18,7 @@ ROWS = 256  # number of input rows for which oneDNN optimises the layout of weig
 
 
 class _Linear(nn.Module):
-    """A linear map in float32 or bfloat16. x86 CPUs call oneDNN directly; PyTorch's own choice can be slower there."""
+    """A linear map in float32 or bfloat16. On x86 CPUs it calls oneDNN, because PyTorch's own choice can be slower."""
 
     def __init__(self, linear: nn.Linear, dtype: torch.dtype):
         super().__init__()

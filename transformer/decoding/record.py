@@ -27,10 +27,10 @@ class Record:
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
-    """The record of `translations`, made by `package`.
+    """The record of `translations`, which `package` made.
 
-    Raises InputError when the file is not a record, or is one of other translations or of another package, and the
-    errors of `read_json`.
+    Raises InputError when the file is not a record, and when it is the record of other translations or of another
+    package. Raises the errors of `read_json`.
     """
     try:
         record = load(Record, read_json(path), str(path))

@@ -33,12 +33,12 @@ class Sentence(NamedTuple):
 
 
 Decoder = Callable[[list[Sentence]], list[list[Hypothesis]]]
-Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]]  # batches, in order
+Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]]  # decodes batches, in order
 
 
 @dataclass(frozen=True)
 class Search:
-    """How to decode: by beam search with `width`, or by sampling with a `seed` and the line's number.
+    """How to decode: by beam search with `width`, or by sampling. `seed` and the line's number seed the sampling.
 
     Beam search returns all hypotheses if `nbest`, else only the best.
     """
@@ -60,7 +60,7 @@ class Search:
     ) -> "Search":
         """The package's own decoding, with the given values instead of its own.
 
-        A parser always returns its whole beam, of which the best tree is chosen later.
+        With a parser it always returns the whole beam; `trees_first` later chooses the best tree in it.
         """
         how = config.decoding
         width = 1 if seed is not None else beam or how.beam
@@ -107,7 +107,7 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
         pool.shutdown(cancel_futures=True)
 
 
-_decoder: Decoder  # of this worker process
+_decoder: Decoder  # the decoder of this worker process
 
 
 def _load(folder: Path, search: Search, precision: str, threads: int) -> None:

@@ -41,17 +41,17 @@ class TransformerSteps:
         self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
 
     def logits(self, token_BW: Tensor | None) -> Tensor:
-        """As `Steps` says."""
+        """See `Steps`."""
         position = self.cache.length
         grown = self.cache.grow(1 if token_BW is None else token_BW.size(1))
         return self.model.step(token_BW, position, self.memories, self.bias, *grown)
 
     def follow(self, origin_BW: Tensor) -> None:
-        """As `Steps` says."""
+        """See `Steps`."""
         self.cache.follow(origin_BW)
 
     def select(self, sentences: Tensor) -> None:
-        """As `Steps` says."""
+        """See `Steps`."""
         self.bias = self.bias[sentences]
         self.memories = [KeysValues(*(each.index_select(0, sentences) for each in memory)) for memory in self.memories]
         self.cache.select(sentences)
@@ -64,16 +64,16 @@ class RecurrentSteps:
         self.model, self.memory, self.states = model, model.memory(source_BS), model.states(len(source_BS))
 
     def logits(self, token_BW: Tensor | None) -> Tensor:
-        """As `Steps` says."""
+        """See `Steps`."""
         return self.model.step(token_BW, self.memory, self.states)
 
     def follow(self, origin_BW: Tensor) -> None:
-        """As `Steps` says."""
+        """See `Steps`."""
         index = origin_BW[:, :, None].expand(-1, -1, self.model.config.d_model)
         self.states = [State(*(each.gather(1, index) for each in state)) for state in self.states]
 
     def select(self, sentences: Tensor) -> None:
-        """As `Steps` says."""
+        """See `Steps`."""
         self.memory = Memory(*(each.index_select(0, sentences) for each in self.memory))
         self.states = [State(*(each.index_select(0, sentences) for each in state)) for state in self.states]
 

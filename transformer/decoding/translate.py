@@ -20,8 +20,8 @@ ON_CPU = 8192  # padded subwords of a batch on a CPU
 def padded_subwords(device: torch.device) -> int:
     """The default size of a batch on a device; on a GPU, 512 padded subwords for each GiB of its memory.
 
-    Keys and values of the paper's parser then take a sixth of the memory, if outputs are ten times as long as the
-    source and share no beginnings (computed, not tried).
+    Then the keys and values of the paper's parser take a sixth of the memory, if outputs are ten times as long as the
+    source and hypotheses share no beginnings. We computed this and did not try it.
     """
     if device.type != "cuda":
         return ON_CPU
@@ -65,7 +65,7 @@ def translate(
 def check_lengths(package: Package, lengths: Iterable[int], first: int = 1, name: str = "line") -> None:
     """Raises InputError for the first line with more subwords than LONGEST, or than the model's learned positions.
 
-    `lengths` are those of the lines from number `first` on. `name` is the word for a line in the message.
+    `lengths` are the lengths of the lines. The first of them has the number `first`. The message calls a line `name`.
     """
     architecture = package.config.architecture
     last = last_position(architecture)

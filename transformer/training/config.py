@@ -31,7 +31,7 @@ class TrainingConfig:
     precision: Literal["auto", "float32", "bfloat16"]
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon", "batch_tokens")
         found += not_positive(self, "longest_pair", "checkpoint_every", "average")
         for name in ("beta1", "beta2", "eps_ls"):
@@ -60,7 +60,7 @@ class RunConfig:
     training: TrainingConfig
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_a_seed("seed", self.seed)
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # rows that have a dev perplexity
-DEV_PAIRS = 250  # pairs of dev that it is measured on; the whole dev set is scored after training
-NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, no gradient
+DEV_PAIRS = 250  # pairs of dev on which it is measured; the whole dev set is scored after training
+NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, so no gradient
 FIRST_SAVE = 10.0  # seconds; an early first save lets a run that is often killed make progress
 
 
@@ -77,8 +77,8 @@ class Trainer:
 
         `vocabulary` is the number of subwords; `train` and `dev` are pairs as ids; `folder` holds state and
         checkpoints until the run ends; `device` is where this process computes; `world` describes all processes of the
-        run. `micro_batch_tokens` is about how many subwords of a side one forward pass takes (0: MICRO_BATCH_TOKENS of
-        the device); a step sums the gradients of its passes. Raises InputError when the state belongs to another
+        run. One forward pass takes about `micro_batch_tokens` subwords of a side (0: MICRO_BATCH_TOKENS of the device).
+        A step sums the gradients of its passes. Raises InputError when the state belongs to another
         config, vocabulary or data, and when no pair is short enough.
         """
         training = config.training
@@ -100,7 +100,7 @@ class Trainer:
             compile_in_place(self.model)
         self.replica: nn.Module = _Loss(self.model)
         if world.size > 1:
-            torch.manual_seed(int(np.random.SeedSequence([config.seed, world.rank]).generate_state(1)[0]))  # dropout's
+            torch.manual_seed(int(np.random.SeedSequence([config.seed, world.rank]).generate_state(1)[0]))  # of dropout
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=0.0,
@@ -136,8 +136,8 @@ class Trainer:
 
         The state is saved every `save_seconds`, for the first time after FIRST_SAVE seconds at the latest, and when any
         process receives a signal. It is written while the next steps train. `writer` gets each row of the history,
-        `reached` the number of each step. Raises Interrupted after a signal, and InputError when memory runs out or
-        the loss is not finite; the error names the step.
+        and `reached` gets the number of each step. Raises Interrupted after a signal, and InputError, which names the
+        step, when memory runs out or the loss is not finite.
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
@@ -203,7 +203,7 @@ class Trainer:
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
-        batches, share = batches or [NOTHING], self.world.size / tokens  # `size` undoes the mean over processes
+        batches, share = batches or [NOTHING], self.world.size / tokens  # `size` makes the mean over processes a sum
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
             self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
         for i, micro in enumerate(batches, start=1):
@@ -247,9 +247,9 @@ class Trainer:
         )
 
     def log(self) -> None:
-        """Add a row to the history: mean loss per subword since the last row, at DEV_POINTS rows the dev perplexity.
+        """Add a row to the history: mean loss per subword since the last row and, in DEV_POINTS rows, dev perplexity.
 
-        The gradient norm is of this step's gradient of the mean loss per subword.
+        The gradient norm is the norm of this step's gradient of the mean loss per subword.
         """
         self.check_finite()
         state = self.state
@@ -298,7 +298,7 @@ class Trainer:
         return self.folder / f"step-{step}.safetensors"
 
     def identity(self) -> dict[str, str]:
-        """The metadata of a checkpoint: what it belongs to, and its step."""
+        """The metadata of a checkpoint: the run that it belongs to, and its step."""
         return {key: json.dumps(value) for key, value in {**self.made_of, "step": self.state.step}.items()}
 
     def save(self) -> None:

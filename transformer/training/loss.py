@@ -20,7 +20,7 @@ Part = Callable[[Tensor, Tensor, float, Tensor], Tensor]
 
 
 class Loss(NamedTuple):
-    """The summed loss of a batch, in nats, and its logits, whose memory now holds the gradient of the loss.
+    """The summed loss of a batch, in nats, and the tensor of its logits, which now holds the gradient of the loss.
 
     One pass over the logits computes both and overwrites the logits. This saves a second copy of a large tensor:
     25,000 subwords times a vocabulary of 37,000.

@@ -1,4 +1,4 @@
-"""One run as a folder: its state while it trains; afterwards its checkpoints, history.csv and training.json."""
+"""The folder of a run. It has the state during training, then the checkpoints, history.csv and training.json."""
 
 import contextlib
 import json
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 
-FINISHED = "finished.json"  # in the state's folder, once the run has ended: what it was made of, and its record
+# Files in the folder of the state. A run writes FINISHED at its end: what it was made of, and its record.
+FINISHED = "finished.json"
 HISTORY_FILE = "history.csv"
-ATTEMPTS = "attempts"  # in the state's folder
+ATTEMPTS = "attempts"
 
 
 def train_run(
@@ -45,7 +46,7 @@ def train_run(
 
     While it trains, everything is in `folder`/state. Checkpoints, history and record also stay there (as hard links),
     so a run whose published files are lost is published again instead of trained again. With a folder `tensorboard`,
-    TensorBoard gets the history too. `micro_batch_tokens` is that of `Trainer`. Raises the errors of `Trainer`, and
+    TensorBoard gets the history too. `Trainer` explains `micro_batch_tokens`. Raises the errors of `Trainer`, and
     InputError when another process trains the run, when `folder` has a run of another config, and when the package
     tensorboard is missing.
     """
@@ -98,7 +99,7 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
 def attempted(
     trainer: Trainer, made_with: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """Record a trainer's hardware, software and progress. Print the changes since the last attempt that affect bits."""
+    """Record a trainer's hardware, software and progress. Print what has changed since the last and affects bits."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
     means = {
         "software": made_with,
@@ -115,7 +116,7 @@ def attempted(
 
 
 def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
-    """A writer of the run's TensorBoard scalars. Discards those after the step from which the trainer resumes."""
+    """A writer of the run's TensorBoard scalars. It discards those after the step from which the trainer resumes."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:

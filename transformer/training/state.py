@@ -19,7 +19,7 @@ from transformer.support.tensors import DamagedFileError, read_tensors, write_te
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-VERSION = 5  # of the format of states and attempts
+VERSION = 5  # the version of the format of states and attempts
 
 
 @dataclass
@@ -44,7 +44,7 @@ def identity(config: RunConfig, train: Pairs, dev: Pairs) -> dict[str, Any]:
     return made_of | {"data": digest(train, dev)}
 
 
-@lru_cache(maxsize=1)  # asked twice at each start; WMT's ids are gigabytes
+@lru_cache(maxsize=1)  # each start needs it twice; WMT's ids are gigabytes
 def digest(*parts: Pairs) -> str:
     """The SHA-256 of encoded pairs."""
     content = hashlib.sha256()
@@ -57,14 +57,14 @@ def digest(*parts: Pairs) -> str:
 class StateWriter:
     """Writes states into a folder, in a thread of its own. The state before the newest stays as `previous`.
 
-    As a context it ends when the last state is written. `write`, `wait` and the end of the context raise the
-    InputError of `write_tensors` when the state before could not be written.
+    The context ends when the last state is written. `write`, `wait` and the end of the context raise the InputError
+    of `write_tensors` when the previous state could not be written.
     """
 
     def __init__(self, folder: Path):
         self.folder, self.thread = folder, ThreadPoolExecutor(1)
         self.under_way: Future[None] | None = None
-        self.seconds = 0.0  # that writing the last state took
+        self.seconds = 0.0  # how long it took to write the last state
 
     @property
     def pause(self) -> float:
@@ -73,7 +73,7 @@ class StateWriter:
         return math.inf if busy else 20 * self.seconds
 
     def write(self, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
-        """Wait until the state before is written, copy the tensors, and begin to write them."""
+        """Wait until the previous state is written, copy the tensors, and begin to write them."""
         self.wait()
         # The GPU copies while the CPU prepares the next steps: in the GPU's queue the copies come before them.
         copies = {name: tensor.detach().to("cpu", non_blocking=True, copy=True) for name, tensor in tensors.items()}
