@@ -23,7 +23,7 @@ class Cleaning:
     duplicates: Literal["keep", "pair", "source"] = "keep"
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_a_range("words", self.words)
         return found if self.ratio >= 1 else [*found, f"ratio: {self.ratio} is below 1; give 1 or more"]
 

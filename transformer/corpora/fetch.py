@@ -29,14 +29,14 @@ class Download:
     sha256: str
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "bytes")
         if not re.fullmatch("[0-9a-f]{64}", self.sha256):
             found.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
         return found
 
 
-ATTEMPTS = 5  # a download fails after so many attempts in a row that bring nothing new
+ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new
 BLOCK = 2**16  # bytes
 URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
 RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
@@ -120,7 +120,7 @@ def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) ->
         except ValueError as error:  # requests raises it for an invalid URL, host, proxy or redirection
             raise _error(url, _reason(error)) from error
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            # Only bytes beyond the most so far are progress. A server that always starts over and breaks brings none.
+            # Progress means more bytes than ever before. A server that always starts over and breaks off makes none.
             failures = 0 if stream.tell() > most else failures + 1
             most = max(most, stream.tell())
             if failures == ATTEMPTS:
@@ -150,7 +150,7 @@ def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
             raise _error(url, f"{total} bytes offered, expected {size}: an error page, or the file has changed")
         if status == 200:
             stream.truncate(stream.seek(0))
-        # iter_content would unpack a .gz file that the server declares as an encoding.
+        # If the server declares a .gz file as a content encoding, iter_content would unpack it.
         _append(response.raw.stream(BLOCK, decode_content=False), stream, size, url)
     if stream.tell() < size:
         raise requests.ConnectionError(f"closed after {stream.tell()} of {size} bytes")

@@ -1,8 +1,8 @@
 """Generated English: sentences and their trees from a hand-written probabilistic context-free grammar.
 
-It replaces a treebank where none is available. Labels and tags are those of the Penn Treebank. The same things are hard
-to parse as in English: where phrases, clauses and coordinations attach, and words of several classes (plan, that, her).
-The same things help: agreement, verb frames and prepositions. Sentences begin in lower case.
+It replaces a treebank where none is available. Labels and tags are those of the Penn Treebank. As in English, a parser
+must find out where phrases, clauses and coordinations attach, and the class of words that have several (plan, that,
+her). Agreement, verb frames and prepositions help it. Sentences begin in lower case.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ class Sizes:
     plain: int
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return not_positive(self, "train", "dev", "test", "plain")
 
 
@@ -46,7 +46,7 @@ class Grammar(Kind):
     seed: int
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return not_a_range("words", self.words)
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:

@@ -26,7 +26,7 @@ class Shares:
     test: float
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "dev", "test")
         if self.dev + self.test >= 1:
             found.append(f"dev and test: {self.dev} + {self.test} leave nothing to train on")

@@ -42,7 +42,7 @@ class MosesFiles(Files):
     tokens: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = super().faults()
         for part, texts in self.tests.items():
             if part in PARTS or not re.fullmatch(r"[a-z]\w*", part):

@@ -27,7 +27,7 @@ class PlainText:
     seed: int
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return [*not_positive(self, "sentences"), *not_a_range("words", self.words)]
 
 

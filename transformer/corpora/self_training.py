@@ -1,4 +1,4 @@
-"""The semi-supervised corpora of Table 4: gold trees, and trees of plain text by the first parser or another one."""
+"""The semi-supervised corpora of Table 4: gold trees, and plain text parsed by the first parser or by another one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from transformer.trees.tree import words
 
 
 class _WithGold(Kind):
-    """A corpus whose train is the trees of task `gold`, `copies` times, and then parses. Dev and test are `gold`'s."""
+    """A corpus. Train has the trees of task `gold`, `copies` times, then parses. Dev and test are those of `gold`."""
 
     gold: str
     copies: int
@@ -68,7 +68,7 @@ class SelfTraining(_WithGold):
     keep: float
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "copies")
         return found if 0 < self.keep <= 1 else [*found, f"keep: {self.keep} is not in (0, 1]; give one such as 0.5"]
 
@@ -104,7 +104,7 @@ class ParsedText(_WithGold):
     copies: int
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return not_positive(self, "copies") + ([] if self.trees else ["trees: is empty; give at least one file"])
 
     def files(self, name: str, source: str, target: str) -> list[str]:

@@ -32,7 +32,7 @@ class Files(Kind):
     pairs: int | None = None  # how many train has before cleaning; `plan` uses it
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return [f"{part}: is empty; give at least one text" for part in PARTS if not getattr(self, part)]
 
     def files(self, name: str, source: str, target: str) -> list[str]:

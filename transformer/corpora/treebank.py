@@ -38,7 +38,7 @@ class Treebank(Kind):
     constituents: tuple[int, int] | None = None  # constituents of (least, most) words are added to train
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         ranges = {name: getattr(self, name) for name in (*PARTS, "constituents")}
         return [fault for name, values in ranges.items() if values for fault in not_a_range(name, values)]
 

@@ -1,4 +1,4 @@
-"""Attention of all layers and heads over some sentences, as one HTML page that needs nothing else."""
+"""Attention of all layers and heads over some sentences, as one HTML page that needs no other file."""
 
 import base64
 import json
@@ -20,18 +20,18 @@ from transformer.support.files import atomic
 from transformer.trees.drawing import draw
 
 TEMPLATE = Path(__file__).with_suffix(".html")
-MOST = 256  # subwords of a side: the weights of a sentence grow with the square of it
-STEPS = 255  # a weight is kept as a byte
+MOST = 256  # subwords of a side; the number of weights grows with the square of this number
+STEPS = 255  # a weight is stored in a byte, as a multiple of 1 / 255
 
 
 @contextmanager
 def attention_page(
     path: Path, package: Package, kind: Kind = "encoder-decoder", layer: int | None = None
 ) -> Iterator[Callable[[int, Translation], object]]:
-    """Show each line's number and translation that is given, and write the page when all went well.
+    """A function that adds a line's number and translation to the page. The page is at `path` when all went well.
 
-    The page opens with `layer`, counted from 1 (default: the last), of `kind` where the model has it. Raises InputError
-    as `transformer.support.files.atomic` does.
+    The page first shows `layer`, counted from 1 (default: the last), of `kind` if the model has this kind. Raises the
+    InputErrors of `transformer.support.files.atomic`.
     """
     title = escape(f"{package.config.task} {package.config.model}")
     layers, heads = layers_and_heads(package)
@@ -46,7 +46,7 @@ def attention_page(
 
 
 def _script(kind: str, content: dict[str, Any], label: str = "") -> str:
-    """JSON that the page's script reads. Nothing in it can end the element."""
+    """JSON that the page's script reads. Nothing in it can close the script element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" class="{kind}" data-label="{escape(label)}">{text}</script>\n'
 

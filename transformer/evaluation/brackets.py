@@ -56,8 +56,8 @@ class BracketScores:
 def brackets(tree: Tree) -> tuple[list[Leaf], Counter[tuple[str, int, int]]]:
     """The parts of a tree that are scored: its leaves, and its brackets (label, start, end) with their counts.
 
-    Words whose tag is in DELETED are removed before positions are counted. Brackets that are then empty are removed,
-    and brackets whose label is in DELETED. Labels lose their function (NP-SBJ becomes NP), and PRT becomes ADVP.
+    Words whose tag is in DELETED are removed before positions are counted. Then empty brackets are removed, and
+    brackets whose label is in DELETED. Labels lose their function (NP-SBJ becomes NP), and PRT becomes ADVP.
     """
     kept: list[Leaf] = []
     starts: list[int] = []

@@ -22,7 +22,7 @@ class Judged:
     seeds: int
     p: float  # after Holm's correction
     verdict: Verdict
-    smallest: float  # the smallest effect that would be decided; if rows are claimed to be alike, the smallest margin
+    smallest: float  # the smallest effect that would be decided; for rows claimed to be alike, the smallest margin
 
 
 def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
@@ -36,11 +36,12 @@ def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Judged]:
-    """Judge a family of claims, each given by the effects of its seeds, and a margin if it claims that rows are alike.
+    """Judge a family of claims. A claim has the effects of its seeds, and a margin if it says that rows are alike.
 
     A paired two-sided t test decides about an effect. Rows are alike if two one-sided tests show that the effect is
-    within the margin. They differ if one test shows that it is beyond. Holm's correction keeps the chance of any false
-    verdict in the family at LEVEL. Raises InputError for fewer than two seeds, because they have no interval.
+    within the margin. They differ if one test shows that it is outside the margin. Holm's correction keeps the chance
+    of any false verdict in the family at LEVEL. Raises InputError for fewer than two seeds, because one seed has no
+    interval.
     """
     for name, (each, _) in claims.items():
         if len(each) < 2:
@@ -74,7 +75,7 @@ def _error(each: np.ndarray) -> float:
 
 
 def _beyond(each: np.ndarray, bound: float) -> float:
-    """The one-sided p: the chance of a mean so far above `bound` if the true mean is at `bound`."""
+    """The one-sided p: the chance of a mean at least so far above `bound` if the true mean is at `bound`."""
     above, error = each.mean() - bound, _error(each)
     if error == 0:
         return 0.0 if above > 0 else 1.0

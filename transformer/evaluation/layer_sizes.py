@@ -22,7 +22,7 @@ class LayerSizes:
     d_k: int  # width of a head
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "r", "d_k")
         for name in ("n", "d"):
             sizes = getattr(self, name)

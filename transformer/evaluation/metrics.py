@@ -27,7 +27,7 @@ class Output:
 class Column:
     """A column of a table: one number of a metric."""
 
-    key: str  # in a score file; a dot separates the keys of nested mappings
+    key: str  # the key in a score file; a dot separates the keys of nested mappings
     heading: str
     digits: int
     published: str | None = None  # the key in config/published.yaml

@@ -1,4 +1,4 @@
-"""Whether two systems differ in BLEU by more than the choice of sentences explains: sacreBLEU's paired tests."""
+"""Test whether two systems differ in BLEU by more than the choice of sentences explains (sacreBLEU's paired tests)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -32,7 +32,7 @@ class Claim:
     differ: tuple[Literal["steps", "text"], ...] = ()  # what else may differ between the rows
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = repeated("rows", self.rows)
         if self.section not in SECTIONS:
             found.append(f"section: {unknown(self.section, SECTIONS, 'section')}; `own` is for claims of your own")

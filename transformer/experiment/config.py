@@ -38,7 +38,7 @@ Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any keys o
 
 @dataclass(frozen=True)
 class Task:
-    """What is learnt: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
+    """What models learn: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
 
     kind: TaskKind
     corpus: str
@@ -49,7 +49,7 @@ class Task:
     models: tuple[str, ...]
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
         if 0 < self.vocabulary <= UNKNOWN + 1:
             found.append(f"vocabulary: {self.vocabulary} is not more than padding, end and unknown; give more")
@@ -77,7 +77,7 @@ class Searches:
     alphas: tuple[float, ...]
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = [f"{key}: is empty; give at least one" for key in ("beams", "alphas") if not getattr(self, key)]
         found += [f"beams: {beam} is not positive" for beam in self.beams if beam < 1]
         found += [f"alphas: {alpha} is not 0 or more" for alpha in self.alphas if not 0 <= alpha < math.inf]
@@ -108,7 +108,7 @@ class Experiment:
     claims: dict[str, Claim]
 
     def faults(self) -> list[str]:
-        """What does not fit together, across all runs."""
+        """A message for each value that does not fit the others, across all runs."""
         found = [fault for seed in self.seeds for fault in not_a_seed("seeds", seed)] + repeated("seeds", self.seeds)
         models = dict.fromkeys(model for task in self.tasks.values() for model in task.models)
         for noun, names in (("experiment", [self.experiment]), ("tasks", self.tasks), ("models", models)):
@@ -154,7 +154,7 @@ class Experiment:
             )
         elif self.models.get(self.figures.model, {}).get("network") == "recurrent":
             found.append(f"figures.model: {self.figures.model} is recurrent and has no self-attention; name another")
-        inherited: set[str] = set()  # faults of base, reported once instead of again for each row
+        inherited: set[str] = set()  # faults of base; they are reported once, not once for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
         for model in {"base": None} | trained:
             try:
@@ -174,7 +174,7 @@ class Experiment:
         return list(dict.fromkeys(found))
 
     def _of_claim(self, claim: Claim) -> list[str]:
-        """What does not fit between a claim and the rest of the config. Skips a claim with faults of its own."""
+        """A message if a claim does not fit the rest of the config. Skips a claim with faults of its own."""
         if claim.faults():
             return []
         for task, model in claim.runs():
@@ -212,8 +212,8 @@ class Experiment:
     def searched(self) -> list[Decoding]:
         """The settings with which the run of `figures` decodes dev for the table `decoding`.
 
-        The task's own come first, then the grid of `searches`. A beam of one occurs once, because alpha does not change
-        it. Empty if there is no such table.
+        The task's own settings come first, then the grid of `searches`. A beam of one occurs once, because alpha does
+        not change it. Empty if there is no such table.
         """
         task = self.tasks[self.figures.task]
         if self.searches is None or task.kind == "parsing":
@@ -286,8 +286,8 @@ OWN_FILES = tuple(
 def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
     """The contents of the project's config/*.yaml and of `overlays`, in the order in which they override each other.
 
-    Keys are paths, relative ones for files below the current folder. Raises the errors of `read_keys`, and InputError
-    if the package is installed without config/.
+    Keys are paths. Those of files below the current folder are relative. Raises the errors of `read_keys`, and
+    InputError if the package is installed without config/.
     """
     if not (folder := OWN_FILES[0].parent).is_dir():
         raise InputError(f"{folder}: no such folder; experiments need a clone: run python -m transformer in its folder")
@@ -309,16 +309,16 @@ def load_experiment(values: Any, sources: Mapping[str, Mapping[str, Any]]) -> Ex
 
 
 def _source_of(fault: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """The source that a fault comes from: it has the most of the keys that the fault begins with.
+    """The source that a fault comes from: the one that has the most of the keys at the start of the fault.
 
-    Among equals it is the last one, whose value overrides the others.
+    Among equals it is the last one, because its value overrides the others.
     """
     return max(reversed(list(sources)), key=lambda name: _depth(fault, sources[name]))
 
 
 def _depth(fault: str, value: Any) -> int:
     """The number of keys at the start of a fault, such as `models.A-h1.d_k: ...`, that exist in `value`."""
-    keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 first, then A
+    keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 before A
     for key in keys:
         if found := re.match(re.escape(str(key)) + r"(\.|(?=[:\[ ]))", fault):
             return 1 + _depth(fault[found.end() :], value[key])

@@ -21,7 +21,7 @@ class Scale:
     depth: Fraction
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return not_positive(self, "width", "depth")
 
     def shrunk(

@@ -29,7 +29,7 @@ class Recipe:
     problems: int  # test problems of each length
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "h", "warmup", "learning_rate", "batch", "problems")
         if self.h > 0:
             own = {field.name for field in fields(self)}
@@ -72,7 +72,7 @@ class LengthRun:
     recipe: Recipe
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = [*not_a_seed("seed", self.seed), *not_positive(self, "steps")]
         if self.task not in TASKS:
             found.append("task: " + unknown(self.task, TASKS, "task"))

@@ -24,7 +24,7 @@ class Decoding:
     extra: int
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         found = not_positive(self, "beam", "extra")
         if self.alpha < 0:
             found.append(f"alpha: {self.alpha} is negative; give 0 or more")

@@ -13,9 +13,9 @@ from transformer.support.files import InputError
 from transformer.text.tokens import Pairs
 
 # How many sentences of mean length a row may hold. With fewer, attention spends less on pairs of subwords of different
-# sentences, but more of a row is padding. The first number with at most PADDING is chosen, else the one with the least.
+# sentences, but more of a row is padding. We take the first number with at most PADDING, or the one with the least.
 SENTENCES = (4, 5, 6.5, 8)
-PADDING = 0.05  # a share of the places in rows
+PADDING = 0.05  # the share of the places in rows that may be padding
 FILLED = 0.97  # about the share of the places in rows that subwords fill
 TRIED = 12  # how many steps are packed to measure the padding
 UNIT = 8  # the lengths of long rows are multiples of this; a GPU would copy the bias of attention for other lengths
@@ -82,7 +82,7 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
 def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
     """Shapes whose rows hold about `sentences` sentences of `mean` length. The last one also holds the `longest` pair.
 
-    Of similar numbers of rows, the one is chosen whose rounded lengths best hold `tokens` subwords on both sides.
+    Of similar numbers of rows, we take the one whose rounded lengths best hold `tokens` subwords on both sides.
     """
     share, places = mean / mean.max(), tokens / FILLED
 
@@ -119,7 +119,7 @@ def _padding(lengths: np.ndarray, shape: Shape) -> float:
 def pack(lengths: np.ndarray, shape: Shape) -> np.ndarray:
     """The row of each pair of `lengths` [pairs, 2]; -1 if there is no room for it.
 
-    Longer pairs are placed first. Each goes to the row whose two sides it leaves filled most equally.
+    Longer pairs are placed first. A pair goes to the row whose source and target are then filled most equally.
     """
     sizes = np.array(shape[1:])
     shares = lengths / sizes
@@ -173,7 +173,7 @@ def in_order(lengths: np.ndarray, pairs: np.ndarray, kinds: Sequence[Shape]) -> 
     """Steps that hold each of `pairs` once, roughly in their order. Only the last few steps are not full.
 
     A pair goes to the first shape that holds it. Of the shapes that can fill a step, the one with the largest share of
-    its pairs left comes next. Pairs that cannot fill a step all go to the longest shape among theirs.
+    its pairs left comes next. At the end, pairs that cannot fill a step all go to the longest of their shapes.
     """
     kind = np.array([(lengths[pairs] <= shape[1:]).all(1) for shape in kinds]).argmax(0)
     queues = [_Queue(lengths, pairs[kind == number], shape) for number, shape in enumerate(kinds)]
@@ -208,8 +208,8 @@ class Batches:
     ):
         """A step has about `tokens` subwords on each side, in micro-batches of about `micro_tokens`.
 
-        Pairs longer than `longest_pair` are left out. Only the `share` of each step's rows is returned. Raises
-        InputError when no pair is short enough.
+        Pairs longer than `longest_pair` are left out. Of each step, only the rows in the slice `share` are returned.
+        Raises InputError when no pair is short enough.
         """
         self.pairs, self.micro_tokens, self.seed, self.share = pairs, micro_tokens, seed, share
         self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)

@@ -28,15 +28,15 @@ class Sample:
     seed: int
 
     def faults(self) -> list[str]:
-        """What is impossible about these values."""
+        """A message for each impossible value."""
         return not_positive(self, "pairs")
 
 
-PAIRS_AT_ONCE = 4096  # so many pairs a process encodes at a time
+PAIRS_AT_ONCE = 4096  # how many pairs a process encodes at a time
 
 
 def sampled(source: Path, target: Path, sample: Sample) -> Iterator[str]:
-    """The sources, then the targets, of two parallel files. If there are more pairs than `sample.pairs`, of a sample.
+    """The sources, then the targets, of two parallel files, or of `sample` if there are more pairs than `sample.pairs`.
 
     Raises the InputErrors of `transformer.support.files.count_parallel` and `stream_lines`.
     """

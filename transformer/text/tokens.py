@@ -37,8 +37,8 @@ def vocabulary_name(vocabulary: int, sha256: str) -> str:
 def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: str = "") -> None:
     """Write `prefix`.ids.npy (as in `Packed`) and `prefix`.offsets.npy (where each sentence begins).
 
-    Only one part is held in memory at a time. The only field in ids.npy is named by the vocabulary: its size and the
-    `sha256` of its model. So ids cannot be separated from the name of their vocabulary.
+    Only one part is held in memory at a time. ids.npy has one field. The name of this field is the name of the
+    vocabulary: its size and the `sha256` of its model. So ids cannot be separated from it.
     """
     kinds = np.dtype([(vocabulary_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
     with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:
