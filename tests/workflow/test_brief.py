@@ -69,7 +69,7 @@ def fail(handler, number, rule, status):
     report(handler, f"Error in rule {rule}", LogEvent.JOB_ERROR, jobid=number)
 
 
-def test_jobs_that_ctrl_c_ends_are_a_line_each(handler, tmp_path):
+def test_a_job_that_ctrl_c_ends_takes_one_line(handler, tmp_path):
     (tmp_path / "log").write_text("training\ninterrupted by SIGINT; the state is saved\n")
     start(handler, 1, "train", wildcards={"task": "ende", "model": "base"}, log=[tmp_path / "log"])
     start(handler, 2, "score", wildcards={"part": "dev"}, log=[tmp_path / "none"])
@@ -98,7 +98,7 @@ def test_a_failure_beside_interrupted_jobs_is_shown_in_full(handler):
     assert shown.endswith("\n".join(["Error in rule translate", *ENDING, ""]))
 
 
-def test_what_is_no_routine_is_shown(handler):
+def test_messages_that_are_not_routine_are_shown(handler):
     report(handler, "Nothing to be done (all requested files are present and up to date).")
     report(handler, "Error in rule score, jobid: 7\n    log: logs/score.log", LogEvent.JOB_ERROR, jobid=7)
     assert handler.stream.getvalue().splitlines() == [
@@ -126,7 +126,7 @@ def test_a_bar_follows_the_log_of_a_training(tmp_path, capsys):
 
 
 @pytest.mark.workflow
-def test_a_failed_job_is_told_in_full_with_its_log_and_nothing_of_routine(project):
+def test_a_failed_job_is_shown_in_full_with_its_log_and_without_routine_messages(project):
     text = (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")
     (project / "large.yaml").write_text(text)
     target = "failing/smoke/subwords/ende.model"

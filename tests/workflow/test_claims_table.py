@@ -87,7 +87,7 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert set(CLAIMS) <= set(heads)  # the columns that `make reproduce` prints
     assert rows["keys"]["Could show"]
     assert not heads["Could show"]
-    assert "5 % to contain a wrong one (Holm's correction)" in text
+    assert "any of the verdicts is wrong is 5 % (Holm's correction)" in text
 
 
 def test_less_perplexity_is_better_in_percent(made):

@@ -143,7 +143,7 @@ def test_a_claim_between_equal_rows_is_not_judged(tables):
     assert not claim["judged"]
 
 
-def test_the_table_positions_exists_if_a_row_is_run_that_table_3_lacks(tables):
+def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(tables):
     found = tables(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
     by_name = {table.name: table for table in found.all}
     assert found.curves["Positions"] == [BASE, ("ende", "E-learned"), ("ende", "E-t5")]

@@ -96,7 +96,7 @@ CAPTIONS = [
 ]
 
 
-def test_what_is_read_without_yaml_is_what_the_experiments_read():
+def test_the_patterns_find_what_a_reader_of_yaml_finds():
     corpora = (ROOT / "config/corpora.yaml").read_text()
     packages = read_experiment([]).corpora["libreoffice-help"].packages
     found = reproduce.PACKAGE.findall(corpora)
@@ -107,14 +107,14 @@ def test_what_is_read_without_yaml_is_what_the_experiments_read():
         assert str(local_path(url)) == url.partition("://")[2]
 
 
-def test_where_apt_get_has_the_pages_quick_runs(machine):
+def test_quick_runs_if_apt_get_has_the_pages(machine):
     machine.install_apt_get(machine.package)
     said, calls = machine.make()
     assert said == "quick: on the help pages of LibreOffice, results in results/quick\n"
     assert calls == RUN
 
 
-def test_where_a_mirror_has_the_pages_quick_runs_without_apt_get(machine):
+def test_quick_runs_without_apt_get_if_a_mirror_has_the_pages(machine):
     (machine.mirror / POOL).mkdir(parents=True)
     for name in ("en-us", "de", "fr"):
         (machine.mirror / POOL / f"libreoffice-help-{name}_1_all.deb").write_bytes(machine.package)
@@ -123,7 +123,7 @@ def test_where_a_mirror_has_the_pages_quick_runs_without_apt_get(machine):
 
 
 @pytest.mark.parametrize("release", ["none", "another text", "another packing"])
-def test_elsewhere_the_captions_of_a_mirror_take_their_place_and_the_line_says_why(machine, release):
+def test_without_the_pages_the_captions_of_a_mirror_are_used_and_the_line_says_why(machine, release):
     machine.add_captions(machine.mirror)
     reason = "apt-get cannot be run"
     if release == "another text":
@@ -151,11 +151,11 @@ def test_captions_come_from_the_internet(machine, tmp_path):
     assert calls == CAPTIONS, said
 
 
-def test_without_a_text_one_line_names_both_ways_out_and_nothing_is_installed(machine):
+def test_without_a_text_one_line_names_both_remedies_and_nothing_is_installed(machine):
     said, calls = machine.make()
     assert calls == []
     assert said.count("\n") == 1
-    assert said.startswith("error: no text can be had here, so nothing was installed (the help pages of LibreOffice: ")
+    assert said.startswith("error: no text was found here, so nothing was installed (the help pages of LibreOffice: ")
     assert "apt-get cannot be run" in said
     assert re.search(rf"the captions of Multi30k: {URL}/multi30k/\S+ does not answer \(.*refused", said)
     assert "run it where there is internet, or set TRANSFORMER_MIRROR to a folder" in said
@@ -176,7 +176,7 @@ def test_a_mirror_that_is_no_folder_is_named(machine):
     )
 
 
-def test_what_was_begun_goes_on_and_is_reported_without_internet(machine):
+def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(machine):
     machine.add_captions(machine.clone / "results/downloads")
     (machine.clone / "results/quick-captions").mkdir()
     machine.install_apt_get(machine.package)
@@ -190,18 +190,18 @@ def test_what_was_begun_goes_on_and_is_reported_without_internet(machine):
     assert not (machine.bin / "asked").exists()
 
 
-def test_a_second_one_beside_it_is_refused(machine):
+def test_a_second_make_reproduce_in_the_same_folder_is_refused(machine):
     machine.install_apt_get(machine.package)
     again = f"{sys.executable} -S -m workflow.lib.reproduce reproduce"
     machine.install("make", f'echo make "$@" >> calls; {again} || echo refused >> calls')
     said, calls = machine.make()
-    assert said.splitlines()[1:] == ["another make reproduce is at work here: wait, or end it"]
+    assert said.splitlines()[1:] == ["another make reproduce is running in this folder: wait until it ends, or end it"]
     assert calls == [RUN[0], "refused", *RUN[1:]]
     machine.install("snakemake", f"{again} || echo refused >> calls")
     assert machine.make()[1][len(calls) :] == [RUN[0], "refused", "refused", RUN[2], "refused", RUN[4]]
 
 
-def test_what_fails_ends_it_with_its_status(machine):
+def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(machine):
     machine.install_apt_get(machine.package)
     machine.install("snakemake", 'echo snakemake "$@" >> calls; case "$*" in *unlock*) ;; *) exit 7 ;; esac')
     command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", "reproduce"]
@@ -218,7 +218,7 @@ def test_a_signal_ends_snakemake_first(machine):
     assert machine.make()[1] == [RUN[0], RUN[2], "ended"]
 
 
-def test_a_failed_installation_ends_it(machine):
+def test_make_reproduce_ends_if_the_installation_fails(machine):
     machine.install_apt_get(machine.package)
     machine.install("make", "echo no torch >&2; exit 2")
     said, calls = machine.make()

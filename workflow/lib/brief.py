@@ -1,7 +1,7 @@
-"""The logger `brief` of Snakemake, which profiles/default chooses: a line for each job, its warnings, errors in full.
+"""Snakemake's logger `brief`, which profiles/default uses: a line for each job, its warnings, and errors in full.
 
-On a terminal each training has a bar, which follows its log. Snakemake's other reports of its own work are left out
-(--verbose and --printshellcmds bring them back); all of them stand in .snakemake/log.
+On a terminal each training has a progress bar, which follows the training's log. `brief` leaves out Snakemake's other
+messages about its own work; --verbose and --printshellcmds show them. All messages are in .snakemake/log.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from tqdm import tqdm
 
 SHOWN = {LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.ERROR}
-# What Snakemake says of its work without an event.
+# Messages of Snakemake about its own work that do not belong to an event.
 ROUTINE = re.compile(
     "Config file .* is extended|Assuming unrestricted shared|Building DAG|Using shell|Conda environments: ignored"
     "|Singularity containers: ignored|Group jobs: inactive|Select jobs|Touching output|Elapsed time"
@@ -28,12 +28,12 @@ STEPS = re.compile(r": (\d+) steps, .* % of (\d+), \d+ s left *(.*)")  # as tran
 
 
 def register() -> None:
-    """Let Snakemake know the logger. Otherwise it would have to be a package of its own, installed beside Snakemake."""
+    """Register the logger. Otherwise Snakemake would find it only in an installed package of its own."""
     LoggerPluginRegistry().register_plugin("snakemake_logger_plugin_brief", sys.modules[__name__])
 
 
 class Bar:
-    """How far a training is, by the last line of its log."""
+    """The progress bar of a training. It shows the last line of the training's log."""
 
     def __init__(self, job: LogRecord):
         wildcards = job.__dict__["wildcards"]
@@ -62,7 +62,7 @@ class LogHandler(LogHandlerBase):
     writes_to_stream = True
 
     def __post_init__(self) -> None:
-        """Begin to follow the logs of trainings, where there is a terminal."""
+        """Begin to follow the logs of trainings, if there is a terminal."""
         settings = self.common_settings
         self.stream = sys.stdout if settings.dryrun else sys.stderr
         self.whole = settings.verbose or settings.printshellcmds or settings.debug_dag
@@ -76,11 +76,11 @@ class LogHandler(LogHandlerBase):
 
     @property
     def has_filter(self) -> bool:
-        """Whether Snakemake's own filter is left out. It does what --quiet says, and otherwise shows too much."""
+        """Whether to leave out Snakemake's own filter. That filter obeys --quiet; without --quiet it shows too much."""
         return not (self.whole or self.common_settings.quiet)
 
     def emit(self, record: LogRecord) -> None:
-        """Show one report, or take note of it."""
+        """Show one message of Snakemake, or only note it."""
         event, told = record.__dict__.get("event"), record.__dict__
         if self.whole:
             self._show(self.format(record))

@@ -31,7 +31,7 @@ def check_overlays(overlays: Iterable[Path]) -> None:
 def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[str, Any]) -> Experiment:
     """The experiment of a config that Snakemake has merged from `overlays` and from the keys `given` with --config.
 
-    If another workflow uses this one as a module, its config may be only a part; the project's own files say the rest.
+    When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
     Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_experiment` and
     `read_sources`.
@@ -49,7 +49,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[
 
 
 def _typed(value: Any) -> Any:
-    """What --config gives, as YAML reads it: Snakemake leaves numbers, true and null in mappings and lists as texts."""
+    """A value of --config, read as YAML. Snakemake leaves numbers, true and null in mappings and lists as texts."""
     if isinstance(value, Mapping):
         return {key: _typed(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -26,7 +26,7 @@ def texts_of(*parts: str) -> dict[str, str]:
 
 
 TEXTS = texts_of(*PARTS)
-LONGER = texts_of("longer")  # beside the parts of help pages
+LONGER = texts_of("longer")  # a further part that a corpus of help pages has
 TREES = TEXTS | {f"{part}_trees": f"{part}.trees" for part in ("dev", "test")}
 
 
@@ -113,7 +113,7 @@ class Inputs:
         }
 
     def source(self, wildcards: Wildcards) -> str:
-        """The text of a part. A shard's is the whole text that it is a part of."""
+        """The text of a part. For a shard it is the whole text from which the shard is taken."""
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
 
     def chunk(self, wildcards: Wildcards) -> str:

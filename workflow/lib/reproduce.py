@@ -1,7 +1,7 @@
-"""`make reproduce` and `make report`: find out which text this machine can have, install, run the experiment on it.
+"""`make reproduce` and `make report`: find out which text this machine can get, install, and run the experiment on it.
 
-It imports nothing but the standard library, because nothing is installed before a text is known to be there. Called in
-the clone: python -m workflow.lib.reproduce [report]
+It imports nothing but the standard library, because it installs nothing before it knows that it can get a text. Run it
+in the clone: python -m workflow.lib.reproduce [report]
 """
 
 import http.client
@@ -19,7 +19,7 @@ from transformer.support.files import InputError, check_mirror, locked, sha256
 
 TEXTS = {"quick": "the help pages of LibreOffice", "quick-captions": "the captions of Multi30k"}
 CORPORA = Path("config/corpora.yaml")
-# YAML is read by what is installed later; a test holds these to it.
+# Nothing that reads YAML is installed yet. A test checks that these patterns find what a reader of YAML finds.
 PACKAGE = re.compile(r"^      (\w+):\n        name: (\S+)\n        sha256: (\w+)$", re.MULTILINE)
 CAPTIONS = re.compile(
     r"^  (https?://(?!\S+/test_2017)\S+/multi30k/\S+):\n    \{bytes: \d+, sha256: (\w+)\}$", re.MULTILINE
@@ -34,7 +34,7 @@ def setting(name: str) -> str | None:
 
 
 class Texts:
-    """The texts that `quick` can be run on, and where they may lie."""
+    """The texts that `quick` can be run on, and the places where they may be."""
 
     def __init__(self) -> None:
         mirror = setting("mirror") or os.environ.get("TRANSFORMER_MIRROR")
@@ -43,9 +43,9 @@ class Texts:
         check_mirror(self.mirror)
 
     def choose(self) -> str:
-        """The experiment, `quick` or `quick-captions`, that this machine can have the text of; says so in one line.
+        """Choose the experiment, `quick` or `quick-captions`, whose text this machine can get. Print the choice.
 
-        The one whose text was fetched before comes first. Raises InputError when neither text can be had.
+        The experiment whose text was fetched before is tried first. Raises InputError when it can get neither text.
         """
         begun = (self.results / "quick-captions").exists() and not self.pages.exists()
         checks = {"quick": self.check_pages, "quick-captions": self.check_captions}
@@ -60,18 +60,18 @@ class Texts:
                 print(f"{name}: on {TEXTS[name]}, results in {self.results / name}{why}", file=sys.stderr)
                 return name
         raise InputError(
-            f"no text can be had here, so nothing was installed ({'; '.join(reasons)}); run it where there is "
+            f"no text was found here, so nothing was installed ({'; '.join(reasons)}); run it where there is "
             "internet, or set TRANSFORMER_MIRROR to a folder that has one of them (config/README.md, Without internet)"
         )
 
     def check_pages(self) -> None:
-        """Raises InputError when the help pages of LibreOffice cannot be had."""
+        """Raises InputError when this machine cannot get the help pages of LibreOffice."""
         if not self.pages.exists():
             found = PACKAGE.findall(CORPORA.read_text())
             fetch_pages({language: DebianPackage(name, digest) for language, name, digest in found}, self.mirror)
 
     def check_captions(self) -> None:
-        """Raises InputError when the captions of Multi30k cannot be had."""
+        """Raises InputError when this machine cannot get the captions of Multi30k."""
         missing = []
         for url, digest in CAPTIONS.findall(CORPORA.read_text()):
             place = url.partition("://")[2]
@@ -104,7 +104,7 @@ def _run(target: str, texts: Texts, lock: int) -> None:
         _to_the_end(["snakemake", "--cores", "all", *options, "--report", report], lock)
         print(f"The report: {report}")
         return
-    # A run that was killed has left Snakemake's lock behind.
+    # If a run was killed, Snakemake's lock is still there.
     subprocess.run(["snakemake", "--unlock", "--quiet", "all", *options], check=True)
     summary = ["python", "-m", "workflow.lib.summary"]
     subprocess.run([*summary, "before", *overlays], check=True)
@@ -113,7 +113,7 @@ def _run(target: str, texts: Texts, lock: int) -> None:
 
 
 def _to_the_end(command: list[str], lock: int) -> None:
-    """Run a command that holds the lock, too, and that ends by itself after a signal.
+    """Run a command to its end. The command holds the lock, too, and ends by itself after a signal.
 
     Raises CalledProcessError when it fails.
     """
@@ -131,7 +131,7 @@ def main(target: str) -> None:
     try:
         with Path("Makefile").open("r+") as lock:  # NFS locks only what may be written
             if target == "reproduce" and not locked(lock):
-                sys.exit("another make reproduce is at work here: wait, or end it")
+                sys.exit("another make reproduce is running in this folder: wait until it ends, or end it")
             _run(target, Texts(), lock.fileno())
     except InputError as error:
         sys.exit(f"error: {error}")

@@ -54,7 +54,7 @@ class Runs:
         return run.training.steps * forward_flops(run.architecture, self.experiment.tasks[task].vocabulary, lengths)
 
     def priority(self, wildcards: Wildcards) -> int:
-        """The priority of a training: -1 if a corpus waits for it, else lower, and higher for costlier runs.
+        """The priority of a training: -1 if a corpus waits for it; else lower than -1, and higher for costlier runs.
 
         All are below 0, the priority of jobs that use a finished run.
         """
@@ -108,7 +108,7 @@ class Runs:
         return self.files(some, f"average-{self.experiment.table3_average}/dev.scores.json")
 
     def comparisons(self, some: Some) -> list[str]:
-        """The comparisons of some runs with the base of the same seed, if base is run, on what `dev_scores` scores."""
+        """The comparisons of some runs with the base of the same seed, if base is run, on the text of `dev_scores`."""
         others = {
             task: [model for model in self.models_of(task, models) if model != "base"]
             for task, models in some.items()

@@ -1,4 +1,4 @@
-"""What `make reproduce` says before it runs an experiment, and what came out afterwards.
+"""What `make reproduce` prints before it runs an experiment, and the results that it prints afterwards.
 
 python -m workflow.lib.summary before|after [OVERLAY]
 """
@@ -59,7 +59,7 @@ def before(experiment: Experiment) -> str:
     if len(left) < len(trained):
         lines.append(f"{len(trained) - len(left)} trainings are finished, {len(left)} are left.")
     if left:
-        torch.set_num_threads(1)  # as each training has; a core each, they run side by side
+        torch.set_num_threads(1)  # a training has one thread; the trainings run side by side, one on each core
         cpu, cores = this_cpu(experiment), os.cpu_count() or 1
         one = costs(experiment, [cpu])
         hours = sum(one[run].hours[0] for run in left)
@@ -92,7 +92,7 @@ def after(experiment: Experiment) -> str:
 
 
 def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
-    """Some columns of a table, without rows that were not run; nothing where there is no such table."""
+    """Some columns of a table, without rows that were not run. Empty if there is no such table."""
     if not path.exists():
         return []
     with path.open(newline="") as stream:
@@ -101,7 +101,7 @@ def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
 
 
 def main(when: str, *overlays: str) -> None:
-    """Print one of the two for the experiment of these overlays. A config at fault ends it with one line."""
+    """Print one of the two for the experiment of these overlays. If the config has a fault, print one line and end."""
     try:
         print({"before": before, "after": after}[when](read_experiment(map(Path, overlays))), flush=True)
     except InputError as error:

@@ -190,7 +190,7 @@ class Tables:
         }
 
     def _table3_curves(self) -> dict[str, list[Run]]:
-        """Table 3's groups, each beside base."""
+        """The groups of Table 3, each with base."""
         groups: dict[str, list[Run]] = {}
         for row in self.published["table3"]:
             if "group" in row:
@@ -205,7 +205,7 @@ class Tables:
 
     @cached_property
     def decoding(self) -> dict[str, list[str]]:
-        """Dev scores of the run of `figures`, with its task's decoding and with others; last the last checkpoint's.
+        """Dev scores of the run of `figures`: with its task's decoding, with others, then of the last checkpoint alone.
 
         Empty if the experiment has no `searches`.
         """
@@ -237,14 +237,14 @@ class Tables:
 
     @property
     def held_out(self) -> str:
-        """The text on which these are measured, and how much of it is translated for BLEU."""
+        """The text on which perplexity and BLEU are measured by length, and how much of it is translated for BLEU."""
         [task] = ON_DEV
         longer = "the pairs of train that are too long for training (only the vocabulary is learnt from them)"
         if isinstance(self.experiment.corpus_of(task), LibreOfficeHelp):
             longer = "longer sentences from the pages of dev and test"
         return (
-            f"dev, test and {longer}; sacreBLEU on at most {TRANSLATED} pairs of each length class of the figure, "
-            "evenly spaced in the text"
+            f"dev, test and {longer}; sacreBLEU is measured on at most {TRANSLATED} pairs of each length class of "
+            "the figure, evenly spaced in the text"
         )
 
     @property
@@ -268,7 +268,7 @@ class Tables:
 
     @property
     def drawn(self) -> list[str]:
-        """The figures of the experiment, of those that not every experiment has."""
+        """Those of its figures that other experiments may not have."""
         shown = {
             "claims": self.claims.scores,
             "training_curves": self.curves,

@@ -10,7 +10,7 @@ class Entry(NamedTuple):
 
     section: str
     title: str
-    detail: str = ""  # which the caption of a table has, too
+    detail: str = ""  # stands after the title in the caption of a table
 
     @property
     def caption(self) -> str:

@@ -43,10 +43,10 @@ exports = f"export PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}
 exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
-# What a job prints goes to its log. Where the job runs elsewhere, it goes to the batch system, too.
+# What a job prints goes to its log. If the job runs on a cluster, it also goes to the batch system.
 silent = "" if workflow.remote_exec else "exec > /dev/null; "
 shell.prefix(f"set -euo pipefail; {silent}{exports}")
-# Snakemake warns of rules that could be cached when nobody asked for it.
+# Snakemake warns about rules with `cache` if the user has not asked for caching, so they then have none.
 CACHED = workflow.workflow_settings.cache is not None
 
 paths = Paths.of(experiment)

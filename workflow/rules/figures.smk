@@ -166,7 +166,7 @@ rule draw_dot_products:
         "../scripts/dot_products.py"
 
 
-# Only if the experiment has parses.
+# This rule exists only if the experiment has parses.
 if tables.parses():
 
     localrules:

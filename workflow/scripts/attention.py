@@ -48,8 +48,8 @@ def panels_of(number: int, figures: Mapping[int, Any], words: Sequence[str], hea
 def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Sequence[int], query: int | None) -> None:
     """Draw the attention of `heads` from every word, or from the word `query` alone.
 
-    weights: (head, query, key). The largest weight of the panel is opaque, and the others in proportion. From one word
-    alone, each key has a mark for each head, of the same opacity.
+    weights: (head, query, key). The largest weight of the panel is opaque, and the others in proportion. With
+    `query`, each key also has a mark for each head, as opaque as the head's line to this key.
     """
     queries = list(range(len(words))) if query is None else [query]
     largest = max(weights[head - 1][queries].max() for head in heads)
@@ -59,7 +59,7 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
         for i in queries:
             for end, alpha in zip(ends, weights[head - 1][i] / largest, strict=True):
                 lines.append((alpha, i, end, colour_of(head)))
-    lines.sort()  # the most opaque ones come last, and so on top
+    lines.sort()  # the most opaque lines are drawn last, on top of the others
     axes.add_collection(
         LineCollection(
             [[(i, GAP), (end, 0)] for _, i, end, _ in lines],

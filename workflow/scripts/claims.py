@@ -21,18 +21,18 @@ from transformer.evaluation.claims import Judged, effects, judge
 
 NOTES = [
     "A positive difference is in favour of the claim. Its unit is points of BLEU (tokenised) or F1, percent less "
-    "perplexity, or percent fewer hours of training. Rows names the compared rows. With < the paper claims that each "
-    "row is better than the one before it; of more than two rows we test the linear trend from the first to the last. "
-    "With ≈ it claims that the two are alike.",
+    "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper claims "
+    "that each row is better than the row before it; if there are more than two rows, we test the linear trend from "
+    "the first to the last. With ≈ the paper claims that the two rows are alike.",
     "Our difference is the mean over runs of the same seed, with its 95 % interval (Student's t).",
     "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on the "
-    "other side, and undecided otherwise. Rows claimed to be alike are reproduced if two one-sided tests show a "
-    "difference within the margin, and contrary if it is shown to be beyond. All verdicts together have a chance of "
-    "5 % to contain a wrong one (Holm's correction).",
-    "Could show is the least difference that would have decided an undecided claim with as many seeds and the same "
-    "spread. For rows claimed to be alike it is the least margin.",
+    "other side, and undecided otherwise. A claim that rows are alike is reproduced if two one-sided tests show a "
+    "difference within the margin, and contrary if the difference is shown to be outside the margin. The chance that "
+    "any of the verdicts is wrong is 5 % (Holm's correction).",
+    "The column Could show has the least difference that would have decided an undecided claim, with as many seeds and "
+    "the same spread. For rows claimed to be alike it has the least margin.",
     "Perplexity beyond training is that of pairs with more subwords on the longer side than any pair that base learns "
-    "from, up to twice as many. A row that ends in averaged, or in a beam and an alpha, uses Table 2's averaged "
+    "from, up to twice as many. A row whose name ends in averaged, or in a beam and an alpha, uses Table 2's averaged "
     "checkpoints, on dev.",
     "Hours are those of training. Other programs on the machine make them longer.",
 ]
@@ -82,7 +82,7 @@ class Result:
     measure: Measure
     paper: float | None
     ours: float | None  # the mean
-    judged: Judged | None  # None of fewer than two seeds
+    judged: Judged | None  # None if there are fewer than two seeds
 
     @property
     def verdict(self) -> str:
@@ -123,7 +123,7 @@ def results(snakemake: Any) -> list[Result]:
             [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
         if claim["judged"]:
             values = [[measure.value(measured(path, measure.key)) for path in row] for row in claim["scores"]]
-            if np.isfinite(values).all():  # else there are no such pairs
+            if np.isfinite(values).all():  # otherwise there are no such pairs
                 ours[claim["name"]] = effects(values)
     margins = {each["name"]: MEASURES[each["metric"]].margin(each.get("margin")) for each in snakemake.params.claims}
     judged = judge({name: (each, margins[name]) for name, each in ours.items() if len(each) > 1})
@@ -169,7 +169,7 @@ def table_row(result: Result) -> Row:
 
 
 def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, str], Mapping[str, float]]) -> list[str]:
-    """How far our Table 3 agrees with the paper's: ranks of the rows, and sides of base. Nothing for two rows."""
+    """How far our Table 3 agrees with the paper's: ranks of the rows, and sides of base. Empty for two rows."""
     told = []
     for name in ("perplexity", "bleu"):
         measure = MEASURES[name]

@@ -71,8 +71,8 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
     return [
         f"The scores by length are measured on {held_out}. Training reads pairs of at most {longest} subwords on a "
         f"side, with the end of the sentence. Pairs: {pairs}. Translated: {translated}.",
-        "Compare rows within a column; do not compare columns, because longer sentences are also other text. The "
-        "word none means that the model has learned no positions for sentences so long.",
+        "Compare rows within a column; do not compare columns, because longer sentences are different text. The "
+        "word none means that the model has learned no positions for sentences of this length.",
     ]
 
 

@@ -10,9 +10,9 @@ from tables_common import Row, write_table
 
 NOTES = [
     "Config is the start of the config's SHA-256, which stands in the package. Commit is the commit of this code: "
-    "-dirty marks uncommitted changes, unknown a training without git.",
+    "-dirty marks uncommitted changes, and unknown marks a training without git.",
     "Resumed counts how often a training was stopped or killed and then went on. Steps again counts the steps since "
-    "the last save, which it then repeated. Commit and device are those of the last attempt.",
+    "the last save, which the training then repeated. Commit and device are those of the last attempt.",
 ]
 
 

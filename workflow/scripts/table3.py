@@ -13,22 +13,22 @@ OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
 NOTES = [
     "The columns N to eps_ls hold the paper's values. An empty cell means the value of base. Ours are scaled as stated "
     "here.",
-    "Perplexity is per subword and leaves label smoothing out. BLEU is computed on tokenised text with hyphenated "
-    "compounds split, sacreBLEU as its signature says.",
+    "Perplexity is per subword, without label smoothing. BLEU is computed on tokenised text with hyphenated compounds "
+    "split. sacreBLEU is computed as its signature says.",
 ]
 COMPARED = [
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
     "approximate randomisation; p is the largest of the seeds. With several seeds the means must also differ by at "
-    "least two standard deviations of base. Of 20 rows that equal base, about one has a star.",
+    "least two standard deviations of base. Of 20 rows that are as good as base, about one has a star by chance.",
     "A starred difference would show on other sentences, too; another training might not show it. The csv also has the "
     "p-value of a paired bootstrap. That test asks in one direction only, so its p is about half.",
 ]
 
 
 def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, steps: int) -> list[Row]:
-    """A row for each of the paper's rows, and for each row of your own, which has its `changes` of base.
+    """A row for each of the paper's rows, and for each row of your own. This has its `changes` from base.
 
-    `steps` are the published ones of base; a row for which the paper prints none has the same.
+    `steps` are the published steps of base. A row has the same steps if the paper prints none for it.
     """
     return [
         {
@@ -51,7 +51,7 @@ def text_of(row: Mapping[str, Any]) -> list[str]:
 
 
 def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:
-    """Whether the row has a star; COMPARED says when."""
+    """Whether the row has a star. COMPARED explains the star."""
     difference = abs(ours.get("sacrebleu.score", 0) - base.get("sacrebleu.score", 0))
     return ours.get("randomisation.p", 1) < 0.05 and difference >= 2 * base.get("sacrebleu.score.sd", 0)
 
@@ -62,7 +62,7 @@ def measured(row: Mapping[str, Any], all_ours: Ours) -> Row:
     cells: dict[tuple[str, str], str] = {}
     for metric in metrics_of("translation"):
         cells |= metric_cells(metric, row, ours)
-        if metric.key == "sacrebleu":  # which the tests compare
+        if metric.key == "sacrebleu":  # the tests compare this metric
             cells |= {
                 ("sacreBLEU", "differs on other sentences"): "*" if differs(ours, base) else "",
                 ("sacreBLEU", "p, randomisation"): number(ours.get("randomisation.p"), 3),

@@ -9,10 +9,10 @@ from tables_common import NOT_RUN, Row, beside, is_shown, number, read_inputs, s
 from transformer.evaluation.metrics import metrics_of
 
 NOTES = [
-    "F1 of labelled brackets is in percent and counted as EVALB does with COLLINS.prm. The published numbers are on "
-    "section 23 of the Wall Street Journal.",
-    "Exact is the percentage of sentences whose brackets are all right. Repaired counts the outputs that were no tree "
-    "over their sentence and were made one.",
+    "F1 of labelled brackets is in percent. It is counted by the rules of EVALB with COLLINS.prm. The published "
+    "numbers are on section 23 of the Wall Street Journal.",
+    "Exact is the percentage of sentences whose brackets are all right. Repaired counts the outputs that were not a "
+    "tree over their sentence and were changed into one.",
 ]
 
 

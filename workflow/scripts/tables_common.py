@@ -23,23 +23,23 @@ NOT_RUN = "not run"
 
 
 def number(value: float | None, digits: int) -> str:
-    """`value` with so many digits; nothing for no value."""
+    """`value` with `digits` digits after the point. Empty if there is no value."""
     return "" if value is None or pd.isna(value) else f"{value:.{digits}f}"
 
 
 def printed(value: float | None, digits: int) -> str:
-    """A number of the paper: a whole one as it is, another with so many digits or more; else nothing."""
+    """A number of the paper: a whole number as it is, another with at least `digits` digits. Empty if there is none."""
     decimals = max(digits, len(str(value).partition(".")[2]))
     return str(value) if isinstance(value, int) else number(value, decimals)
 
 
 def power(value: float | None) -> str:
-    """`value` with two figures and an exponent, as the paper prints costs; nothing for no value."""
+    """`value` with two figures and an exponent, as the paper prints costs. Empty if there is no value."""
     return "" if value is None or pd.isna(value) else f"{value:.1e}"
 
 
 def spread(ours: Mapping[str, float], key: str, digits: int) -> str:
-    """The mean of a number and, where its seeds differ, its standard deviation; nothing for no value."""
+    """The mean of a number and, if its seeds differ, its standard deviation. Empty if there is no value."""
     deviation = ours.get(f"{key}.sd")
     return number(ours.get(key), digits) + (f" ± {deviation:.{digits}f}" if deviation else "")
 
@@ -64,7 +64,7 @@ def beside(
 def metric_cells(
     metric: Metric, published: Mapping[str, float | None], ours: Mapping[str, float], missing: str = NOT_RUN
 ) -> Row:
-    """A metric's cells: three of a number that the paper prints, one of another."""
+    """A metric's cells: three for a number that the paper prints, one for another number."""
     cells: dict[tuple[str, str], str] = {}
     for column in metric.columns:
         if column.published:
