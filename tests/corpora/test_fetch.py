@@ -181,7 +181,7 @@ def test_a_url_has_a_place_in_a_folder(url, place):
 
 
 @pytest.mark.parametrize("url", WRONG_URLS.split())
-def test_a_url_that_is_not_that_of_a_file_is_refused(url, path):
+def test_a_url_that_does_not_name_a_file_is_refused(url, path):
     with pytest.raises(InputError, match="not the URL of a file"):
         fetch(url, path)
 

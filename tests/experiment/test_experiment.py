@@ -83,7 +83,7 @@ def test_searches_combine_each_beam_with_each_alpha_after_the_task_s_own_decodin
     assert {each.extra for each in found} == {50}
 
 
-def test_parsers_have_no_searches_nor_do_experiments_whose_searches_are_null():
+def test_parsers_and_experiments_with_null_searches_search_nothing():
     assert experiment().searched() == []
     assert translating(4, searches=None).searched() == []
 

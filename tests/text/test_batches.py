@@ -173,7 +173,7 @@ def test_each_pair_comes_once_in_a_shape_that_holds_it(lengths, tokens):
 
 
 @given(lengths_of_pairs, st.integers(1, 6), st.integers(1, 60), st.integers(1, 60))
-def test_a_pair_without_a_row_has_room_in_no_row(lengths, rows, source, target):
+def test_a_pair_that_gets_no_row_fits_into_no_row(lengths, rows, source, target):
     lengths = np.array(lengths)
     found = pack(lengths, Shape(rows, source, target))
     room = np.tile([source, target], (rows, 1))

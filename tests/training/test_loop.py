@@ -214,7 +214,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_weights(tmp_path, run_con
     assert_same(trainer, whole)
 
 
-def test_a_kill_while_the_state_is_written_leaves_the_one_before(start, whole):
+def test_a_kill_while_the_state_is_written_leaves_the_previous_state(start, whole):
     """The process dies after the old state has become `previous`; the file of the new state never appears."""
     folder = interrupted(start, 5)
     (folder / "state.safetensors").rename(folder / "previous.safetensors")
@@ -262,7 +262,7 @@ def test_the_first_save_comes_early(start, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [cut, flip])
-def test_a_damaged_state_falls_back_to_the_one_before_and_says_so(start, whole, capsys, damage):
+def test_a_run_with_a_damaged_state_resumes_from_the_previous_one_and_says_so(start, whole, capsys, damage):
     folder = interrupted(start, 4, 7)
     damage(folder / "state.safetensors")
     capsys.readouterr()
@@ -330,7 +330,7 @@ def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_
         Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(start, whole):
+def test_the_same_seed_gives_the_same_weights_and_another_seed_gives_other_weights(start, whole):
     again = start("again")
     again.train()
     other = start("other", seed=2)
