@@ -55,12 +55,12 @@ def test_a_record_of_other_translations_or_another_package_is_refused(house, tmp
     options |= dict.fromkeys(("target", "reference", "translations"), house.corpus / "dev.target")
     line = arguments("score", package=house.package, **options, record=record)
     assert main(arguments("translate", package=house.package, record=record)) == 0
-    refused(line, f"{record}: is of translations with SHA-256", f"but {house.corpus / 'dev.target'} has")
+    refused(line, f"{record}: belongs to translations with SHA-256", f"but {house.corpus / 'dev.target'} has")
     values = json.loads(record.read_text()) | {"translations": sha256(house.corpus / "dev.target")}
     write_json(record, values)
     assert main(line) == 0
     write_json(record, values | {"weights": "c0ffee"})
-    refused(line, f"{record}: is of a package whose weights have SHA-256 c0ffee, not ", "give that package")
+    refused(line, f"{record}: belongs to a package whose weights have SHA-256 c0ffee, not ", "give that package")
 
 
 def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path, refused):

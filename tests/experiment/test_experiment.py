@@ -260,7 +260,7 @@ def test_the_checkpoints_kept_are_the_last_ones():
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
         (
             with_task(vocabulary=3),
-            "tasks.wsj.vocabulary: 3 is not more than padding, end and unknown; give more",
+            "tasks.wsj.vocabulary: 3 has no room beside padding, end and unknown; give more than 3",
         ),
         (with_task(target="words"), "tasks.wsj.source and target: must differ, but are both words; name two sides"),
         ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: no task has models, so nothing would be trained; name a"),

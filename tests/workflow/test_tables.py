@@ -447,7 +447,8 @@ def test_table1_has_what_was_measured_beside_the_formulas(results):
     assert (additive["Milliseconds, n 32"], additive["Milliseconds, n 64"]) == ("2.00", "")
     assert additive["Complexity, published"] == ""  # the paper calls it similar to dot products' and prints none
     assert "1 thread of abacus" in md
-    assert "in n over 32 to 64: all others; 16 to 32: additive self-attention; in d over 128 to 256: all." in md
+    assert "in n from 32 to 64: all layers but those named; 16 to 32: additive self-attention; in d" in md
+    assert "; in d from 128 to 256: all layers." in md
     assert r"O(log\_k(n))" in tex
 
 

@@ -36,16 +36,16 @@ def read_record(path: Path, translations: Path, package: PackageConfig) -> Recor
         record = load(Record, read_json(path), str(path))
     except ConfigError as error:
         raise InputError(
-            f"{path}: is not a record of `translate --record`; give the record of {translations}"
+            f"{path}: is not a record that `translate --record` wrote; give the record of {translations}"
         ) from error
     if (found := sha256(translations)) != record.translations:
         raise InputError(
-            f"{path}: is of translations with SHA-256 {record.translations}, but {translations} has {found}; "
+            f"{path}: belongs to translations with SHA-256 {record.translations}, but {translations} has {found}; "
             "give its own record, or translate again"
         )
     if (weights := package.sha256["model.safetensors"]) != record.weights:
         raise InputError(
-            f"{path}: is of a package whose weights have SHA-256 {record.weights}, not {weights}; "
+            f"{path}: belongs to a package whose weights have SHA-256 {record.weights}, not {weights}; "
             "give that package, or translate again"
         )
     return record

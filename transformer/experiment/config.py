@@ -52,7 +52,7 @@ class Task:
         """A message for each impossible value."""
         found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
         if 0 < self.vocabulary <= UNKNOWN + 1:
-            found.append(f"vocabulary: {self.vocabulary} is not more than padding, end and unknown; give more")
+            found.append(f"vocabulary: {self.vocabulary} has no room beside padding, end and unknown; give more than 3")
         if self.source == self.target:
             found.append(f"source and target: must differ, but are both {self.source}; name two sides of the corpus")
         return found

@@ -50,8 +50,8 @@ def notes(record: Mapping[str, Any]) -> list[str]:
         f"{record['threads']} thread of {record['device']}, and take the least CPU time of several passes. n varies at "
         f"d {middle(sizes['d'])}, d at n {middle(sizes['n'])}; k is {sizes['k']}, r is {sizes['r']}, d_k of a head is "
         f"{sizes['d_k']}.",
-        "An exponent is the slope of a least-squares line through the logarithms: in n over "
-        f"{fits['n']}; in d over {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or the "
+        "An exponent is the slope of a least-squares line through the logarithms: in n from "
+        f"{fits['n']}; in d from {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or the "
         "numbers no longer fit into the caches.",
         "FLOPs are those of matrix products and convolutions, counted as PyTorch executes them. Memory is what the "
         "layer keeps for the backward pass, without weights. The columns Milliseconds and Memory have the middle and "
@@ -71,13 +71,13 @@ def middle(sizes: list[int]) -> int:
 
 
 def grouped(layers: Mapping[str, Any], size: str) -> list[tuple[Mapping[str, Any], str]]:
-    """Each range of sizes with the layers fitted over it; most layers share one and are called `all others`."""
+    """Each range of sizes with the layers fitted over it. The range that most layers share does not name them."""
     ranges: dict[tuple[int, int], list[str]] = {}
     for name, layer in layers.items():
         fit = layer["exponents"][size]
         ranges.setdefault((fit["from"], fit["to"]), []).append(name)
     most = max(ranges, key=lambda each: len(ranges[each]))
-    rest = "all" if len(ranges) == 1 else "all others"
+    rest = "all layers" if len(ranges) == 1 else "all layers but those named"
     return [({"from": a, "to": b}, rest if (a, b) == most else ", ".join(ranges[a, b])) for a, b in ranges]
 
 
