@@ -36,9 +36,7 @@ def experiment_page(root: Path, name: str) -> str:
         f"```{{figure}} /docs/{name}/figures/{path.name}\n\n{captions.get(path.stem, '')}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
-    pages = [
-        f"[{FIGURES[path.stem].title}](../{name}/figures/{path.name})" for path in folder.glob("figures/*.html")
-    ]
+    pages = [f"[{FIGURES[path.stem].title}](../{name}/figures/{path.name})" for path in folder.glob("figures/*.html")]
     return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *sorted(pages), figures])
 
 

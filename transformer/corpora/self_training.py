@@ -37,7 +37,7 @@ class _WithGold(Kind):
     def _write(
         self, folder: Path, gold: Path, parses: Iterable[Pair], removed: Mapping[str, int], **names: str
     ) -> None:
-        """Write the corpus into `folder`: train is that of the folder `gold`, `copies` times, then the parses.
+        """Write the corpus into `folder`. Train has the pairs of train in `gold`, `copies` times, and then the parses.
 
         Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves`.
         """
@@ -54,7 +54,7 @@ class _WithGold(Kind):
 
 @dataclass(frozen=True)
 class SelfTraining(_WithGold):
-    """A corpus of trees: those of task `gold`, `copies` times, and its plain sentences, parsed by model `parser`.
+    """A corpus: the trees of task `gold`, `copies` times, and its plain sentences as model `parser` parses them.
 
     Only the share `keep` of the parses is kept, those with the highest log P per subword.
     """
@@ -94,7 +94,7 @@ class SelfTraining(_WithGold):
 
 @dataclass(frozen=True)
 class ParsedText(_WithGold):
-    """A corpus of trees: those of task `gold`, `copies` times, and text that another parser has parsed."""
+    """A corpus: the trees of task `gold`, `copies` times, and text that another parser has parsed."""
 
     origin: Literal["parsed-text"]
     description: str

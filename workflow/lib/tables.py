@@ -116,7 +116,7 @@ class Tables:
     def in_full(self) -> list[str]:
         """The tasks whose tables also show the literature and the rows that are not run.
 
-        For a translation task with one model, which has nothing to compare, tables show that row alone.
+        A translation task with one model has nothing to compare. Tables show only the row of this model.
         """
         return [
             task

@@ -14,7 +14,7 @@ SETTING = ["average", "beam", "alpha"]
 NOTES = [
     "The paper chose beam size and length penalty alpha on the development set (section 6.1). The first row decodes as "
     "config.yaml says. A row with one checkpoint uses the last one alone.",
-    "Each difference is from the first row with the same seed. BLEU is measured as in Table 3.",
+    "Each difference is the row minus the first row, with the same seed. BLEU is measured as in Table 3.",
     "A beam of 1 is greedy search. It gives the same translations with any alpha.",
 ]
 

@@ -47,6 +47,6 @@ def main(snakemake: Any) -> None:
         signatures |= dict.fromkeys(score.signature for score in scores)
         ours = over_seeds(pd.DataFrame(flat(row, seed, score) for seed, score in enumerate(scores)))
         rows.append(table_row(row, ours[row["task"], row["model"]]))
-    others = [note for note in made if not note.startswith("Signature of ")]  # those are of scores in other tables
+    others = [note for note in made if not note.startswith("Signature of ")]  # those belong to scores of other tables
     signed = [f"Signature of BLEU: {signature}" for signature in signatures]
     write_table(snakemake, rows, 3, [*notes, *NOTES, *published["marks_notes"]], [*others, *signed])

@@ -8,7 +8,8 @@ from tables_common import is_shown, read_inputs, write_table
 
 NOTES = [
     "The score of a query q and a key k is q·k / √d_k (scaled), q·k (unscaled) or v·tanh(q + k) (additive). All three "
-    "take q and k from the same projections. The values of d_k are the paper's; ours are scaled as stated here.",
+    "take q and k from the same projections. The values of d_k are the paper's. Another note says how "
+    "our values are scaled.",
     "Perplexity and BLEU are measured as in Table 3.",
     "The paper says that additive attention is better than unscaled dot products if d_k is large, and about as good if "
     "d_k is small. It prints no numbers for the unscaled and the additive rows.",
@@ -27,8 +28,8 @@ def cost_note(complexity: dict[str, Any]) -> str:
         for name, point in (("dot products", dot[n]), ("additive", additive[n]))
     ]
     return (
-        f"One layer without projections takes, forward and backward, over {n} positions of width {additive[n]['d']} "
-        f"(measured as in Table 1): {'; '.join(each)}."
+        f"Time and memory of the forward and backward pass of one layer without projections, over {n} positions of "
+        f"width {additive[n]['d']} (measured as in Table 1): {'; '.join(each)}."
     )
 
 
