@@ -46,9 +46,7 @@ class Bar:
             stream.seek(max(0, self.log.stat().st_size - 500))
             last = stream.read().decode(errors="replace").rstrip().rpartition("\n")[2]
             if found := STEPS.search(last):
-                if (
-                    self.bar.total is None
-                ):  # the rate counts from here: not the start of Python, nor steps of earlier runs
+                if self.bar.total is None:  # the rate leaves out Python's start and steps of earlier runs
                     self.bar.reset(int(found[2]))
                     self.bar.initial = int(found[1])
                 self.bar.n = int(found[1])
