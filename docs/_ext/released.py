@@ -36,8 +36,9 @@ def experiment_page(root: Path, name: str) -> str:
         f"```{{figure}} /docs/{name}/figures/{path.name}\n\n{captions.get(path.stem, '')}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
-    pages = [f"[{FIGURES[path.stem].title}](../{name}/figures/{path.name})" for path in folder.glob("figures/*.html")]
-    return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *sorted(pages), figures])
+    own = [path for path in released_pages(root) if path.parts[1] == name]
+    pages = [f"[{FIGURES[path.stem].title}](../{name}/figures/{path.name})" for path in own]
+    return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *pages, figures])
 
 
 def models_page(root: Path) -> str | None:
