@@ -84,6 +84,6 @@ def grouped(layers: Mapping[str, Any], size: str) -> list[tuple[Mapping[str, Any
 def main(snakemake: Any) -> None:
     record, published = read_json(snakemake.input.complexity), read_yaml(snakemake.input.published)["table1"]
     lengths, layers = record["sizes"]["n"], record["layers"]
-    rows = [table_row(row, layers[row["layer"]], lengths[-1], middle(lengths)) for row in published]
-    more = [details(layers[row["layer"]]) for row in published]
-    write_table(snakemake, rows, 2, notes(record), details=more)
+    each = [(row, layers[row["layer"]]) for row in published]
+    rows = [{**table_row(*one, lengths[-1], middle(lengths)), **details(one[1])} for one in each]
+    write_table(snakemake, rows, 2, notes(record), csv_only={name for one in each for _, name in details(one[1])})

@@ -6,7 +6,7 @@ from typing import Any
 from records import over_seeds
 from tables_common import Ours, Row, beside, is_shown, metric_cells, number, read_inputs, write_table
 
-from transformer.evaluation.metrics import metrics_of
+from transformer.evaluation.metrics import Column, metrics_of
 from transformer.support.strict import listed
 
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
@@ -16,7 +16,10 @@ NOTES = [
     "Perplexity is per subword, without label smoothing. BLEU is computed on tokenised text with hyphenated compounds "
     "split. sacreBLEU is computed as its signature says.",
 ]
+CSV_ONLY = ("difference", "p, bootstrap")
 COMPARED = [
+    "The columns from base show how far a row is from base: BLEU in points, perplexity in percent. The csv also has "
+    "how far our numbers are from the published ones.",
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
     "approximate randomisation; p is the largest of the seeds. With several seeds the means must also differ by at "
     "least two standard deviations of base. Of 20 rows that are as good as base, about one has a star by chance.",
@@ -25,18 +28,18 @@ COMPARED = [
 ]
 
 
-def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, steps: int) -> list[Row]:
+def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, paper: Mapping[str, Any]) -> list[Row]:
     """A row for each of the paper's rows, and for each row of your own. This has its `changes` from base.
 
-    `steps` are the published steps of base. A row has the same steps if the paper prints none for it.
+    `paper` is the paper's row of base. A row has the same steps if the paper prints none for it.
     """
     return [
         {
             ("Row", ""): row.get("group", row["model"]),
             ("Model", ""): ": ".join([row["model"], *text_of(row)]),
             **{(key, ""): str(row.get("changes", row).get(key, "")) for key in OVERRIDES},
-            ("Steps", "published"): "" if "changes" in row else number(row.get("steps", steps), 0),
-            **measured(row, ours),
+            ("Steps", "published"): "" if "changes" in row else number(row.get("steps", paper["steps"]), 0),
+            **measured(row, ours, paper),
         }
         for row in shown
     ]
@@ -56,27 +59,35 @@ def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:
     return ours.get("randomisation.p", 1) < 0.05 and difference >= 2 * base.get("sacrebleu.score.sd", 0)
 
 
-def measured(row: Mapping[str, Any], all_ours: Ours) -> Row:
-    """Steps, metrics and parameters of a row of en-de: the paper's, ours and the difference."""
+def measured(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
+    """Steps, metrics and parameters of a row of en-de. `paper` is the paper's row of base."""
     ours, base = (all_ours.get(("ende", model), {}) for model in (row["model"], "base"))
-    cells: dict[tuple[str, str], str] = {}
+    if row["model"] == "base":
+        paper = base = {}  # base is compared with nothing
+    cells: dict[tuple[str, str], str] = {("Steps", "ours"): number(ours.get("steps"), 0)}
     for metric in metrics_of("translation"):
         cells |= metric_cells(metric, row, ours)
+        for column in metric.columns:
+            if column.published:
+                heading = f"{column.heading} from base"
+                cells[heading, "published"] = from_base(row, paper, column.published, column)
+                cells[heading, "ours"] = from_base(ours, base, column.key, column)
         if metric.key == "sacrebleu":  # the tests compare this metric
             cells |= {
                 ("sacreBLEU", "differs on other sentences"): "*" if differs(ours, base) else "",
                 ("sacreBLEU", "p, randomisation"): number(ours.get("randomisation.p"), 3),
+                ("sacreBLEU", "p, bootstrap"): number(ours.get("bootstrap.p"), 3),
             }
-    return {
-        ("Steps", "ours"): number(ours.get("steps"), 0),
-        **cells,
-        **beside("Parameters (millions)", row.get("params"), ours, "millions", 2),
-    }
+    return cells | beside("Parameters (millions)", row.get("params"), ours, "millions", 2)
 
 
-def bootstrap(row: Mapping[str, Any], ours: Ours) -> Row:
-    """The second test of a row of en-de; for the csv."""
-    return {("sacreBLEU", "p, bootstrap"): number(ours.get(("ende", row["model"]), {}).get("bootstrap.p"), 3)}
+def from_base(row: Mapping[str, Any], base: Mapping[str, Any], key: str, column: Column) -> str:
+    """A row's difference from base; that of perplexity is in percent. Empty without one of the numbers."""
+    if key not in row or key not in base:
+        return ""
+    if column.key == "perplexity":
+        return f"{100 * (row[key] / base[key] - 1):+.1f} %"
+    return f"{row[key] - base[key]:+.{column.digits}f}"
 
 
 def main(snakemake: Any) -> None:
@@ -86,7 +97,7 @@ def main(snakemake: Any) -> None:
         *snakemake.params.own,
         *(row for row in published["table3"] if is_shown(snakemake, ours, "ende", row["model"])),
     ]
-    rows = table_rows(shown, ours, published["table3"][0]["steps"])
+    rows = table_rows(shown, ours, published["table3"][0])
     own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(snakemake.params.own)
     told = [*notes, *NOTES, *own, *COMPARED, *published["table3_notes"]]
-    write_table(snakemake, rows, 2, told, made, [bootstrap(row, ours) for row in shown])
+    write_table(snakemake, rows, 2, told, made, CSV_ONLY)

@@ -6,8 +6,9 @@ from typing import Any
 from records import over_seeds
 from tables_common import NOT_RUN, Row, beside, is_shown, number, read_inputs, spread, write_table
 
-from transformer.evaluation.metrics import metrics_of
+from transformer.evaluation.metrics import Column, metrics_of
 
+DETAILS = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]  # for the csv
 NOTES = [
     "F1 of labelled brackets is in percent. It is counted by the rules of EVALB with COLLINS.prm. The published "
     "numbers are on section 23 of the Wall Street Journal.",
@@ -40,18 +41,13 @@ def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mappin
         **cells,
         ("Ours", "sentences"): number(ours.get("sentences"), 0),
         ("Ours", "steps"): number(ours.get("steps"), 0),
+        **{("Ours", column.heading): detail(ours, column) for column in DETAILS},
     }
 
 
-def detail_row(ours: Mapping[str, float]) -> Row:
-    """The other numbers of EVALB's summary; for the csv."""
-    details = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]
-    return {
-        ("Ours", column.heading): spread(ours, column.key, column.digits)
-        if column.digits
-        else number(ours.get(column.key), 0)  # a count
-        for column in details
-    }
+def detail(ours: Mapping[str, float], column: Column) -> str:
+    """Another number of EVALB's summary; one without digits is a count."""
+    return spread(ours, column.key, column.digits) if column.digits else number(ours.get(column.key), 0)
 
 
 def main(snakemake: Any) -> None:
@@ -66,5 +62,4 @@ def main(snakemake: Any) -> None:
         ),
     ]
     rows = table_rows(shown, ours, snakemake.params.trained_on)
-    details = [detail_row(ours.get((row.get("task"), row.get("model")), {})) for row in shown]
-    write_table(snakemake, rows, 3, [*notes, *NOTES], made, details)
+    write_table(snakemake, rows, 3, [*notes, *NOTES], made, [column.heading for column in DETAILS])

@@ -71,9 +71,12 @@ SCRIPT = """
 
 
 def without_constants(columns: Columns, cells: Cells, names: int) -> tuple[Columns, Cells, int, list[str]]:
-    """The columns whose cells differ, and the first; their rows; how many are names; notes that say the others."""
+    """The columns whose cells differ, and the first; their rows; how many are names; notes that say the others.
+
+    A single row keeps all columns that are not empty.
+    """
     values = list(zip(*cells, strict=True))
-    kept = [i for i, column in enumerate(values) if i == 0 or len(cells) == 1 or len(set(column)) > 1]
+    kept = [i for i, (one, *rest) in enumerate(values) if i == 0 or set(rest) - {one} or (one and not rest)]
     left_out = [(", ".join(filter(None, columns[i])), values[i][0]) for i in range(len(columns)) if i not in kept]
     equal = "; ".join(f"{heading} ({value})" for heading, value in left_out if value)
     empty = "; ".join(heading for heading, value in left_out if not value)

@@ -3,7 +3,7 @@
 A row is a dict from (heading, subheading) to the text of the cell; the subheading may be empty.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -153,18 +153,18 @@ def write_table(
     names: int,
     notes: Sequence[str],
     made: Sequence[str] = (),
-    details: Sequence[Row] = (),
+    csv_only: Collection[str] = (),
 ) -> None:
     """Write the outputs `csv`, `md`, `html` and `tex` of a table, whose title is a parameter of its rule.
 
-    The first `names` columns hold text, the others numbers. The csv has all columns, also `details`, which are further
-    columns of each row. The other formats leave out columns whose cells are equal, and say so. They have title and
-    notes: what a reader needs to understand the table, and what our numbers are `made` of.
+    The first `names` columns hold text, the others numbers. The csv has all columns. The other formats leave out those
+    whose subheading is in `csv_only`, and those whose cells are equal, which a note names. They have title and notes:
+    what a reader needs to understand the table, and what our numbers are `made` of.
     """
     outputs, title = snakemake.output, snakemake.params.title
     frame = pd.DataFrame(rows).fillna("")
-    whole = pd.concat([frame, pd.DataFrame(details)], axis=1)
-    whole.set_axis([", ".join(filter(None, column)) for column in whole], axis=1).to_csv(outputs.csv, index=False)
+    frame.set_axis([", ".join(filter(None, column)) for column in frame], axis=1).to_csv(outputs.csv, index=False)
+    frame = frame[[column for column in frame if column[1] not in csv_only]]
     columns, cells, names, left_out = without_constants(list(frame.columns), frame.to_numpy().tolist(), names)
     told = [*notes, *left_out]
     headings = [", ".join(filter(None, column)) for column in columns]
