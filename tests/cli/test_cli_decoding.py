@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import signal
 import subprocess
@@ -261,6 +262,7 @@ def test_parse_prints_the_tree_that_translate_writes(
         printed.append(captured.out)
         note = b"1 of 1 outputs were not trees over their sentence and were repaired\n"
         assert (note in captured.err) == (command == "parse")
+        assert (b"; for trees run parse\n" in captured.err) == (command == "translate")
     assert printed == [
         b"(S (NP NNP )NP (VP VBZ\n",
         b"(S (NP (XX John)) (VP (XX runs)) (XX .))\n",
@@ -344,6 +346,24 @@ def test_an_interrupt_ends_translation_quietly_after_the_finished_lines(house, t
     assert [line.split(" ||| ")[0] for line in finished] == [str(number) for number in range(1, LINES + 1)]
     assert (rest, errors) == ("", "")
     assert not list(tmp_path.iterdir())
+
+
+def test_lines_that_a_person_types_are_translated_one_by_one(house):
+    keyboard, terminal = os.openpty()
+    with in_a_process(
+        arguments("translate", package=house.package, beam=1),
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        for line in (b"the cat .\n", b"a dog\n"):
+            os.write(keyboard, line)
+            assert process.stdout.readline().endswith("\n")
+        os.write(keyboard, b"\x04")  # Ctrl-D
+        rest, errors = process.communicate(timeout=30)
+    os.close(keyboard)
+    os.close(terminal)
+    assert (process.returncode, rest, errors) == (0, "", "Type a sentence and press Enter. Ctrl-D ends.\n")
 
 
 def test_a_full_disk_ends_translation_with_an_error(house):

@@ -67,3 +67,12 @@ def test_a_missing_file_of_a_further_test_set_is_refused_before_anything_runs(ow
     corpus = MosesFiles("moses-lowercase", train=own.train, dev=own.dev, test=own.test, tests={"newer": missing})
     with pytest.raises(InputError, match=r"^corpora\.c: .*newer\.de: no such file; paths are relative to "):
         downloads_of(experiment(corpus, {}))
+
+
+def test_missing_files_and_unknown_urls_are_told_together(own):
+    corpus = replace(own, train=({"en": "no.en", "de": "no.de"},), dev=({"en": "http://a/b", "de": "no.de"},))
+    with pytest.raises(InputError) as caught:
+        downloads_of(experiment(corpus, {}))
+    first, *faults = str(caught.value).splitlines()
+    assert first == "the config has 3 faults:"
+    assert [fault.split()[1].rstrip(":") for fault in faults] == ["no.en", "no.de", "http://a/b"]

@@ -166,5 +166,5 @@ def test_undeclared_pairs_are_unknown():
     corpora = read_yaml(CONFIG / "corpora.yaml")["corpora"]
     tasks = {"ende": task("libreoffice-help", "base"), "wsj": task("generated-english", "parser")}
     rows = cells(plan(experiment(tasks=tasks, corpora=corpora)))
-    assert rows["ende", "libreoffice-help"] == ["", "unknown until fetched", "", ""]
+    assert rows["ende", "libreoffice-help"] == ["", "unknown", "", ""]
     assert rows["all", ""][1:] == rows["wsj", "generated-english"][1:] == ["2,500", "700 kB", "330 kB"]

@@ -100,6 +100,8 @@ def test_weights_that_our_model_cannot_have_are_refused_by_name(marian, tmp_path
 
 
 def test_files_that_are_missing_damaged_or_of_another_vocabulary_are_named(marian, tmp_path):
+    with pytest.raises(InputError, match=r"has no config\.json; name a folder that save_pretrained"):
+        from_marian(tmp_path, tmp_path / "back")
     damages = {
         "config.json": lambda path: path.unlink(),
         "model.safetensors": lambda path: path.write_bytes(path.read_bytes()[:99]),

@@ -31,18 +31,24 @@ def _translations(
     decoder: contextlib.AbstractContextManager["Decode"],
     tokens: int,
 ) -> Iterator[Iterator["Translation"]]:
-    """The translations of the lines of standard input."""
+    """The translations of the lines of standard input; those that a person types, one by one."""
+    from transformer.decoding.translate import LINES
     from transformer.support.device import keep_freed_memory, within_memory
     from transformer.support.progress import Progress
 
     lines = decode_lines("standard input", sys.stdin.buffer)
     keep_freed_memory()
-    progress = Progress(f"{loaded.config.task} {loaded.config.model}", None, "line")
+    typed = sys.stdin.isatty()
+    if typed:
+        print("Type a sentence and press Enter. Ctrl-D ends.", file=sys.stderr)
+        shown: contextlib.AbstractContextManager[Progress | None] = contextlib.nullcontext()
+    else:
+        shown = contextlib.closing(Progress(f"{loaded.config.task} {loaded.config.model}", None, "line"))
     remedy = f"reduce --batch-tokens (now {tokens})"
     remedy += f" or the beam (now {search.width})" if search.width > 1 else ""
-    with contextlib.closing(progress), within_memory(str(folder), remedy), decoder as decode:
-        share = max(1, tokens // search.width)
-        yield _translated(loaded, lines, decode, share, progress.update, LINE)
+    with shown as progress, within_memory(str(folder), remedy), decoder as decode:
+        report = progress.update if progress else lambda _: None
+        yield _translated(loaded, lines, decode, max(1, tokens // search.width), report, LINE, 1 if typed else LINES)
 
 
 def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how: Any) -> Iterator["Translation"]:
@@ -119,6 +125,8 @@ def translate(arguments: argparse.Namespace) -> None:
     if arguments.sample is not None and arguments.alpha is not None:
         raise InputError("--alpha applies to beam search, but --sample draws without a beam; give one of the two")
     loaded = load_package(arguments.package, choose_device())
+    if loaded.config.kind == "parsing":
+        print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest, arguments.alpha)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     sure, made = _output(arguments.log_probabilities), _output(arguments.record)

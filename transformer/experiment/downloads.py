@@ -4,7 +4,7 @@ from pathlib import Path
 
 from transformer.corpora.fetch import Download
 from transformer.experiment.config import Experiment
-from transformer.support.files import InputError
+from transformer.support.strict import ConfigError
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -19,19 +19,21 @@ def tasks_read(experiment: Experiment) -> list[str]:
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
     """The downloads that the experiment's tasks need: URL -> size and SHA-256.
 
-    Raises InputError for a URL of unknown size and SHA-256 and for a missing file of the user's, and the errors of
-    `Experiment.files_of`.
+    Raises ConfigError that names all URLs of unknown size and SHA-256 and all missing files of the user's, and the
+    errors of `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
+    faults: dict[str, None] = {}  # in order, each once
     for name in tasks_read(experiment):
         corpus = experiment.tasks[name].corpus
         for file in experiment.files_of(name):
-            if "://" in file:
-                if file not in experiment.downloads:
-                    raise InputError(
-                        f"corpora.{corpus}: {file} has no size and SHA-256; add it to `downloads` (config/corpora.yaml)"
-                    )
+            if file in experiment.downloads:
                 wanted[file] = experiment.downloads[file]
+            elif "://" in file:
+                fault = f"{file} has no size and SHA-256; add it to `downloads` (config/corpora.yaml)"
+                faults[f"corpora.{corpus}: {fault}"] = None
             elif not Path(file).is_file():
-                raise InputError(f"corpora.{corpus}: {file}: no such file; paths are relative to {Path.cwd()}")
+                faults[f"corpora.{corpus}: {file}: no such file; paths are relative to {Path.cwd()}"] = None
+    if faults:
+        raise ConfigError("", list(faults))
     return wanted

@@ -123,7 +123,9 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
     tokens, disk = (seeds * sum(getattr(one, key) for one in runs.values()) for key in ("tokens", "disk"))
     hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in runs.values()), strict=True)]
     most = si(max((one.memory for one in runs.values()), default=0), "B")
-    rows.append(("all", f"{seeds * len(runs)} runs", "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
+    count = seeds * len(runs)
+    total = f"{count} run{'s' * (count != 1)}"
+    rows.append(("all", total, "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
     notes = [
         "FLOPs a step count the matrix products of the forward and backward pass, for sentences of "
         f"{LENGTH} subwords (assumed; longest_pair if that is less). Tokens count source and target over all steps.",
@@ -212,5 +214,5 @@ def _bytes(files: Mapping[str, int]) -> str:
 
 def _sizes(pairs: int | None) -> tuple[str, str, str]:
     if pairs is None:
-        return "unknown until fetched", "", ""
+        return "unknown", "", ""
     return f"{pairs:,}", si(pairs * TEXT_BYTES, "B"), si(pairs * ID_BYTES, "B")

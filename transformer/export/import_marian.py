@@ -115,6 +115,8 @@ def from_marian(folder: Path, output: Path) -> None:
     Raises InputError when `output` has files, and for a model that ours cannot express; the error names the file, the
     key and the value.
     """
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: has no config.json; name a folder that save_pretrained of Transformers wrote")
     architecture, vocabulary = _marian_architecture(folder / "config.json")
     weights = _our_weights(folder / "model.safetensors", architecture, vocabulary)
     if read_bytes(folder / "source.spm") != read_bytes(folder / "target.spm"):
