@@ -1,6 +1,7 @@
 """What workflow/lib computes from an experiment: its runs, its tables and the requests of its jobs."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -403,5 +404,11 @@ def test_every_table_and_figure_has_a_title_and_claims_come_first(tables):
     assert set(found.drawn) | {"trees", "length", "figure3", "figure4", "figure5", "attention"} == set(FIGURES)
     assert min(TABLES.values()) == TABLES["claims"]
     assert min(FIGURES.values()) == FIGURES["claims"]
-    assert TABLES["table3"].caption == "Table 3: variations on the architecture (English-German, development set)"
-    assert TABLES["table1"].caption == "Table 1: complexity of layers"
+
+
+def test_the_caption_of_a_table_names_the_languages_of_the_text(tables):
+    ende = tables().experiment.tasks["ende"]
+    title = "Table 3: variations on the architecture"
+    assert TABLES["table3"].caption(ende) == f"{title} (English-German, development set)"
+    assert TABLES["table3"].caption(replace(ende, source="nl", target="en")) == f"{title} (nl-English, development set)"
+    assert TABLES["table1"].caption(ende) == "Table 1: complexity of layers"

@@ -70,7 +70,7 @@ rule write_length:
         "../../environment.yml"
     params:
         study=SETTINGS["length"],
-        title=TABLES["length"].caption,
+        title=TABLES["length"].caption(experiment.tasks["ende"]),
     script:
         "../scripts/length.py"
 

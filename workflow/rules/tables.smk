@@ -22,6 +22,6 @@ for table in tables.all:
         params:
             **table.params,
             table=table.name,
-            title=TABLES[table.name].caption,
+            title=TABLES[table.name].caption(experiment.tasks["ende"]),
         script:
             "../scripts/table.py"

@@ -99,5 +99,5 @@ def main(snakemake: Any) -> None:
     ]
     rows = table_rows(shown, ours, published["table3"][0])
     own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(snakemake.params.own)
-    told = [*notes, *NOTES, *own, *COMPARED, *published["table3_notes"]]
+    told = [*notes, *NOTES, *own, *COMPARED, *(row["note"] for row in shown if "note" in row)]
     write_table(snakemake, rows, 2, told, made, CSV_ONLY)
