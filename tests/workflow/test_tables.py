@@ -378,7 +378,7 @@ def test_notes_say_if_runs_were_trained_by_different_means(results, table):
             ("precision", "bfloat16", "float32"),
         ):
             assert (
-                f"Our runs were not all trained with the same {means}: {theirs}: {name}; {others}: all others." in text
+                f"Our runs were not all trained with the same {means}: {theirs}: {name}. All others: {others}." in text
             )
 
 
@@ -390,7 +390,7 @@ def test_notes_say_if_attempts_of_a_run_differ(results):
     ]
     remade(runs[2], attempts=attempts, threads=2)
     _, (md, _, _) = make(results, "table3", runs)
-    assert "same threads: 2: ende A-h1 1 (in part); 1: all others." in md
+    assert "same threads: 2: ende A-h1 1 (in part). All others: 1." in md
 
 
 def test_a_note_explains_what_resumed_counts(results):

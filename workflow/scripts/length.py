@@ -12,19 +12,20 @@ from transformer.evaluation.claims import judge
 NOTES = [
     "Exact match is the share of problems whose whole answer is right in greedy search. The table has its mean over "
     "lengths.",
-    "Ranks order the encodings that both have by exact match on unseen lengths, the best first. Equal ones share a "
-    "rank. The correlation is Spearman's, between the published ranks and ours.",
+    "The ranks compare the encodings that both studies have by exact match on unseen lengths; rank 1 is the best. "
+    "Equal scores share a rank. The correlation is Spearman's, of the published ranks and ours.",
 ]
 MADE = [
     "Published: {source}. They trained T5-base decoders (110M parameters, 12 layers) on 100,000 fixed problems for "
     "40,000 steps of 64. Copying and reversing were trained on lengths 2 to 20 and tested on 21 to 40, arithmetic on 8 "
-    "and 16. They call sinusoidal APE and none NoPE.",
-    "Ours have layer normalisation after each sub-layer as in the paper, new problems in each step, and the paper's "
-    "schedule. Our t5 keeps the division by √d_k. Our rotary turns whole heads, theirs a quarter of each. They have no "
-    "learned positions. Ours never learn the positions beyond the longest problem of training.",
-    "reverse: they write each answer twice. addition: our numbers are binary and begin with the last digit; "
-    "theirs are decimal and begin with the first. sum: our answer has each running sum modulo 10, theirs only the "
-    "last; of theirs only ranks are known.",
+    "and 16. Their names for sinusoidal and none are APE and NoPE.",
+    "Our decoders normalise after each sub-layer as in the paper, see new problems in each step, and follow the "
+    "paper's schedule. Our t5 keeps the division by √d_k. Our rotary turns whole heads; theirs turns a quarter of each "
+    "head. They have no learned positions. We have them, but those beyond the longest problem of training are never "
+    "trained.",
+    "In reverse, they write each answer twice. In addition, our numbers are binary and begin with the last digit; "
+    "their numbers are decimal and begin with the first digit. In sum, our answer has every running sum modulo 10; "
+    "their answer has only the last sum, and they print only ranks.",
     "alibi is Attention with Linear Biases.",
 ]
 

@@ -22,7 +22,7 @@ MEANS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], str]) -> dict[str, list[str]]:
-    """The names of the runs by what `of` tells of each. A run whose attempts differ stands with each, \"in part\"."""
+    """The names of the runs, grouped by what `of` says of a run. A run whose attempts differ is in several groups."""
     made: dict[str, list[str]] = {}
     for run in runs:
         attempts = [one for one in run.get("attempts", ()) if one["to"] - one["steps_redone"] > one["from"]]
@@ -41,5 +41,5 @@ def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
             others = "; ".join(f"{means}: {', '.join(names)}" for means, names in made.items() if means != usual)
-            notes.append(f"Our runs were not all trained with the same {name}: {others}; {usual}: all others.")
+            notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
     return notes
