@@ -1,8 +1,9 @@
 """The section of the paper and the title of each table and figure. The report sorts by both."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from transformer.experiment.config import Task
+if TYPE_CHECKING:
+    from transformer.experiment.config import Task
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 EVERY = ""  # the section of what concerns the whole paper; it comes first
@@ -15,7 +16,7 @@ class Entry(NamedTuple):
     title: str
     detail: str = ""  # stands after the title in the caption of a table
 
-    def caption(self, ende: Task) -> str:
+    def caption(self, ende: "Task") -> str:
         """The title with its detail, in which the languages of the task `ende` stand for {ende}."""
         if not self.detail:
             return self.title
