@@ -28,6 +28,18 @@ def test_every_verdict_of_the_readme_is_a_row_of_the_released_claims():
     assert [row[2:] for row in rows] == [released[row[0], row[1]] for row in rows]
 
 
+def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
+    with (ROOT / "docs/multi30k-tiny/tables/marks.csv").open() as stream:
+        released = [(row["BLEU, published"], row["BLEU, ours"]) for row in csv.DictReader(stream)]
+    page = (ROOT / "docs/multi30k-tiny.md").read_text()
+    assert re.findall(r"^\| 20.*\| ([\d.]+) \| \*\*([\d.]+)\*\* \|$", page, re.MULTILINE) == released
+    (published, ours), *_ = released
+    assert f"reaches {ours} BLEU on a CPU; published are {float(published):.1f}" in " ".join(
+        (ROOT / "README.md").read_text().split()
+    )
+    assert f"BLEU {ours}, published {float(published):.1f}" in (ROOT / "docs/experiments.md").read_text()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings_that_exist(page):
     broken = []
