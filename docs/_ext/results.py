@@ -15,38 +15,42 @@ GENERATED = "docs/released"
 
 
 class Result(SphinxDirective):
-    """Rows of a table, of each experiment that has it.
+    """Rows of a released table, of one experiment or of several (default: quick).
 
     ```{result} TABLE
+    :of: EXPERIMENT EXPERIMENT
     :rows: COLUMN = PATTERN | PATTERN
     :columns: PATTERN; PATTERN
     ```
     """
 
     required_arguments = 1
-    option_spec: ClassVar = {"rows": directives.unchanged, "columns": directives.unchanged_required}
+    option_spec: ClassVar = {
+        "of": directives.unchanged_required,
+        "rows": directives.unchanged,
+        "columns": directives.unchanged_required,
+    }
 
     def run(self) -> list[nodes.Node]:
-        """A heading line and a table for each experiment. Raises an error of docutils when none has such rows."""
+        """A heading line and a table for each experiment. Raises an error of docutils for one without such rows."""
         table, root = self.arguments[0], Path(self.env.srcdir)
         column, _, patterns = self.options.get("rows", "").partition("=")
         rows = {column.strip(): [each.strip() for each in patterns.split("|")]} if column else {}
         columns = [each.strip() for each in self.options["columns"].split(";")]
         found = []
-        for name in experiments(root):
+        for name in self.options.get("of", "quick").split():
             path = root / f"docs/{name}/tables/{table}.csv"
             if not path.exists():
-                continue
+                raise self.error(f"{path}: no such file; name a released experiment with this table")
             self.env.note_dependency(str(path))
             try:
                 text = selected(path, rows, columns)
             except ValueError as error:
                 raise self.error(str(error)) from error
-            if text:
-                title = short_title(path.with_suffix(".md"))
-                found.append(f"[{title}](/docs/{name}/tables/{table}.md) of `{name}`:\n\n{text}")
-        if not found:
-            raise self.error(f"no released {table}.csv has a row where {self.options.get('rows')}")
+            if not text:
+                raise self.error(f"{path}: has no row where {self.options.get('rows')}")
+            title = short_title(path.with_suffix(".md"))
+            found.append(f"[{title}](/docs/{name}/tables/{table}.md) of `{name}`:\n\n{text}")
         return [nodes.container("", *self.parse_text_to_nodes("\n\n".join(found)), classes=["excerpt"])]
 
 

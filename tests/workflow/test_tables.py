@@ -60,6 +60,15 @@ def test_rows_stand_beside_base_in_points_of_bleu_and_percent_of_perplexity(resu
     assert shown["A-h1"] == ["-0.9", "+1.2", "+7.5 %", "+25.0 %"]  # 24.9 and 25.8, 5.29 and 4.92
     assert shown["mine"] == ["", "+1.2", "", "+25.0 %"]
     assert shown["A-h4"][1::2] == ["", ""]
+    runs = [
+        results.run("ende", model, seed, perplexity=perplexity)
+        for model, seeds in (("base", (8.0, 10.0)), ("A-h1", (6.0, 8.0)))
+        for seed, perplexity in enumerate(seeds, 1)
+    ]
+    rows, (_, html, tex) = make(results, "table3", runs)
+    assert rows[1]["Perplexity from base, ours"] == "-22.5 ± 3.5 %"  # -25 and -20 %
+    assert "<td>\u221222.5 ±\u00a03.5\u00a0%</td>" in html
+    assert r"$-$22.5 ± 3.5 \%" in tex
     assert "BLEU from base, ours" in md
     assert "difference |" not in md
 

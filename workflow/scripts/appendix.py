@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from records import over_seeds
-from table3 import COMPARED, CSV_ONLY, measured
+from table3 import COMPARED, CSV_ONLY, against_base, measured
 from tables_common import Ours, Row, is_shown, number, read_inputs, write_table
 
 NOTES = [
@@ -29,7 +29,7 @@ def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> 
 
 def main(snakemake: Any) -> None:
     published, runs, notes, made = read_inputs(snakemake)
-    ours = over_seeds(runs)
+    ours = over_seeds(against_base(runs))
     shown = [row for row in published["appendix"] if is_shown(snakemake, ours, "ende", row["model"])]
     rows = [table_row(row, ours, published["table3"][0]) for row in shown]
     told = [*notes, *NOTES, *COMPARED, *(row["note"] for row in shown if "note" in row)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 from records import over_seeds, read_json
-from tables_common import Row, read_inputs, spread, write_table
+from tables_common import Row, read_inputs, signed, spread, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
@@ -45,14 +45,11 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
         }
         for column in BLEUS:
             cells[column.heading, "ours"] = spread(ours, column.key, column.digits)
-            cells[column.heading, "difference"] = gain(ours, f"{column.key}.difference", column.digits) if rows else ""
+            cells[column.heading, "difference"] = (
+                signed(ours, f"{column.key}.difference", column.digits) if rows else ""
+            )
         rows.append(cells)
     return rows
-
-
-def gain(ours: Any, key: str, digits: int) -> str:
-    """A difference with its sign, and its standard deviation where seeds differ."""
-    return ("" if spread(ours, key, digits).startswith("-") else "+") + spread(ours, key, digits)
 
 
 def main(snakemake: Any) -> None:

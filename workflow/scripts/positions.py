@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from lengths import Lengths, between, perplexity, read_lengths, sacrebleu
 from records import over_seeds
-from table3 import COMPARED, CSV_ONLY, measured
+from table3 import COMPARED, CSV_ONLY, against_base, measured
 from tables_common import NOT_RUN, Ours, Row, is_shown, read_inputs, spread, write_table
 
 Classes = Sequence[tuple[int, float]]
@@ -78,7 +78,7 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
 
 def main(snakemake: Any) -> None:
     published, runs, notes, made = read_inputs(snakemake)
-    ours, longest = over_seeds(runs), snakemake.params.longest
+    ours, longest = over_seeds(against_base(runs)), snakemake.params.longest
     lengths = read_lengths(snakemake.input.scores, snakemake.input.lengths, snakemake.params.equal)
     shown: Sequence[dict[str, Any]] = [
         row for row in published["positions"] if is_shown(snakemake, ours, "ende", row["model"])

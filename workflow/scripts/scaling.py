@@ -3,7 +3,7 @@
 from typing import Any
 
 from records import over_seeds, read_json
-from table3 import COMPARED, CSV_ONLY, measured
+from table3 import COMPARED, CSV_ONLY, against_base, measured
 from tables_common import is_shown, read_inputs, write_table
 
 NOTES = [
@@ -35,7 +35,7 @@ def cost_note(complexity: dict[str, Any]) -> str:
 
 def main(snakemake: Any) -> None:
     published, runs, notes, made = read_inputs(snakemake)
-    ours = over_seeds(runs)
+    ours = over_seeds(against_base(runs))
     shown = [row for row in published["scaling"] if is_shown(snakemake, ours, "ende", row["model"])]
     rows = [
         {

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 from records import over_seeds
-from tables_common import Ours, Row, beside, is_shown, metric_cells, number, read_inputs, write_table
+from tables_common import Ours, Row, beside, is_shown, metric_cells, number, read_inputs, signed, write_table
 
 from transformer.evaluation.metrics import Column, metrics_of
 from transformer.support.strict import listed
 
+PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
 NOTES = [
     "The columns N to eps_ls hold the paper's values. An empty cell means the value of base. Another note "
@@ -18,8 +20,8 @@ NOTES = [
 ]
 CSV_ONLY = ("difference", "p, bootstrap")
 COMPARED = [
-    "The columns from base show how far a row is from base: BLEU in points, perplexity in percent. The csv also has "
-    "how far our numbers are from the published ones.",
+    "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent. "
+    "The csv also has how far our numbers are from the published ones.",
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
     "approximate randomisation; p is the largest of the seeds. With several seeds the means must also differ by at "
     "least two standard deviations of base. Of 20 rows that are as good as base, about one has a star by chance.",
@@ -59,19 +61,28 @@ def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:
     return ours.get("randomisation.p", 1) < 0.05 and difference >= 2 * base.get("sacrebleu.score.sd", 0)
 
 
+def change(column: Column, ours: Any, base: Any) -> Any:
+    """How far a number is from that of base: perplexity in percent, BLEU in points."""
+    return 100 * (ours / base - 1) if column.key == "perplexity" else ours - base
+
+
+def against_base(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with `KEY.change` for each number that the paper prints: its `change` from base with the same seed."""
+    base = runs[runs["model"] == "base"].set_index(["task", "seed"])
+    same = pd.MultiIndex.from_frame(runs[["task", "seed"]])
+    changes = {key: change(column, runs[key], base[key].reindex(same).to_numpy()) for key, column in PRINTED.items()}
+    return runs.assign(**{f"{key}.change": numbers for key, numbers in changes.items()})
+
+
 def measured(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
     """Steps, metrics and parameters of a row of en-de. `paper` is the paper's row of base."""
     ours, base = (all_ours.get(("ende", model), {}) for model in (row["model"], "base"))
-    if row["model"] == "base":
-        paper = base = {}  # base is compared with nothing
     cells: dict[tuple[str, str], str] = {("Steps", "ours"): number(ours.get("steps"), 0)}
     for metric in metrics_of("translation"):
         cells |= metric_cells(metric, row, ours)
         for column in metric.columns:
             if column.published:
-                heading = f"{column.heading} from base"
-                cells[heading, "published"] = from_base(row, paper, column.published, column)
-                cells[heading, "ours"] = from_base(ours, base, column.key, column)
+                cells |= compared(column, column.published, row, paper, ours)
         if metric.key == "sacrebleu":  # the tests compare this metric
             cells |= {
                 ("sacreBLEU", "differs on other sentences"): "*" if differs(ours, base) else "",
@@ -81,18 +92,23 @@ def measured(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -
     return cells | beside("Parameters (millions)", row.get("params"), ours, "millions", 2)
 
 
-def from_base(row: Mapping[str, Any], base: Mapping[str, Any], key: str, column: Column) -> str:
-    """A row's difference from base; that of perplexity is in percent. Empty without one of the numbers."""
-    if key not in row or key not in base:
-        return ""
-    if column.key == "perplexity":
-        return f"{100 * (row[key] / base[key] - 1):+.1f} %"
-    return f"{row[key] - base[key]:+.{column.digits}f}"
+def compared(
+    column: Column, published: str, row: Mapping[str, Any], paper: Mapping[str, Any], ours: Mapping[str, float]
+) -> Row:
+    """The change of a number from base, the paper's and ours. Both are empty for base itself."""
+    heading, unit = f"{column.heading} from base", " %" * (column.key == "perplexity")
+    if row["model"] == "base":
+        return {(heading, "published"): "", (heading, "ours"): ""}
+    theirs = {"change": change(column, row[published], paper[published])} if published in row else {}
+    return {
+        (heading, "published"): signed(theirs, "change", 1, unit),
+        (heading, "ours"): signed(ours, f"{column.key}.change", 1, unit),
+    }
 
 
 def main(snakemake: Any) -> None:
     published, runs, notes, made = read_inputs(snakemake)
-    ours = over_seeds(runs)
+    ours = over_seeds(against_base(runs))
     shown = [
         *snakemake.params.own,
         *(row for row in published["table3"] if is_shown(snakemake, ours, "ende", row["model"])),

@@ -136,7 +136,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
 
 def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], names: int) -> str:
     def text(cell: str) -> str:
-        return typeset(cell.translate(LATEX), "$-{}$", r"${} \cdot 10^{{{}}}$")
+        return typeset(cell.translate(LATEX), "$-${}", r"${} \cdot 10^{{{}}}$")
 
     def line(row: Iterable[str]) -> str:
         return " & ".join(row) + r" \\"
@@ -163,7 +163,7 @@ def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], n
 
 def typeset(cell: str, minus: str, power: str) -> str:
     """A negative number put into `minus`, mantissa and exponent into `power`; other text stays as it is."""
-    cell = re.sub(r"^-(\d[\d.]*(?: \\?%)?)$", lambda match: minus.format(match[1]), cell)
+    cell = re.sub(r"^-(\d[\d.]*(?: ± [\d.]+)?(?: \\?%)?)$", lambda match: minus.format(match[1]), cell)
     return POWER.sub(lambda match: power.format(match[1], int(match[2])), cell)
 
 

@@ -38,10 +38,16 @@ def power(value: float | None) -> str:
     return "" if value is None or pd.isna(value) else f"{value:.1e}"
 
 
-def spread(ours: Mapping[str, float], key: str, digits: int) -> str:
+def spread(ours: Mapping[str, float | None], key: str, digits: int) -> str:
     """The mean of a number and, if its seeds differ, its standard deviation. Empty if there is no value."""
     deviation = ours.get(f"{key}.sd")
     return number(ours.get(key), digits) + (f" ± {deviation:.{digits}f}" if deviation else "")
+
+
+def signed(ours: Mapping[str, float | None], key: str, digits: int, unit: str = "") -> str:
+    """A difference as `spread` shows it, with its sign and unit."""
+    text = spread(ours, key, digits)
+    return text and ("" if text.startswith("-") else "+") + text + unit
 
 
 def beside(
