@@ -352,6 +352,15 @@ def test_jobs_request_more_for_larger_texts_and_later_attempts(tables):
     assert growing(10)(semi, 2) == 20
 
 
+def test_only_large_texts_ask_for_several_threads(tables):
+    for corpus, learning, encoding in (("libreoffice-help", 1, 1), ("wmt14-en-de", 2, 3)):
+        found = tables(tasks={"ende": {"corpus": corpus}})
+        demands = Demands(found.experiment, found.runs)
+        train, dev = (SimpleNamespace(task="ende", part=part) for part in ("train", "dev"))
+        assert demands.learning_threads(train) == learning
+        assert (demands.encoding_threads(train), demands.encoding_threads(dev)) == (encoding, 1)
+
+
 def test_a_shard_requests_more_time_than_a_smaller_part(tables):
     found = tables(tasks={"wsj": {"decoding": {"beam": 84}}}, scale={"width": 1, "depth": 1})
     demands = Demands(found.experiment, found.runs)

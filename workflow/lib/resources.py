@@ -42,6 +42,14 @@ class Demands:
         """Megabytes for learning a vocabulary."""
         return 2000 + min(self.pairs(wildcards), self.experiment.subwords.pairs) // 200
 
+    def learning_threads(self, wildcards: Wildcards) -> int:
+        """Threads for learning a vocabulary. A small text gets one: a job of several waits until as many are idle."""
+        return min(2, 1 + self.pairs(wildcards) // 2_000_000)
+
+    def encoding_threads(self, wildcards: Wildcards) -> int:
+        """Threads for encoding a part."""
+        return min(16, 1 + self.pairs(wildcards) // 2_000_000) if wildcards.part == "train" else 1
+
     def translating_minutes(self, wildcards: Wildcards) -> int:
         """Minutes for translating a part or a shard: 1.5 times what an A100 takes, plus an hour."""
         run, task = self.runs.config(wildcards), self.experiment.tasks[wildcards.task]

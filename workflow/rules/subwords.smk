@@ -15,7 +15,7 @@ rule learn_subwords:
     cache: CACHED
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: demands.learning_threads
     resources:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.learning_megabytes),
@@ -44,7 +44,7 @@ rule encode_part:
     cache: CACHED
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: 16 if wildcards.part == "train" else 1
+    threads: demands.encoding_threads
     resources:
         runtime=demands.reading_minutes,
         mem_mb=growing(4000),
