@@ -40,6 +40,15 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     assert f"BLEU {ours}, published {float(published):.1f}" in (ROOT / "docs/experiments.md").read_text()
 
 
+def test_the_bleu_on_captions_is_that_of_the_released_table():
+    with (ROOT / "docs/quick-captions/tables/table2.csv").open() as stream:
+        bleu = {(row["Pair"], row["Model"]): row["BLEU, ours"] for row in csv.DictReader(stream)}
+    base, big = ([bleu[pair, f"Transformer ({name})"] for pair in ("en-de", "en-fr")] for name in ("base model", "big"))
+    page = " ".join((ROOT / "docs/experiments.md").read_text().split())
+    told = "base has {} BLEU English-German and {} English-French, and big has {} and {} "
+    assert told.format(*base, *big) in page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings_that_exist(page):
     broken = []
