@@ -34,7 +34,7 @@ def test_before_a_run_it_says_what_is_made_how_long_and_where_to_look(experiment
 
 
 def test_an_interrupted_run_says_what_is_left(experiment, tmp_path):
-    for model, line in (("base", "1 trainings are finished, 1 are left."), ("big", "2 trainings are finished, 0")):
+    for model, line in (("base", "Trainings finished: 1, left: 1."), ("big", "Trainings finished: 2, left: 0.")):
         record = tmp_path / f"quick/runs/ende/{model}/1/training.json"
         record.parent.mkdir(parents=True)
         record.touch()

@@ -25,10 +25,12 @@ SHOWN = {
     "table2": {"Pair": "", "Model": "Table 2", "BLEU, published": "BLEU, paper", "BLEU, ours": "ours"},
     "table3": {
         "Model": "Table 3",
-        "Perplexity, published": "perplexity, paper",
-        "Perplexity, ours": "ours",
-        "BLEU, published": "BLEU, paper",
-        "BLEU, ours": "ours",
+        "Perplexity from base, published": "perplexity from base, paper",
+        "Perplexity from base, ours": "ours",
+        "BLEU from base, published": "BLEU from base, paper",
+        "BLEU from base, ours": "ours",
+        "Perplexity, ours": "perplexity",
+        "BLEU, ours": "BLEU",
     },
     "table4": {"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},
 }
@@ -57,7 +59,7 @@ def before(experiment: Experiment) -> str:
     figures = 3 + len(tables.drawn) + bool(tables.parses())  # figures 3 to 5 of the paper, and others
     lines = [f"{experiment.experiment}: {len(trained)} trainings, {len(tables.all)} tables, {figures} figures."]
     if len(left) < len(trained):
-        lines.append(f"{len(trained) - len(left)} trainings are finished, {len(left)} are left.")
+        lines.append(f"Trainings finished: {len(trained) - len(left)}, left: {len(left)}.")
     if left:
         torch.set_num_threads(1)  # a training has one thread; the trainings run side by side, one on each core
         cpu, cores = this_cpu(experiment), os.cpu_count() or 1
