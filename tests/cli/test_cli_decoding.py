@@ -56,7 +56,7 @@ def test_the_given_alpha_is_used_and_recorded(house, tmp_path, refused, standard
     assert main([*line, "--alpha", "0", "--record", str(tmp_path / "record.json")]) == 0
     assert json.loads((tmp_path / "record.json").read_text())["alpha"] == 0
     for value in ("-1", "nan", "inf", "x"):
-        refused([*line, "--alpha", value], f"argument --alpha: invalid alpha value: '{value}'")
+        refused([*line, "--alpha", value], f"argument --alpha: '{value}' is not a number from 0")
     refused(
         [*line, "--alpha", "1", "--sample", "3"], "--alpha applies to beam search, but --sample draws without a beam"
     )

@@ -415,6 +415,22 @@ def test_every_table_and_figure_has_a_title_and_claims_come_first(tables):
     assert min(FIGURES.values()) == FIGURES["claims"]
 
 
+def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(tables):
+    found = tables()
+    notes = {table.name: table.params["notes"] for table in found.all if "notes" in table.params}
+    base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
+    big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
+    assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
+        *("claims", "table3", "positions", "appendix", "table2", "scaling", "decoding")
+    ]
+    assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
+    [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]
+    assert parser.startswith("Our parser has N 2, d_model 128")
+    whole = tables(tasks=only(ende=["base", "big"]), scale={"width": 1, "depth": 1}, models={"big": {"P_drop": 0.3}})
+    for table in whole.all:
+        assert not [note for note in table.params.get("notes", ()) if note.startswith(("Our base", "Our big"))]
+
+
 def test_the_caption_of_a_table_names_the_languages_of_the_text(tables):
     ende = tables().experiment.tasks["ende"]
     title = "Table 3: variations on the architecture"

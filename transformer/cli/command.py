@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from transformer.support.files import InputError
 
 MOST_THREADS = 1024
+N = TypeVar("N", int, float)
 Handler = Callable[[argparse.Namespace], None]
 Arguments = Callable[[Any], object]  # adds arguments to an ArgumentParser or to one of its groups
 
@@ -61,36 +62,34 @@ def batch_tokens(default: int | None) -> Arguments:
 
 def positive(text: str) -> int:
     """A whole number above 0."""
-    if (value := int(text)) < 1:
-        raise ValueError(text)
-    return value
+    return _number(text, int, 1, "a whole number from 1")
 
 
 def threads(text: str) -> int:
     """A number of threads that PyTorch can handle."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"invalid positive value: {text!r}")
-    if int(text) > MOST_THREADS:
+    if (value := positive(text)) > MOST_THREADS:
         raise argparse.ArgumentTypeError(f"{text} is too many; give at most {MOST_THREADS}")
-    return int(text)
+    return value
 
 
 def count(text: str) -> int:
     """A whole number, 0 or above."""
-    if (value := int(text)) < 0:
-        raise ValueError(text)
-    return value
-
-
-def seed(text: str) -> int:
-    """A whole number, 0 or above. argparse puts this function's name into its error message."""
-    return count(text)
+    return _number(text, int, 0, "a whole number from 0")
 
 
 def alpha(text: str) -> float:
-    """A length penalty, 0 or above. argparse puts this function's name into its error message."""
-    if not 0 <= (value := float(text)) < math.inf:
-        raise ValueError(text)
+    """A length penalty, 0 or above."""
+    return _number(text, float, 0, "a number from 0")
+
+
+def _number(text: str, kind: Callable[[str], N], least: int, wanted: str) -> N:
+    """A finite number of at least `least`. Raises ArgumentTypeError."""
+    try:
+        value = kind(text)
+    except ValueError:
+        value = kind("-1")
+    if not least <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
     return value
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from transformer.cli.command import alpha, batch_tokens, command, one_of, option, path, positive, seed
+from transformer.cli.command import alpha, batch_tokens, command, count, one_of, option, path, positive
 from transformer.support.files import InputError, atomic, decode_lines, read_lines, write_json
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("package", "folder of a trained model"),
     one_of(
         option("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)"),
-        option("--sample", type=seed, metavar="SEED", help="sample from the model, by seed and line number"),
+        option("--sample", type=count, metavar="SEED", help="sample from the model, by seed and line number"),
     ),
     option("--alpha", type=alpha, help="length penalty of the beam (default: the package's)"),
     option(

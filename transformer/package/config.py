@@ -73,7 +73,7 @@ def read_package_config(folder: Path) -> PackageConfig:
         values = json.loads(read_bytes(path))
         config = load(PackageConfig, values, str(path))
     except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); make the package again") from error
+        raise InputError(f"{path}: not JSON ({error}); copy or make it again") from error
     except ConfigError as error:
         raise InputError(f"{error}\n  (this package is of another version, or another program made it)") from error
     if signed(values) != values:
@@ -83,5 +83,5 @@ def read_package_config(folder: Path) -> PackageConfig:
         )
     for name in HASHED:
         if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
-            raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; make the package again")
+            raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; copy or make it again")
     return config

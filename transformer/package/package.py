@@ -106,7 +106,7 @@ def load_package(folder: Path, device: torch.device) -> Package:
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     if shapes != {name: tensor.shape for name, tensor in weights.items()}:
         raise InputError(
-            f"{folder}: model.safetensors does not fit the architecture in config.json; make the package again"
+            f"{folder}: model.safetensors does not fit the architecture in config.json; copy or make it again"
         )
     model.load_state_dict(weights)
     return Package(config, model.to(device).eval(), Subwords(folder / "subwords.model"))

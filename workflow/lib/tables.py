@@ -11,8 +11,8 @@ import yaml
 
 from transformer.corpora.libreoffice import LibreOfficeHelp
 from transformer.experiment.config import Experiment
-from transformer.support.strict import plain
 from workflow.lib.claims import Claims
+from workflow.lib.notes import model_notes
 from workflow.lib.runs import Runs, Some
 
 Run = tuple[str, str]  # task, model
@@ -321,22 +321,12 @@ class Tables:
         return list(dict.fromkeys(figure["sentence"] for figure in figures))
 
     def notes(self, shown: Sequence[Run]) -> list[str]:
-        """The notes under a table of these runs: those of the experiment, and its scale."""
-        experiment = self.experiment
-        scale, base = experiment.scale, experiment.run("", "base", experiment.seeds[0])
-        ours = [
+        """The notes under a table of these runs: those of the experiment, equal rows, and how models differ."""
+        equal = [
             f"At this scale {' and '.join(rows)} are the same model, trained once."
             for task, equal in self.runs.equal.items()
             for rows in equal.values()
             if sum((task, row) in shown for row in rows) > 1
         ]
-        printed = next(row for row in self.published["table3"] if row["model"] == "base")
-        resolved = plain(base.architecture) | {"eps_ls": base.training.eps_ls}
-        sizes = {key: value for key, value in resolved.items() if key in printed}
-        if any(value != printed[key] for key, value in sizes.items()):
-            scaled = f" The config's widths are multiplied by {scale.width} and its layers by {scale.depth}, rounded."
-            ours.append(
-                f"Our base has {', '.join(f'{key} {value}' for key, value in sizes.items())}."
-                f"{scaled * ((scale.width, scale.depth) != (1, 1))}"
-            )
-        return [*experiment.notes, *ours]
+        models = model_notes(self.experiment, self._trained(shown), self.published["table3"])
+        return [*self.experiment.notes, *equal, *models]

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 TABLES = {
-    "claims": Entry(EVERY, "The paper's claims", "its differences and ours"),
+    "claims": Entry(EVERY, "The paper's claims", "the paper's differences and ours"),
     "scaling": Entry("3.2.1", "Scaled, unscaled and additive attention", "{ende}, development set"),
     "length": Entry("3.5", "Length", "exact match on longer problems than those of training"),
     "positions": Entry("3.5", "Positional encodings", "{ende}, development set"),

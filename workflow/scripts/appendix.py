@@ -23,7 +23,7 @@ def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> 
         ("Steps", "published"): number(paper["steps"], 0),
         **measured(row, all_ours, paper),
         ("Hours", "published"): number(row["hours"], 0),
-        ("Hours", "ours"): number(ours["seconds"] / 3600 if ours else None, 2),
+        ("Hours", "ours"): number(ours["seconds"] / 3600 if ours else None, 3),
     }
 
 

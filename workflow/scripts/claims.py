@@ -156,7 +156,7 @@ def table_row(result: Result) -> Row:
     return {
         ("Section", ""): result.claim["section"],
         ("Claim", ""): result.claim["claim"],
-        ("Measure", ""): f"{measure.heading}, {result.claim['part']}",
+        ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key != "seconds"),
         ("Verdict", ""): result.verdict,
         ("In favour", "paper"): measure.text(result.paper),
         ("In favour", "ours"): NOT_RUN if result.ours is None else measure.text(result.ours),

@@ -51,12 +51,12 @@ def table_row(row: Mapping[str, Any], ours: Ours, paper: Mapping[str, Any], leng
 
 
 def mean(seeds: Sequence[float], digits: int) -> str:
-    """The mean over seeds with its standard deviation; `none` where a seed has no number."""
+    """The mean over seeds with its standard deviation; a dash where a seed has no number."""
     values = pd.Series(seeds, dtype=float)
     if values.empty:
         return NOT_RUN
     numbers = {"mean": values.mean(), "mean.sd": values.std() if len(values) > 1 else 0.0}
-    return "none" if values.isna().any() else spread(numbers, "mean", digits)
+    return "–" if values.isna().any() else spread(numbers, "mean", digits)
 
 
 def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str) -> list[str]:
@@ -71,8 +71,8 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
     return [
         f"The scores by length are measured on {held_out}. Training reads pairs of at most {longest} subwords on a "
         f"side, with the end of the sentence. Pairs: {pairs}. Translated: {translated}.",
-        "Compare rows within a column; do not compare columns, because longer sentences are different text. The "
-        "word none means that the model has learned no positions for sentences of this length.",
+        "Compare rows within a column; do not compare columns, because longer sentences are different text. A dash "
+        "means that the model has learned no positions for sentences of this length.",
     ]
 
 

@@ -40,10 +40,7 @@ def details(layer: Mapping[str, Any]) -> Row:
 
 def notes(record: Mapping[str, Any]) -> list[str]:
     sizes, layers = record["sizes"], record["layers"]
-    fits = {
-        size: "; ".join(f"{fit['from']:,} to {fit['to']:,}: {name}" for fit, name in grouped(layers, size))
-        for size in ("n", "d")
-    }
+    fits = {size: fitted(layers, size) for size in ("n", "d")}
     counted = ", ".join(layers["self-attention"]["path"])
     return [
         "We measure the forward and the backward pass of one layer over one sentence in float32, on "
@@ -51,8 +48,8 @@ def notes(record: Mapping[str, Any]) -> list[str]:
         f"d {middle(sizes['d'])}, d at n {middle(sizes['n'])}; k is {sizes['k']}, r is {sizes['r']}, d_k of a head is "
         f"{sizes['d_k']}.",
         "An exponent is the slope of a least-squares line through the logarithms: in n from "
-        f"{fits['n']}; in d from {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or the "
-        "numbers no longer fit into the caches.",
+        f"{fits['n']}, and in d from {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or "
+        "the numbers no longer fit into the caches.",
         "FLOPs are those of matrix products and convolutions, counted as PyTorch executes them. Memory is what the "
         "layer keeps for the backward pass, without weights. The columns Milliseconds and Memory have the middle and "
         f"the largest n, at d {middle(sizes['d'])}.",
@@ -60,9 +57,10 @@ def notes(record: Mapping[str, Any]) -> list[str]:
         f"before it, counted for n {counted}.",
         "The longest path is the number of layers, or of steps of the recurrent layer, between any two positions that "
         f"can reach each other, counted for n {counted}. An input reaches an output if the gradient between them is "
-        "not zero. A stack of dilated convolutions repeats the dilations 1, k, k², ... below n.",
+        "not zero. A convolution reaches (k - 1) / 2 positions to either side, so its path is longer than n / k. A "
+        "stack of dilated convolutions repeats the dilations 1, k, k², ... below n.",
         "The paper's formulas leave out the projections of self-attention. So do we, except in the row that names "
-        "them. We measure additive attention up to sizes at which it keeps at most 134 MB.",
+        "them. We measure additive attention only where n² d is at most 2^25 (134 MB in float32).",
     ]
 
 
@@ -70,15 +68,15 @@ def middle(sizes: list[int]) -> int:
     return sizes[len(sizes) // 2]
 
 
-def grouped(layers: Mapping[str, Any], size: str) -> list[tuple[Mapping[str, Any], str]]:
-    """Each range of sizes with the layers fitted over it. The range that most layers share does not name them."""
-    ranges: dict[tuple[int, int], list[str]] = {}
+def fitted(layers: Mapping[str, Any], size: str) -> str:
+    """The range of sizes over which most layers are fitted, and in brackets those fitted over another."""
+    ranges: dict[str, list[str]] = {}
     for name, layer in layers.items():
         fit = layer["exponents"][size]
-        ranges.setdefault((fit["from"], fit["to"]), []).append(name)
+        ranges.setdefault(f"{fit['from']:,} to {fit['to']:,}", []).append(name)
     most = max(ranges, key=lambda each: len(ranges[each]))
-    rest = "all layers" if len(ranges) == 1 else "all layers but those named"
-    return [({"from": a, "to": b}, rest if (a, b) == most else ", ".join(ranges[a, b])) for a, b in ranges]
+    others = "; ".join(f"{', '.join(names)}: {each}" for each, names in ranges.items() if each != most)
+    return f"{most} ({others})" if others else most
 
 
 def main(snakemake: Any) -> None:

@@ -54,4 +54,4 @@ def main(snakemake: Any) -> None:
     ]
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in published["table2"] if "average" in row)
     averaged = f"The paper averages checkpoints: {averages}."
-    write_table(snakemake, rows, 2, [*notes, *NOTES, averaged], made)
+    write_table(snakemake, rows, 2, [*notes, *NOTES, averaged], made, ["difference"])

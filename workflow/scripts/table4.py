@@ -62,4 +62,4 @@ def main(snakemake: Any) -> None:
         ),
     ]
     rows = table_rows(shown, ours, snakemake.params.trained_on)
-    write_table(snakemake, rows, 3, [*notes, *NOTES], made, [column.heading for column in DETAILS])
+    write_table(snakemake, rows, 3, [*notes, *NOTES], made, ["difference", *(column.heading for column in DETAILS)])
