@@ -82,13 +82,14 @@ def read_page(app: Sphinx, docname: str, content: list[str]) -> None:
 
 
 def _contents(root: Path) -> str:
-    results = experiments(root)
-    guides = [f"docs/{path.stem}" for path in sorted((root / "docs").glob("*.md")) if path.stem not in results]
+    results = sorted(experiments(root), key=lambda name: (name != "quick", name))  # the default experiment comes first
+    pages = [path.stem for path in sorted((root / "docs").glob("*.md")) if path.stem not in results]
     models = [f"{GENERATED}/models"] if (root / GENERATED / "models.md").exists() else []
+    released = [f"{name} <{GENERATED}/{name}>" for name in results]
     parts = {
-        "The paper": ["docs/paper/index"],
-        "Results": [*(f"{name} <{GENERATED}/{name}>" for name in results), *models],
-        "How to": ["config/README", *guides],
+        "The paper": ["docs/paper/index", "docs/differences"],
+        "Results": ["docs/results", *released, *models],
+        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in ("results", "differences"))],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }
     return "".join("\n\n" + toctree(entries, "hidden:", f"caption: {caption}") for caption, entries in parts.items())
