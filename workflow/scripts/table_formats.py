@@ -28,8 +28,8 @@ STYLE = """
 .results thead th[colspan] { border-bottom: 1px solid #8888; text-align: center }
 .results thead tr:last-child th { font-weight: 400; font-size: 11px }
 .results :is(thead, tbody) .text { text-align: left }
-.results :is(.text:nth-child(2), .text:first-child:not(:has(+ .text))) { position: sticky; left: 0;
-  z-index: 1; background: var(--color-background-primary, Canvas) }
+.results .text { background: var(--color-background-primary, Canvas) }
+.results .text:nth-child(2), .results .text:first-child:not(:has(+ .text)) { position: sticky; left: 0; z-index: 1 }
 .results :is(ul, details) { position: sticky; left: 0 }
 .results tbody tr:first-child td, .results table:not(:has([aria-sort])) tr.rule td { border-top: 1px solid #888 }
 .results tr.base td { font-weight: 600 }
