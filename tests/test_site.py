@@ -104,7 +104,7 @@ def test_links_to_code_lead_to_the_line_of_the_symbol(project, pages):
 
 
 def test_results_are_those_of_the_released_tables(project):
-    page = (project / "results/site/docs/paper/parsing.html").read_text()
+    page = (project / "results/site/docs/paper/parsing.html").read_text().partition("<article")[2]
     assert all(f"/{name}/tables/table4.html" in page for name in ("quick", "wsj"))
     assert "/other/tables/" not in page
 

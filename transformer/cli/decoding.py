@@ -32,7 +32,6 @@ def _translations(
     tokens: int,
 ) -> Iterator[Iterator["Translation"]]:
     """The translations of the lines of standard input; those that a person types, one by one."""
-    from transformer.decoding.translate import LINES
     from transformer.support.device import keep_freed_memory, within_memory
     from transformer.support.progress import Progress
 
@@ -48,7 +47,7 @@ def _translations(
     remedy += f" or the beam (now {search.width})" if search.width > 1 else ""
     with shown as progress, within_memory(str(folder), remedy), decoder as decode:
         report = progress.update if progress else lambda _: None
-        yield _translated(loaded, lines, decode, max(1, tokens // search.width), report, LINE, 1 if typed else LINES)
+        yield _translated(loaded, lines, decode, max(1, tokens // search.width), report, LINE, 1 if typed else None)
 
 
 def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how: Any) -> Iterator["Translation"]:

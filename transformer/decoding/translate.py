@@ -44,15 +44,15 @@ def translate(
     batch_tokens: int,
     report: Callable[[int], object] = lambda _: None,
     name: str = "line",
-    at_once: int = LINES,
+    at_once: int | None = None,
 ) -> Iterator[Translation]:
-    """The translation of each line, in order. `at_once` lines are translated before the first of them is given.
+    """The translation of each line, in order, after `at_once` lines (default: LINES) are translated.
 
     A batch has at most `batch_tokens` source tokens. `report` is called with the number of lines of each batch. Raises
     InputError for a line with a NUL character or too many subwords; the error gives `name` and the line's number.
     """
     stream, first = iter(lines), 1
-    while chunk := list(islice(stream, at_once)):
+    while chunk := list(islice(stream, at_once or LINES)):
         for number, line in enumerate(chunk, first):
             check_nul(f"{name} {number}", line)
         ids = package.subwords.encode(chunk)
