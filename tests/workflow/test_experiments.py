@@ -74,8 +74,8 @@ def test_the_documentation_s_own_corpus_trains_with_two_processes(project):
     assert example.count("\n") == 4
     (project / "mine.yaml").write_text(textwrap.dedent(example))
     (project / "small.yaml").write_text(
-        "{scale: {width: 1/16, depth: 1/6}, tasks: {ende: {vocabulary: 100}}, models: {base: {steps: 5, warmup: 2, "
-        "checkpoint_every: 1}}}"
+        "{scale: {width: 1/16, depth: 1/6}, tasks: {ende: {vocabulary: 100}}, searches: {beams: [1], alphas: [1]}, "
+        "models: {base: {steps: 5, warmup: 2, checkpoint_every: 1}}}"
     )
     for part in ("train", "dev", "test"):
         for language in ("en", "de"):
