@@ -1,6 +1,7 @@
 """Commands: the decorator `@command` declares the arguments of the handler below it."""
 
 import argparse
+import contextlib
 import math
 import os
 import sys
@@ -84,13 +85,10 @@ def alpha(text: str) -> float:
 
 def _number(text: str, kind: Callable[[str], N], least: int, wanted: str) -> N:
     """A finite number of at least `least`. Raises ArgumentTypeError."""
-    try:
-        value = kind(text)
-    except ValueError:
-        value = kind("-1")
-    if not least <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
-    return value
+    with contextlib.suppress(ValueError):
+        if least <= (value := kind(text)) < math.inf:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
 
 
 class Parser(argparse.ArgumentParser):

@@ -6,6 +6,8 @@ from typing import Any
 from records import read_json, read_yaml
 from tables_common import Row, number, write_table
 
+from transformer.evaluation.layer_sizes import MOST_ADDITIVE
+
 
 def table_row(row: Mapping[str, Any], layer: Mapping[str, Any], last: int, middle: int) -> Row:
     """A row of the paper's table with our measurements; milliseconds and memory are those at `middle` and `last` n."""
@@ -60,7 +62,8 @@ def notes(record: Mapping[str, Any]) -> list[str]:
         "not zero. A convolution reaches (k - 1) / 2 positions to either side, so its path is longer than n / k. A "
         "stack of dilated convolutions repeats the dilations 1, k, k², ... below n.",
         "The paper's formulas leave out the projections of self-attention. So do we, except in the row that names "
-        "them. We measure additive attention only where n² d is at most 2^25 (134 MB in float32).",
+        f"them. We measure additive attention only where n² d is at most 2^{MOST_ADDITIVE.bit_length() - 1} "
+        f"({4 * MOST_ADDITIVE / 1e6:.0f} MB in float32).",
     ]
 
 
@@ -82,6 +85,7 @@ def fitted(layers: Mapping[str, Any], size: str) -> str:
 def main(snakemake: Any) -> None:
     record, published = read_json(snakemake.input.complexity), read_yaml(snakemake.input.published)["table1"]
     lengths, layers = record["sizes"]["n"], record["layers"]
-    each = [(row, layers[row["layer"]]) for row in published]
-    rows = [{**table_row(*one, lengths[-1], middle(lengths)), **details(one[1])} for one in each]
-    write_table(snakemake, rows, 2, notes(record), csv_only={name for one in each for _, name in details(one[1])})
+    more = [details(layers[row["layer"]]) for row in published]
+    shown = [table_row(row, layers[row["layer"]], lengths[-1], middle(lengths)) for row in published]
+    rows = [{**row, **extra} for row, extra in zip(shown, more, strict=True)]
+    write_table(snakemake, rows, 2, notes(record), csv_only={name for extra in more for _, name in extra})
