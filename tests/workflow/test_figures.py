@@ -187,11 +187,22 @@ def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_a
     assert set(script("figures_common").POSITIONS) == set(get_args(Positions))
 
 
-def test_scores_are_compared_with_their_own_base(script):
-    against_base = script("table3_figure").against_base
-    assert against_base({"base": 20.0, "x": 18.5}, "BLEU") == {"base": 0.0, "x": -1.5}
-    assert against_base({"base": 4.0, "x": 5.0}, "perplexity") == {"base": 1.0, "x": 1.25}
-    assert against_base({"x": 5.0}, "perplexity") == {}
+def test_table3_s_marks_are_the_table_s_changes_from_base_with_their_spread(script, results, published):
+    runs = [
+        results.run("ende", model, seed, perplexity=perplexity)
+        for model, perplexities in {"base": (4.0, 5.0), "C-N2": (5.0, 5.5)}.items()
+        for seed, perplexity in enumerate(perplexities, 1)
+    ]
+    made = results.snakemake(runs)
+    read = script("scores").read_runs(made.input.scores, made.input.packages, made.params.equal)
+    ours = script("records").over_seeds(script("table3").against_base(read))
+    drawn = script("table3_figure").draw(published["table3"], ours).axes[1]
+    paper, marks = (container.lines[0].get_xdata() for container in drawn.containers)
+    assert paper[0] == marks[0] == 0  # base itself
+    assert paper.max() == pytest.approx(100 * (6.11 / 4.92 - 1))  # C-N2
+    assert marks[1] == pytest.approx((25 + 10) / 2)
+    [bars] = drawn.containers[1].lines[2]
+    assert np.ptp(bars.get_segments()[1][:, 0]) == pytest.approx(2 * np.std([25, 10], ddof=1))
 
 
 def test_the_same_numbers_make_the_same_bytes(script, results):
