@@ -161,25 +161,6 @@ def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     assert "MissingOutputException" not in output
 
 
-@pytest.mark.workflow
-def test_folders_and_texts_may_have_blanks_and_quotes_in_their_names(project):
-    odd = 'it\'s "my" $HOME'
-    shutil.copytree(project / "own", project / odd / "text")
-    values = yaml.safe_load((project / "smoke.yaml").read_text())
-    for part in ("train", "dev", "test"):
-        values["corpora"]["own"][part] = [{language: f"{odd}/text/{part}.{language}" for language in ("en", "de")}]
-    for name, task in values["tasks"].items():
-        task["models"] = ["base"] if name == "ende" else []
-    (project / "odd.yaml").write_text(yaml.safe_dump(values | {"results": f"{odd}/results"}))
-    given = values | {"results": "other's", "packages": f"{odd}/results/smoke/runs"}
-    (project / "given.yaml").write_text(yaml.safe_dump(given))
-    for targets, overlay in ((["tables", "figures"], "odd.yaml"), (["tables"], "given.yaml")):
-        run = snakemake(project, *targets, "--configfile", overlay, "fetched.yaml")
-        assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
-    for table in (project / odd / "results/smoke/tables").iterdir():
-        assert (project / "other's/smoke/tables" / table.name).read_bytes() == table.read_bytes()
-
-
 def test_every_path_in_a_command_is_quoted():
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     commands = "".join(re.findall(r"shell:\n((?: +['\"].*\n)+)", rules))

@@ -6,18 +6,30 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from calls import SMOKE, jobs, snakemake
 
 ROOT = Path(__file__).parents[2]
 
 
+# Blanks, quotes and a dollar, in the names of the texts and the results, go through every command.
+ODD = 'it\'s "my" $HOME'
+MADE = f"{ODD}/results/smoke"
+
+
 @pytest.fixture(scope="module")
 def finished(project):
-    """The project with a user's own row, after a complete run of `snakemake`."""
+    """The project with a user's own row, with texts and results in a folder `ODD`, after a complete run."""
     with (project / "config/models.yaml").open("a") as stream:
         stream.write("\n  mine: {d_ff: 1024, P_drop: 0.3, warmup: 3}\n")
-    smoke = project / "smoke.yaml"
-    smoke.write_text(smoke.read_text().replace("aop1]", "aop1, mine]"))
+    shutil.copytree(project / "own", project / ODD / "text")
+    values = yaml.safe_load((project / "smoke.yaml").read_text())
+    values["results"] = f"{ODD}/results"
+    values["tasks"]["ende"]["models"].append("mine")
+    for part in ("train", "dev", "test"):
+        values["corpora"]["own"][part] = [{language: f"{ODD}/text/{part}.{language}" for language in ("en", "de")}]
+    values["corpora"]["treebank"]["trees"] = f"{ODD}/text/wsj"
+    (project / "smoke.yaml").write_text(yaml.safe_dump(values))
     run = snakemake(project, *SMOKE)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "when the DAG was created" not in run.stdout + run.stderr  # a warning of Snakemake's
@@ -26,7 +38,7 @@ def finished(project):
 
 @pytest.mark.workflow
 def test_every_package_shows_its_scores(finished):
-    packages = [path.parent for path in (finished / "results/smoke/runs").rglob("package/config.json")]
+    packages = [path.parent for path in (finished / MADE / "runs").rglob("package/config.json")]
     assert packages
     for package in packages:
         assert re.search(r"^\| scores \| (dev|test), \d+ sentences, ", (package / "README.md").read_text(), re.M), (
@@ -36,7 +48,7 @@ def test_every_package_shows_its_scores(finished):
 
 @pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
-    results = finished / "results/smoke"
+    results = finished / MADE
     for table in (
         "corpora",
         "runs",
@@ -81,7 +93,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
 
 @pytest.mark.workflow
 def test_shards_divide_the_plain_sentences_evenly(finished):
-    folder = "results/smoke/runs/penn/parser/1/average-2"
+    folder = f"{MADE}/runs/penn/parser/1/average-2"
     shards = [f"{folder}/plain-{number}-of-8.logp" for number in range(1, 9)]  # of 6 sentences
     run = snakemake(finished, *shards, *SMOKE)
     assert run.returncode == 0, run.stderr[-3000:]
@@ -97,7 +109,9 @@ def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again
     again = snakemake(finished, *SMOKE, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     changed = finished / "changed.yaml"
-    changed.write_text((finished / "smoke.yaml").read_text().replace("  parser:", "  A-h1: {eps_ls: 0.2}\n  parser:"))
+    values = yaml.safe_load((finished / "smoke.yaml").read_text())
+    values["models"]["A-h1"] = {"eps_ls": 0.2}
+    changed.write_text(yaml.safe_dump(values))
     run = snakemake(finished, "--configfile", "changed.yaml", "fetched.yaml", "--dry-run")
     counts = jobs(run)
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
@@ -109,7 +123,7 @@ def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again
 def test_smaller_micro_batches_retrain_no_finished_run(finished, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(finished, folder)
-    run = "results/smoke/runs/ende/A-h1"
+    run = f"{MADE}/runs/ende/A-h1"
     shutil.rmtree(folder / run)
     smaller = ("--set-resources", "train:micro_batch_tokens=64")
     trained = snakemake(folder, f"{run}/1/training.json", *SMOKE, *smaller)
@@ -126,7 +140,7 @@ def test_smaller_micro_batches_retrain_no_finished_run(finished, tmp_path):
 def test_a_user_s_own_row_is_trained_and_shown_as_documented(finished):
     said = "| add a row of your own | an entry in `models`, and its name in a task's `models`"
     assert said in (ROOT / "docs/experiments.md").read_text()
-    made = finished / "results/smoke"
+    made = finished / MADE
     assert (made / "runs/ende/mine/1/training.json").exists()
     [row] = [line for line in (made / "tables/table3.csv").read_text().splitlines() if line.startswith("own,")]
     assert row.startswith("own,mine: warmup 3,,,1024,,,,0.3,,,4,")
@@ -145,11 +159,11 @@ def test_a_clone_that_is_moved_has_nothing_left_to_do(finished, tmp_path):
 
 @pytest.mark.workflow
 def test_packages_give_the_same_tables_and_figures_without_training(finished):
-    run = snakemake(finished, "tables", "figures", *SMOKE, "--config", "packages=results/smoke/runs", "results=again")
+    run = snakemake(finished, "tables", "figures", *SMOKE, "--config", f"packages={MADE}/runs", "results=again")
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "translate" in jobs(run)
     assert not {"train", "average_checkpoints", "write_readmes", "learn_subwords", "encode_part"} & jobs(run).keys()
-    made = finished / "results/smoke"
+    made = finished / MADE
     measured_anew = {f"{folder}/table1" for folder in ("tables", "figures")} | {"tables/scaling"}
     for path in (*made.glob("tables/*"), *made.glob("figures/*")):
         if str(path.relative_to(made).with_suffix("")) in measured_anew:
@@ -161,7 +175,7 @@ def test_packages_give_the_same_tables_and_figures_without_training(finished):
 @pytest.mark.workflow
 @pytest.mark.parametrize("fault", ["missing", "altered", "incomplete", "foreign"])
 def test_a_faulty_package_is_named_before_anything_is_computed(finished, tmp_path, fault):
-    shutil.copytree(finished / "results/smoke/runs", tmp_path / "runs", ignore=shutil.ignore_patterns("checkpoints"))
+    shutil.copytree(finished / MADE / "runs", tmp_path / "runs", ignore=shutil.ignore_patterns("checkpoints"))
     package = tmp_path / "runs/ende/A-h1/1/average-1/package"
     if fault == "altered":
         with (package / "model.safetensors").open("r+b") as stream:
