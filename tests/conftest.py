@@ -66,6 +66,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
+@pytest.fixture(autouse=True)
+def _attention_as_in_training(request: pytest.FixtureRequest) -> None:
+    """On a GPU, use the kernels of attention that `choose_device` leaves."""
+    if request.node.get_closest_marker("gpu"):
+        torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process for each core. Named files, `-k`, and the tests of a cluster or a GPU run in this process only."""
     files = [argument for argument in config.args if Path(argument.partition("::")[0]).is_file()]

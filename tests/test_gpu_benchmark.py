@@ -136,6 +136,23 @@ def test_a_profile_shows_whether_a_step_runs_eager_or_in_float32():
     assert attentions(events) == {"flash_attention_for_cpu"}
 
 
+@pytest.mark.parametrize(
+    ("kernel", "attention", "float32"),
+    [
+        ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80(Params)", {"efficient_attention"}, False),
+        ("fmha_cutlassB_f32_aligned_64x64_k64_sm80(Params)", {"efficient_attention"}, True),
+        ("void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, cutlass::bfloat16_t>>", {"flash_attention"}, False),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", set(), False),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8", set(), True),
+        ("ampere_sgemm_128x64_tn", set(), True),
+    ],
+)
+def test_kernels_of_a_cuda_graph_are_known_by_their_names(kernel, attention, float32):
+    events = [{"cat": "kernel", "name": kernel, "dur": 1}]
+    assert attentions(events) == attention
+    assert in_float32(events) == ({kernel} if float32 else set())
+
+
 def test_kernels_are_summed_by_name_without_annotations():
     events = [{"cat": "kernel", "name": "gemm", "dur": 2000}, {"cat": "kernel", "name": "gemm", "dur": 1000}]
     events += [{"cat": "gpu_user_annotation", "name": "step", "dur": 9000}, {"name": "process_name"}]

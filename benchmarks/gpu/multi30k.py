@@ -1,4 +1,4 @@
-"""Train base of the experiment `multi30k` in the time that is left, and measure its BLEU on test."""
+"""Train base of the experiment `multi30k` for a given time, and measure its BLEU on test."""
 
 import os
 import time

@@ -1,7 +1,8 @@
 """Profile one step of training: where its time goes, and whether it is compiled and in bfloat16."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +14,9 @@ ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")  # categories of a trace
 UNFUSED = {"aten::native_layer_norm", "aten::_softmax", "aten::_log_softmax"}  # absent from compiled code
 PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"}
 ATTENTION = "aten::_scaled_dot_product_"
+# A CUDA graph has no operations, only kernels, whose names say what they are.
+FUSED_KERNELS = {"fmha_cutlass": "efficient_attention", "flash_fwd": "flash_attention", "sdpa": "cudnn_attention"}
+FLOAT32_KERNELS = re.compile(r"sgemm|f32f32_f32|tf32|fmha_cutlass\w_f32")
 SHOWN = 15  # the most rows of a table
 
 Event = Mapping[str, Any]
@@ -58,17 +62,19 @@ def unfused(events: Iterable[Event]) -> set[str]:
     return {event["name"] for event in events} & UNFUSED
 
 
-def in_float32(events: Iterable[Event]) -> set[str]:
-    """The matrix products and attentions of a trace whose inputs are float32."""
+def in_float32(events: Collection[Event]) -> set[str]:
+    """The matrix products and attentions of a trace whose inputs are float32, and the kernels of such."""
     return {
         event["name"]
         for event in events
         if event["name"] in PRODUCTS or event["name"].startswith(ATTENTION)
         if "float" in event.get("args", {}).get("Input type", [])[:2]
-    }
+    } | {event["name"] for event in events if event.get("cat") == "kernel" and FLOAT32_KERNELS.search(event["name"])}
 
 
-def attentions(events: Iterable[Event]) -> set[str]:
+def attentions(events: Collection[Event]) -> set[str]:
     """PyTorch's names of the fused attentions in a trace; empty if attention is written out."""
+    kernels = [event["name"] for event in events if event.get("cat") == "kernel"]
     names = {event["name"].removeprefix(ATTENTION) for event in events if event["name"].startswith(ATTENTION)}
-    return {name for name in names if not name.endswith("backward")}
+    in_graphs = {name for part, name in FUSED_KERNELS.items() if any(part in kernel for kernel in kernels)}
+    return {name for name in names if not name.endswith("backward")} | in_graphs

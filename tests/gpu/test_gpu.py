@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from transformer.model.recurrent import LSTM
 from transformer.package.package import load_package
 from transformer.support.files import InputError
 from transformer.training import loop, loss
@@ -85,11 +86,22 @@ def test_gradients_that_processes_exchange_equal_those_of_one_process(start):
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
         replica = replicated(trainer.replica, trainer.autocast(), batch, 0.1)
+        trainer.optimizer.zero_grad(set_to_none=False)
         replica(batch, 0.1).backward()
     finally:
         dist.destroy_process_group()
     for parameter, gradient in zip(parameters, alone, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-3, atol=1e-4)
+
+
+def test_lstms_of_a_training_in_bfloat16_compute_in_float32():
+    """PyTorch's autocast would run them in float16."""
+    lstm, x = LSTM(8, 16).to(GPU), torch.randn(2, 5, 8, device=GPU)
+    with torch.autocast("cuda", torch.bfloat16):
+        y, (output, cell) = lstm(x.bfloat16())
+    assert {y.dtype, output.dtype, cell.dtype} == {torch.float32}
+    (1e-9 * y).sum().backward()  # float16 has no such small numbers
+    assert all(parameter.grad.count_nonzero() for parameter in lstm.parameters())
 
 
 def test_a_gpu_translates_like_a_cpu(save, text, translations):

@@ -2,6 +2,7 @@ import re
 import sys
 import tempfile
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +21,45 @@ def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
     assert choose_device() == CPU
 
 
+@pytest.mark.parametrize(("visible", "warned"), [(None, True), ("0", True), ("", False)])
+def test_a_gpu_that_pytorch_cannot_use_is_reported(monkeypatch, capsys, visible, warned):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(Path, "exists", lambda path: path == Path("/dev/nvidia0"))
+    if visible is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert choose_device() == choose_device(1, 2) == CPU
+    assert capsys.readouterr().err.count("PyTorch cannot use it, so the CPU computes") == warned
+
+
+@pytest.mark.parametrize(
+    ("built", "capability", "refused"),
+    [
+        (["sm_75", "sm_90a", "sm_120", "compute_120"], (7, 0), True),
+        (["sm_75", "sm_90a", "sm_120", "compute_120"], (7, 5), False),
+        (["sm_120"], (9, 0), True),
+        (["gfx942"], (9, 4), False),
+    ],
+)
+def test_a_gpu_that_pytorch_is_not_built_for_is_refused(monkeypatch, tmp_path, built, capability, refused):
+    device._taken.cache_clear()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "An old GPU")
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: built)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    if refused:
+        with pytest.raises(InputError, match=r"An old GPU has CUDA capability \d.0, but PyTorch .* older CUDA"):
+            choose_device()
+    else:
+        assert choose_device().type == "cuda"
+    device._taken.cache_clear()
+
+
 def choose(folder, gpus, place, messages, pipe):
     """Pretend that PyTorch finds GPUs with these UUIDs, send the number of the chosen one, and live until killed."""
     sys.stderr = messages.open("w", buffering=1)
@@ -27,6 +67,7 @@ def choose(folder, gpus, place, messages, pipe):
     torch.cuda.is_available = lambda: True
     torch.cuda.device_count = lambda: len(gpus)
     torch.cuda.get_device_properties = lambda number: SimpleNamespace(uuid=gpus[number])
+    torch.cuda.get_arch_list = list
     torch.cuda.set_device = lambda _: None
     pipe.send(choose_device(*place).index)
     time.sleep(60)
@@ -96,6 +137,7 @@ def test_a_process_that_chooses_again_gets_the_same_gpu(monkeypatch, tmp_path):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: SimpleNamespace(uuid=f"{number}"))
+    monkeypatch.setattr(torch.cuda, "get_arch_list", list)
     monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
     assert [choose_device() for _ in range(2)] == [torch.device("cuda", 0)] * 2
     device._taken.cache_clear()
@@ -121,6 +163,7 @@ def test_attention_on_a_gpu_does_not_use_cudnn(monkeypatch, tmp_path):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
+    monkeypatch.setattr(torch.cuda, "get_arch_list", list)
     monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     torch.backends.cuda.enable_cudnn_sdp(True)

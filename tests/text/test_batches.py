@@ -97,6 +97,16 @@ def test_pairs_come_roughly_in_the_drawn_order():
     assert np.corrcoef([place[step.pairs].mean() for step in steps], range(len(steps)))[0, 1] > 0.9
 
 
+@pytest.mark.parametrize("micro", [30, 60])
+def test_every_micro_batch_has_a_pair(pairs, micro):
+    """At the end of an epoch, some rows are empty."""
+    both = batches(pairs, micro=micro)
+    steps = len(list(both.epoch(0)))
+    found = [micros for *_, micros in islice(both.from_position(0, 0), steps)]
+    assert sum(len(each.lengths) for micros in found for each in micros) == COUNT
+    assert all(len(each.lengths) for micros in found for each in micros)
+
+
 def test_micro_batches_cover_the_step(pairs):
     both = batches(pairs)
     steps = list(both.epoch(0))

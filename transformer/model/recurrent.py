@@ -82,9 +82,20 @@ def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
     return Apart(ids.view(b, length), place.where(inside, -1))
 
 
-def lstm(inputs: int, outputs: int) -> nn.LSTM:
-    """An LSTM of one layer and one direction."""
-    return nn.LSTM(inputs, outputs, batch_first=True)
+class LSTM(nn.LSTM):
+    """An LSTM of one layer and one direction, in float32 on a GPU."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__(inputs, outputs, batch_first=True)
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, before: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The outputs [B, T, D], and the last output and cell [1, B, D] each, from those before the first position."""
+        if not x.is_cuda:
+            return super().forward(x, before)
+        with torch.autocast("cuda", enabled=False):  # it runs cuDNN in float16, in which small gradients vanish
+            return super().forward(x.float(), before)
 
 
 class Recurrent(Network):
@@ -93,10 +104,10 @@ class Recurrent(Network):
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
         d = config.d_model
-        self.forwards, self.backwards = lstm(d, d // 2), lstm(d, d // 2)
-        self.encoder = nn.ModuleList(lstm(d, d) for _ in range(config.N - 1))
+        self.forwards, self.backwards = LSTM(d, d // 2), LSTM(d, d // 2)
+        self.encoder = nn.ModuleList(LSTM(d, d) for _ in range(config.N - 1))
         self.attention = SourceAttention(d)
-        self.decoder = nn.ModuleList(lstm(d if i == 0 else 2 * d, d) for i in range(config.N))
+        self.decoder = nn.ModuleList(LSTM(d if i == 0 else 2 * d, d) for i in range(config.N))
 
     def compile(self, *_: Any, **__: Any) -> None:
         """Do nothing: PyTorch does not compile LSTMs, and each batch of separated sentences has another shape."""

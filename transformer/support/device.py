@@ -33,8 +33,11 @@ def keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-# PyTorch (on a CPU) and CTranslate2 say this when memory runs out.
-_TOO_MUCH = ("can't allocate memory", "Storage size calculation overflowed", "failed to allocate memory")
+# PyTorch, CTranslate2, CUDA and its libraries say this when memory runs out.
+_TOO_MUCH = (
+    *("can't allocate memory", "Storage size calculation overflowed", "failed to allocate memory"),
+    *("CUDA error: out of memory", "[CUDA]: out of memory", "STATUS_ALLOC_FAILED"),
+)
 
 
 @contextmanager
@@ -54,9 +57,16 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
 
     A GPU is free if no other process of this user has reserved it. This function prints a message and waits while no
     GPU is free. If `local_size` processes of this machine train together, each uses the GPU with the number
-    `local_rank`, and the first process reserves all of them. Raises InputError when there are too few GPUs.
+    `local_rank`, and the first process reserves all of them. Raises InputError when there are too few GPUs, and when
+    PyTorch has no code for a GPU.
     """
     if not torch.cuda.is_available():
+        if local_rank == 0 and Path("/dev/nvidia0").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != "":
+            print(
+                "warning: this machine has an NVIDIA GPU, but PyTorch cannot use it, so the CPU computes. The driver "
+                f"is too old for PyTorch {torch.__version__}, or this PyTorch has no CUDA",
+                file=sys.stderr,
+            )
         return torch.device("cpu")
     count = torch.cuda.device_count()
     if local_size > count:
@@ -67,9 +77,22 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
     elif local_rank == 0:
         for each in range(local_size):  # every training takes GPUs in this order, so two never wait for each other
             _taken(each)
+    _check_code(number)
     torch.cuda.set_device(number)
     torch.backends.cuda.enable_cudnn_sdp(False)  # cuDNN's attention spends up to half a second on each new shape
     return torch.device("cuda", number)
+
+
+def _check_code(number: int) -> None:
+    """Raises InputError when this PyTorch is built for newer GPUs only."""
+    numbers = [int(each.removeprefix("sm_").rstrip("af")) for each in torch.cuda.get_arch_list() if each[:3] == "sm_"]
+    built = [divmod(number, 10) for number in numbers]  # none for an AMD GPU
+    if built and (capability := torch.cuda.get_device_capability(number)) < min(built):
+        has, needs = ("{}.{}".format(*each) for each in (capability, min(built)))
+        raise InputError(
+            f"{torch.cuda.get_device_name(number)} has CUDA capability {has}, but PyTorch {torch.__version__} needs "
+            f"{needs} or above; install a PyTorch for an older CUDA, or set CUDA_VISIBLE_DEVICES= to use the CPU"
+        )
 
 
 @cache

@@ -225,13 +225,14 @@ class Batches:
     def from_position(self, epoch: int, index: int) -> Iterator[tuple[int, int, list[Batch]]]:
         """The steps after position (epoch, index), without end: the position after each, and its micro-batches.
 
-        There are no micro-batches if the share of a step is empty.
+        A micro-batch has at least one pair. There are no micro-batches if the share of a step is empty.
         """
         while True:
             for number, step in enumerate(self.epoch(epoch), start=1):
                 if number > index:
                     rows = np.arange(step.shape.rows)[self.share]
-                    yield epoch, number, [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]
+                    micro = [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]
+                    yield epoch, number, [batch for batch in micro if len(batch.lengths)]
             epoch, index = epoch + 1, 0
 
     def _micro(self, rows: np.ndarray, shape: Shape) -> list[np.ndarray]:

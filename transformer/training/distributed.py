@@ -113,7 +113,7 @@ def replicated(
 
     DistributedDataParallel fixes the order of its sums in the first pass. This function makes that pass, over
     `example`, so that a resumed run and an uninterrupted run sum in the same order. `example` has to be like the
-    batches of training. The random state stays as it was.
+    batches of training. It leaves gradients, but the random state stays as it was.
     """
     gpus = [parameter.device for parameter in module.parameters() if parameter.is_cuda][:1]
     group = dist.new_group(backend="nccl", timeout=GRADIENTS_PATIENCE) if gpus else None
@@ -126,7 +126,6 @@ def replicated(
         with autocast:
             loss = replica(*example)
         loss.backward()
-    replica.zero_grad()
     return replica
 
 

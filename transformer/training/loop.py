@@ -157,7 +157,12 @@ class Trainer:
                     break
                 self.step(batches)
                 self.state.epoch, self.state.index = epoch, index
-                step, now = self.state.step, time.monotonic()
+                step = self.state.step
+                signals, due = self.agree(caught, time.monotonic() - saved > max(wait, self.writer.pause))
+                save = due or step == steps or bool(signals)
+                if save or step in rows or step in checkpoints:
+                    self.check_finite()  # this also waits until a GPU has done all steps so far, so their time counts
+                now = time.monotonic()
                 self.state.seconds += now - mark
                 self.state.row_seconds += now - mark
                 if step in rows:
@@ -168,12 +173,9 @@ class Trainer:
                     progress.update(1, self.note())
                 if reached:
                     reached(step)
-                if step in checkpoints:
-                    self.check_finite()
-                    if self.world.first:
-                        write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
-                signals, due = self.agree(caught, time.monotonic() - saved > max(wait, self.writer.pause))
-                if signals or due or step == steps:
+                if step in checkpoints and self.world.first:
+                    write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
+                if save:
                     self.save()
                     saved, wait = time.monotonic(), save_seconds
                 if signals or step == steps:
@@ -194,24 +196,23 @@ class Trainer:
     def step(self, batches: list[Batch]) -> None:
         """One update from the summed gradients of a step's micro-batches (equation 3, section 5.3)."""
         training = self.config.training
-        rate = training.learning_rate * learning_rate(
-            self.state.step + 1, self.config.architecture.d_model, training.warmup
-        )
+        rate = learning_rate(self.state.step + 1, self.config.architecture.d_model, training.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=not self.compiled)  # before the step: `log` reads the gradients after it
+            group["lr"] = training.learning_rate * rate
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
         batches, share = batches or [NOTHING], self.world.size / tokens  # `size` makes the mean over processes a sum
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
             self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
+        self.optimizer.zero_grad(set_to_none=not self.compiled)  # before the step: `log` reads the gradients after it
         for i, micro in enumerate(batches, start=1):
             with self.summing(last=i == len(batches)):
                 with self.autocast():
                     loss = self.loss(micro, training.eps_ls, share)
                 loss.backward()
             self.loss_sum += loss.total
+            del loss  # and its logits, before the next micro-batch makes its own
         self.optimizer.step()
         self.state.step += 1
         self.state.flops += all_flops
@@ -251,7 +252,6 @@ class Trainer:
 
         The gradient norm is the norm of this step's gradient of the mean loss per subword.
         """
-        self.check_finite()
         state = self.state
         loss = self.world.gather(self.loss_sum).sum().item() / state.row_tokens
         rate = self.optimizer.param_groups[0]["lr"]
@@ -303,7 +303,6 @@ class Trainer:
 
     def save(self) -> None:
         """Begin to save everything the next step depends on. The previous state stays as `previous`."""
-        self.check_finite()
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for key, tensor in self.optimizer.state[parameter].items():
