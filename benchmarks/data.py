@@ -139,7 +139,8 @@ def main() -> None:
                 process = spawn.Process(target=epoch, args=(prefix, arguments.batch_tokens))
                 process.start()
                 batches = seconds(process.join)
-            assert process.exitcode == 0
+            if process.exitcode:
+                raise SystemExit("batching failed")
             rows.append((count, peer, encode, encoding.most / 1e9, batches, batching.most / 1e9))
             print_row(f"{count:,}", f"{len(Pairs(prefix).ids):,}", *rows[-1][1:])
     counts, *columns = np.array(rows).T

@@ -78,17 +78,17 @@ def test_the_interval_covers_a_known_difference_in_95_of_100():
     assert covered == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / trials) ** 0.5)
 
 
-@pytest.mark.parametrize("margin", [None, 0.5])
-def test_the_smallest_effect_is_just_enough_for_a_verdict(margin):
+@pytest.mark.parametrize(("margin", "mean"), [(None, 0), (0.5, 0), (0.5, -0.3)])
+def test_the_smallest_effect_is_just_enough_for_a_verdict(margin, mean):
     """An effect of `smallest` is decided, and rows are alike within a margin of `smallest`; anything smaller is not."""
     each = drawn(np.random.default_rng(6), 0)
     spread = each - each.mean()
+    one = spread + mean
 
     def verdict(size):
-        one = (spread, size) if margin else (spread + size, None)
-        return judge({"one": one, "other": (spread, None)})["one"].verdict
+        return judge({"one": (one, size) if margin else (spread + size, None), "other": (spread, None)})["one"].verdict
 
-    smallest = judge({"one": (spread, margin), "other": (spread, None)})["one"].smallest
+    smallest = judge({"one": (one, margin), "other": (spread, None)})["one"].smallest
     assert verdict(1.001 * smallest) == "reproduced"
     assert verdict(0.999 * smallest) == "undecided"
 

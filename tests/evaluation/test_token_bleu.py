@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from transformer.evaluation.token_bleu import token_bleu
+from transformer.evaluation.bleu import token_bleu
 from transformer.support.files import InputError
 
 

@@ -1,3 +1,4 @@
+import math
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.package.config import Decoding
 from transformer.support.files import InputError
 from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, write_config
 from transformer.training.config import RunConfig, TrainingConfig
@@ -103,6 +105,11 @@ def test_faults_of_searches_are_reported(searches, fault):
     with pytest.raises(ConfigError) as error:
         experiment(searches=searches)
     assert error.value.faults == [fault]
+
+
+@pytest.mark.parametrize("alpha", [-0.1, math.inf, math.nan])
+def test_an_impossible_length_penalty_is_reported(alpha):
+    assert Decoding(4, alpha, 50).faults() == [f"alpha: {alpha} is not 0 or more"]
 
 
 def faults(**changes):

@@ -13,6 +13,7 @@ from transformer.support.files import (
     InputError,
     atomic,
     decode_lines,
+    part_folder,
     read_lines,
     read_parallel,
     sha256,
@@ -148,3 +149,19 @@ def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_
     others.write_text("half")
     write_lines(tmp_path / "x", ["whole"])
     assert sorted(path.name for path in tmp_path.iterdir()) == [others.name, "x"]
+
+
+def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
+    for name in (".x.old.part", ".x.ids.999999.part"):
+        (tmp_path / name).touch()
+    write_lines(tmp_path / "x", ["whole"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".x.ids.999999.part", ".x.old.part", "x"]
+
+
+def test_a_folder_that_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    (tmp_path / ".x.part").mkdir()
+    (tmp_path / ".x.part/half").touch()
+    with part_folder(tmp_path / "x") as folder:
+        assert list(tmp_path.iterdir()) == [folder]
+        assert not any(folder.iterdir())
+    assert not any(tmp_path.iterdir())

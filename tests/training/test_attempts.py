@@ -30,6 +30,12 @@ def test_steps_beyond_the_start_of_the_next_attempt_count_as_redone(tmp_path):
     assert spans(tmp_path / "attempts") == [(0, 4, 2), (2, 2, 0), (2, 5, 0), (5, 6, 0)]
 
 
+def test_no_steps_are_redone_if_a_power_failure_lost_the_last_ones_of_a_line(tmp_path):
+    go_on(tmp_path / "attempts", 0, [100])
+    go_on(tmp_path / "attempts", 160, [200])
+    assert spans(tmp_path / "attempts") == [(0, 100, 0), (160, 200, 0)]
+
+
 def test_the_line_of_an_attempt_is_complete_from_the_start(tmp_path):
     path = tmp_path / "attempts"
     with attempt(path, 7, MEANS) as reached:

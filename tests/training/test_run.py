@@ -151,6 +151,16 @@ def test_a_folder_with_a_finished_run_of_another_config_is_refused(tmp_path, run
     assert {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")} == before
 
 
+@pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
+def test_a_folder_with_a_finished_run_of_other_data_is_refused(tmp_path, arguments, state):
+    train_run(*arguments)
+    if not state:
+        shutil.rmtree(tmp_path / "1/state")
+    config, vocabulary, train, _, *others = arguments
+    with pytest.raises(InputError, match="has a finished run of another config, vocabulary or data; remove it"):
+        train_run(config, vocabulary, train, train, *others)
+
+
 def test_a_finished_run_is_trained_again_when_its_published_files_are_removed_and_config_or_code_differ(
     tmp_path, run_config, arguments, monkeypatch
 ):

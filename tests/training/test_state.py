@@ -1,13 +1,15 @@
+import errno
 import math
 import threading
 
 import pytest
 import torch
 
+from transformer.support import tensors
 from transformer.support.files import InputError
 from transformer.support.tensors import read_tensors
 from transformer.training import state
-from transformer.training.state import StateWriter
+from transformer.training.state import StateWriter, newest_state
 
 
 def test_a_writer_writes_the_tensors_as_they_were_when_it_was_called(tmp_path, monkeypatch):
@@ -52,3 +54,16 @@ def test_a_state_that_cannot_be_written_raises_at_the_next_write_or_at_the_end(t
         if then != "end":
             raise AssertionError("told later")
     writer.wait()
+
+
+def test_a_state_that_cannot_be_read_now_is_kept(tmp_path, monkeypatch):
+    with StateWriter(tmp_path) as writer:
+        writer.write({"number": torch.tensor(1)}, {})
+
+    def too_many(*_, **__):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(tensors, "safe_open", too_many)
+    with pytest.raises(InputError, match=r"state\.safetensors: cannot be read \(.*Too many open files\)"):
+        newest_state(tmp_path)
+    assert (tmp_path / "state.safetensors").exists()

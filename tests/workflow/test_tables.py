@@ -516,3 +516,8 @@ def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, pub
     for text in texts:
         assert "Signature of BLEU: nrefs:1" in text
         assert "moses|compounds" not in text  # the signature of another table's BLEU
+
+
+def test_latex_has_no_character_with_another_meaning():
+    text = importlib.import_module("table_formats").as_latex("T", [("a", "")], [["2^25 ~ a\\b_%"]], [], 1)
+    assert r"2\textasciicircum{}25 \textasciitilde{} a\textbackslash{}b\_\%" in text

@@ -48,10 +48,11 @@ class LibreOfficeHelp(Kind):
         """Pair, clean and split two languages of the LibreOffice help, and write the corpus.
 
         The given text is the file that `fetch` wrote. Two segments of the same page and id make a pair, or one pair for
-        each sentence (`split_sentences`). All pairs of a page go to the same part. Only the first pair of each source
-        is kept, so no source is in two parts. Pairs of dev and test pages with more words on both sides than `cleaning`
-        allows go to a further part, `longer`, which may stay empty; no table of the paper is measured on it. Raises
-        InputError for a language that the corpus lacks, for a damaged file of segments, and if another part is empty.
+        each sentence (`split_sentences`). All pairs of a page go to the same part. With `duplicates: source` in
+        `cleaning`, only the first pair of each source is kept, so no source is in two parts. Pairs of dev and test
+        pages with more words on both sides than `cleaning` allows go to a further part, `longer`, which may stay empty;
+        no table of the paper is measured on it. Raises InputError for a language that the corpus lacks, for a damaged
+        file of segments, and if another part is empty.
         """
         for language in (source, target):
             if language not in self.packages:

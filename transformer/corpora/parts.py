@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from transformer.support.files import InputError, atomic, write_json
+from transformer.support.files import InputError, atomic, part_folder, write_json
 from transformer.trees.symbols import Leaves
 
 Pair = tuple[str, str]
@@ -123,7 +122,7 @@ def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: 
     Raises the InputErrors of `Kind.write`, and then leaves nothing behind.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as temporary:
-        corpus.write(Path(temporary), given, name=name, source=source, target=target)
-        for path in sorted(Path(temporary).iterdir(), key=lambda path: path.name == "corpus.json"):
+    with part_folder(folder / "corpus") as temporary:
+        corpus.write(temporary, given, name=name, source=source, target=target)
+        for path in sorted(temporary.iterdir(), key=lambda path: path.name == "corpus.json"):
             path.replace(folder / path.name)

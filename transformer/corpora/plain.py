@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.support.files import InputError, stream_lines
-from transformer.support.strict import not_a_range, not_positive
+from transformer.support.strict import not_a_range, not_a_seed, not_positive
 
 _PENN = str.maketrans(
     {"“": "``", "„": "``", "«": "``", "”": "''", "»": "''", "‘": "`", "’": "'"}
@@ -28,7 +28,8 @@ class PlainText:
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        return [*not_positive(self, "sentences"), *not_a_range("words", self.words)]
+        found = [*not_positive(self, "sentences"), *not_a_range("words", self.words)]
+        return [*found, *not_a_seed("seed", self.seed)]
 
 
 def tokenise(line: str) -> list[str]:

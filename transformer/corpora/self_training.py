@@ -143,6 +143,10 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
         sure = np.array(texts, float)
     except ValueError as error:
         raise InputError(f"{log_probabilities}: {error}; parse the sentences again") from None
+    if (bad := np.flatnonzero(~np.isfinite(sure))).size:
+        raise InputError(
+            f"{log_probabilities}, line {bad[0] + 1}: {sure[bad[0]]} is no log P; parse the sentences again"
+        )
     least = np.quantile(sure, 1 - keep)
     removed = {"malformed": 0, "less sure": 0}
     pairs = []

@@ -1,6 +1,5 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,15 +49,12 @@ class Files(Kind):
         Dev and test are not cleaned, because scores are comparable only on the same text. Raises the InputErrors of
         `transformer.corpora.reading.open_pairs`, and InputError for an unusable pair of dev or test.
         """
-        unpacked = folder / "unpacked"
-        shutil.rmtree(unpacked, ignore_errors=True)  # a killed process may have left it
-        unpacked.mkdir(parents=True)
         cleaner = Cleaner(self.cleaning)
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
 
         def read(part: str) -> Iterator[Pair]:
             for texts in self._texts(part, name, source, target):
-                with open_pairs(*texts, lambda url: given.downloads / local_path(url), unpacked) as pairs:
+                with open_pairs(*texts, lambda url: given.downloads / local_path(url), folder) as pairs:
                     for number, pair in enumerate(pairs, start=1):
                         if part == "train":
                             progress.update(1)
@@ -74,7 +70,6 @@ class Files(Kind):
         for part in ("dev", "test", "train"):
             sizes[part] = write_part(folder, part, read(part), cleaner.removed, name)
         progress.close()
-        shutil.rmtree(unpacked)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
     def _texts(self, part: str, name: str, source: str, target: str) -> list[tuple[str, str]]:

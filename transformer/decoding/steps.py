@@ -3,7 +3,7 @@
 Shapes: B sentences, S source subwords, W hypotheses of each sentence, V vocabulary.
 """
 
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -82,5 +82,4 @@ def steps(model: Network, source_BS: Tensor) -> Steps:
     """The hypotheses of some sentences before the first step: one empty hypothesis each."""
     if isinstance(model, Recurrent):
         return RecurrentSteps(model, source_BS)
-    assert isinstance(model, Transformer)
-    return TransformerSteps(model, source_BS)
+    return TransformerSteps(cast(Transformer, model), source_BS)

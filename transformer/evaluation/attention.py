@@ -114,8 +114,7 @@ def word_attention(package: Package, sentence: str, layer: int) -> WordAttention
     return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])
 
 
-def attention_record(package: Package, lines: Sequence[str], layer: int | None = None) -> dict[str, Any]:
-    """`word_attention` of several sentences, by default in the last layer but one, as figures 3 to 5 show it."""
-    layer = chosen_layer(package, layer)
+def attention_record(package: Package, lines: Sequence[str], layer: int) -> dict[str, Any]:
+    """`word_attention` of several sentences in `layer`, counted from 1."""
     found = [asdict(word_attention(package, sentence, layer)) for sentence in lines]
     return {"layer": layer, "layers": package.config.architecture.N, "sentences": found}

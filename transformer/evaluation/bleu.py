@@ -1,4 +1,4 @@
-"""BLEU in two ways: sacreBLEU on plain text, and the paper's BLEU on Moses tokens with split compounds."""
+"""BLEU in three ways: sacreBLEU on plain text, BLEU of tokens, and the paper's on Moses tokens with split compounds."""
 
 import re
 from collections.abc import Sequence
@@ -15,6 +15,17 @@ class Score:
     """A score in percent, and the signature that says how it was computed."""
 
     score: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class TokenBleu:
+    """Score and precisions of 1- to 4-grams in percent, brevity penalty, reference tokens, and signature."""
+
+    score: float
+    precisions: tuple[float, ...]
+    brevity_penalty: float
+    tokens: int
     signature: str
 
 
@@ -37,6 +48,14 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> Score:
     return Score(score, str(metric.get_signature()))
 
 
+def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
+    """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
+    check(translations, references)
+    metric = BLEU(tokenize="none", force=True, smooth_method="none")
+    found = metric.corpus_score(list(translations), [list(references)])
+    return TokenBleu(found.score, tuple(found.precisions), found.bp, found.ref_len, str(metric.get_signature()))
+
+
 def split_compounds(line: str) -> str:
     """Split hyphenated compounds like the authors' script: `(\\S)-(\\S)` becomes `\\1 ##AT##-##AT## \\2`."""
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", line)
@@ -54,6 +73,5 @@ def paper_bleu(translations: Sequence[str], references: Sequence[str], language:
     def tokens(line: str) -> str:
         return split_compounds(moses.tokenize(line, return_str=True))
 
-    metric = BLEU(tokenize="none", force=True, smooth_method="none")
-    score = metric.corpus_score([tokens(t) for t in translations], [[tokens(r) for r in references]]).score
-    return Score(score, f"{metric.get_signature()}|moses:{language}|compounds:split")
+    found = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
+    return Score(found.score, f"{found.signature}|moses:{language}|compounds:split")

@@ -57,14 +57,14 @@ def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Ju
         p, found = adjusted[name], tested[name][1]
         error, freedom = _error(each), len(each) - 1
         half = t.isf(0.025, freedom) * error
-        sides = 2 if margin is None else 1
+        least = t.isf(LEVEL / (2 if margin is None else 1) / max(1, undecided), freedom) * error
         judged[name] = Judged(
             effect=float(each.mean()),
             interval=(float(each.mean() - half), float(each.mean() + half)),
             seeds=len(each),
             p=p,
             verdict=found if p < LEVEL else "undecided",
-            smallest=float(t.isf(LEVEL / sides / max(1, undecided), freedom) * error),
+            smallest=float(least if margin is None else abs(each.mean()) + least),
         )
     return judged
 

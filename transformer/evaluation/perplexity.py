@@ -13,6 +13,7 @@ from transformer.model.ids import LONGEST
 from transformer.model.positions import last_position
 from transformer.package.package import Package
 from transformer.support.device import within_memory
+from transformer.support.files import InputError
 from transformer.text.batches import once
 from transformer.text.tokens import Pairs
 from transformer.training.loss import batch_loss
@@ -61,4 +62,7 @@ def _perplexity(package: Package, pairs: Pairs, which: np.ndarray, batch_tokens:
     with within_memory(f"perplexity by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         for batch in once(pairs, which, batch_tokens):
             total += batch_loss(package.model, batch, 0.0).total.item()
-    return math.exp(total / int(pairs.lengths[which, 1].sum()))
+    mean = total / int(pairs.lengths[which, 1].sum())
+    if not mean < 700:  # NaN, or its exponential overflows
+        raise InputError(f"{package.config.model}: the perplexity is not finite; train the model again")
+    return math.exp(mean)

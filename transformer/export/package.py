@@ -3,8 +3,6 @@
 PADDING_BIAS is the bias of the logit of padding, so that an exported model never chooses padding.
 """
 
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from transformer.model.ids import PADDING
 from transformer.model.positions import last_position
 from transformer.package.config import PackageConfig
 from transformer.package.package import Package, load_package
-from transformer.support.files import InputError, atomic, read_bytes, write_json, write_lines
+from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_lines
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords
 
@@ -50,17 +48,14 @@ def new_folder(path: Path) -> Iterator[Path]:
     """
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise InputError(f"{path}: exists and is not an empty folder; choose another folder")
-    temporary = path.absolute().with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        temporary.replace(path)
+        with part_folder(path) as temporary:
+            yield temporary
+            temporary.replace(path)
     except OSError as error:
         raise InputError(
             f"{path}: cannot be written ({error.strerror or error}); free space or choose another folder"
         ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_expressible(folder: Path, package: PackageConfig, other: str, positions: tuple[str, ...]) -> None:

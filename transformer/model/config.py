@@ -1,7 +1,7 @@
 """The config of a network: the columns of Table 3."""
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 from transformer.support.strict import added, not_positive
 
@@ -12,6 +12,15 @@ BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
 # The fields that must have their defaults in a recurrent network.
 TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")
+
+
+def not_a_size(config: Any, *names: str) -> list[str]:
+    """A fault for each of the named fields that is not positive or that no memory holds."""
+    found = not_positive(config, *names)
+    for name in names:
+        if (size := getattr(config, name)) > LARGEST:
+            found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -45,15 +54,12 @@ class ModelConfig:
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        found = not_positive(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
+        found = not_a_size(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
         if self.attention_over_parameters is not None:
-            sizes = not_positive(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
+            sizes = not_a_size(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
             found += [f"attention_over_parameters.{fault}" for fault in sizes]
         if self.attention_radius is not None:
-            found += not_positive(self, "attention_radius")
-        for name in ("N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length", "attention_radius"):
-            if (size := getattr(self, name) or 0) > LARGEST:
-                found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
+            found += not_a_size(self, "attention_radius")
         if self.d_model % 2:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, so choose an even number")
         if self.positions == "rotary" and self.d_k % 2:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,8 @@ class Decoding:
     def faults(self) -> list[str]:
         """A message for each impossible value."""
         found = not_positive(self, "beam", "extra")
-        if self.alpha < 0:
-            found.append(f"alpha: {self.alpha} is negative; give 0 or more")
+        if not 0 <= self.alpha < math.inf:
+            found.append(f"alpha: {self.alpha} is not 0 or more")
         return found
 
 

@@ -37,8 +37,11 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+            process = left.name.removeprefix(f".{path.name}.").removesuffix(".part")
+            if not process.isdigit():  # another file's
+                continue
             try:
-                os.kill(int(left.name.split(".")[-2]), 0)
+                os.kill(int(process), 0)
             except ProcessLookupError:  # the process that wrote this file was killed
                 left.unlink(missing_ok=True)
             except PermissionError:
@@ -57,6 +60,18 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def part_folder(path: Path) -> Iterator[Path]:
+    """A new folder with a hidden name beside `path`, which is removed at the end or, after a kill, by the next call."""
+    temporary = path.absolute().with_name(f".{path.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -73,7 +73,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read what `write_tensors` wrote.
 
-    Raises InputError when the file does not exist, and DamagedFileError when it is cut short or a bit has changed.
+    Raises InputError when the file does not exist or cannot be read, and DamagedFileError when it is cut short or a bit
+    has changed.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -100,5 +101,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
             yield file
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, ValueError) as error:
         raise DamagedFileError(f"{path}: damaged ({error}); make it again") from error
+    except OSError as error:  # of the disk or this process, not of the content
+        raise InputError(f"{path}: cannot be read ({error}); try again") from error

@@ -15,7 +15,7 @@ import sentencepiece
 
 from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
-from transformer.support.strict import not_positive
+from transformer.support.strict import not_a_seed, not_positive
 from transformer.text.tokens import Packed, Pairs, pack, read_pairs, write_pairs
 from transformer.trees.symbols import symbols
 
@@ -29,7 +29,7 @@ class Sample:
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        return not_positive(self, "pairs")
+        return [*not_positive(self, "pairs"), *not_a_seed("seed", self.seed)]
 
 
 PAIRS_AT_ONCE = 4096  # how many pairs a process encodes at a time

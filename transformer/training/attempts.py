@@ -48,7 +48,7 @@ def read_attempts(path: Path) -> list[dict[str, Any]]:
         with contextlib.suppress(ValueError):
             found.append(json.loads(line) | {"steps_redone": 0})
     for one, following in pairwise(found):
-        one["steps_redone"] = one["to"] - following["from"]
+        one["steps_redone"] = max(0, one["to"] - following["from"])  # "to" may be old after a power failure
     return found
 
 

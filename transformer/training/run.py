@@ -47,8 +47,8 @@ def train_run(
     While it trains, everything is in `folder`/state. Checkpoints, history and record also stay there (as hard links),
     so a run whose published files are lost is published again instead of trained again. With a folder `tensorboard`,
     TensorBoard gets the history too. `Trainer` explains `micro_batch_tokens`. Raises the errors of `Trainer`, and
-    InputError when another process trains the run, when `folder` has a run of another config, and when the package
-    tensorboard is missing.
+    InputError when another process trains the run, when `folder` has a run of another config, vocabulary or data, and
+    when the package tensorboard is missing.
     """
     state = folder / "state"
     made_with = software() if world.first else {}  # read at the start: someone may change it during training
@@ -80,16 +80,19 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
     """
     state, record = folder / "state", folder / "training.json"
     other = f"{folder}: has a finished run of another config, vocabulary or data; remove it or name another folder"
+    ended = read_json(record) if record.exists() else {}
+    here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
+    alike = all(ended.get(key) == value for key, value in here.items())
     if (state / FINISHED).exists():
         if read_json(state / FINISHED)["made_of"] == json.loads(json.dumps(made_of)):
             publish(folder, config)
             print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
-        if record.exists() and read_json(record).get("config_sha256") != config.sha256():
+        if ended and not alike:
             raise InputError(other)
         shutil.rmtree(state)
-    elif record.exists() and not any(state.glob("*.safetensors")):
-        if read_json(record).get("config_sha256") != config.sha256():
+    elif ended and not any(state.glob("*.safetensors")):
+        if not alike:
             raise InputError(other)
         print(f"{config.task} {config.model}: already finished; remove {folder} to train it again", file=sys.stderr)
         return True
@@ -173,5 +176,6 @@ def record_of(trainer: Trainer) -> dict[str, Any]:
         "target_tokens": state.target_tokens,
         "precision": state.precision,
         "config_sha256": config.sha256(),
+        "data_sha256": trainer.made_of["data"],
         "attempts": attempts,
     }

@@ -56,6 +56,10 @@ class Measure:
         """A margin between such values."""
         return math.log1p(margin / 100) if self.relative and margin is not None else margin
 
+    def margin_text(self, margin: float) -> str:
+        """A margin between such values, as the config has it."""
+        return f"{100 * math.expm1(margin):.{self.digits}f} %" if self.relative else f"{margin:.{self.digits}f}"
+
     def shown(self, effect: float) -> float:
         """A difference of such values, in points or in percent."""
         return -100 * math.expm1(-effect) if self.relative else effect
@@ -98,8 +102,20 @@ class Result:
     @property
     def rows(self) -> str:
         """The rows, the worse first."""
-        alike = self.claim.get("margin") is not None
-        return (" ≈ " if alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+        return (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+
+    @property
+    def alike(self) -> bool:
+        """Whether the rows are claimed to be alike."""
+        return self.claim.get("margin") is not None
+
+    @property
+    def could_show(self) -> str:
+        """The least difference or margin that would have decided an undecided claim. Empty for others."""
+        if not self.judged or self.judged.verdict != "undecided":
+            return ""
+        least = self.judged.smallest
+        return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
 
 
 def results(snakemake: Any) -> list[Result]:
@@ -163,7 +179,7 @@ def table_row(result: Result) -> Row:
         ("In favour", "95 % interval"): " to ".join(both),
         ("Seeds", ""): str(judged.seeds) if judged else "1" * (result.ours is not None),
         ("p, corrected", ""): number(judged.p, 3) if judged else "",
-        ("Could show", ""): measure.text(judged.smallest, "") if judged and judged.verdict == "undecided" else "",
+        ("Could show", ""): result.could_show,
         ("Rows", ""): result.rows,
     }
 

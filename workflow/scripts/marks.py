@@ -7,7 +7,7 @@ import pandas as pd
 from records import over_seeds
 from tables_common import Row, beside, number, printed, read_inputs, write_table
 
-from transformer.evaluation.token_bleu import TokenBleu, token_bleu
+from transformer.evaluation.bleu import TokenBleu, token_bleu
 from transformer.support.files import read_parallel
 
 NOTES = [

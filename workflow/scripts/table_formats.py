@@ -15,6 +15,7 @@ POWER = re.compile(r"^(\d\.\d)e([+-]\d+)$")  # a mantissa and an exponent
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {"|": r"\textbar{}", "<": "$<$", ">": "$>$", "√": r"$\surd$", "≈": r"$\approx$"}
+    | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
 )
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "randomi-sation"  # where a heading may break
 
