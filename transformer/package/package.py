@@ -77,9 +77,9 @@ def make_package(
         steps.append(json.loads(metadata["step"]))
     if trained.get("config_sha256") != run.sha256():
         raise InputError(f"{training}: this record is not of a run of {config}; give training.json of its run")
+    weights = average(checkpoints)
     if len(set(steps)) < len(steps):
         raise InputError(f"{', '.join(map(str, checkpoints))}: two are of the same step; give each checkpoint once")
-    weights = average(checkpoints)
     record = {
         "task": run.task,
         "kind": kind,
