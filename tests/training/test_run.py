@@ -90,9 +90,9 @@ def test_a_run_s_record_counts_its_interruptions(tmp_path, run_config, encoded, 
             train_run(*arguments)
     train_run(*arguments)
     record = json.loads((tmp_path / "1/training.json").read_text())
-    assert (record["resumed"], record["steps_redone"]) == (1, 4)
+    assert (record["resumed"], record["steps_redone"]) == (1, 5)
     first, second = record["attempts"]
-    assert [(each["from"], each["to"]) for each in (first, second)] == [(0, 4), (0, 12)]
+    assert [(each["from"], each["to"]) for each in (first, second)] == [(0, 5), (0, 12)]
     assert (first["threads"], first["devices"], first["compiled"], first["micro_batch_tokens"]) == (1, 1, False, 4096)
     assert second["software"] == record["software"]
     assert second["device"] == record["device"]

@@ -158,6 +158,8 @@ class Trainer:
                 self.step(batches)
                 self.state.epoch, self.state.index = epoch, index
                 step = self.state.step
+                if reached:
+                    reached(step)
                 signals, due = self.agree(caught, time.monotonic() - saved > max(wait, self.writer.pause))
                 save = due or step == steps or bool(signals)
                 if save or step in rows or step in checkpoints:
@@ -171,8 +173,6 @@ class Trainer:
                         show(writer, self.state.history[-1])
                 if progress:
                     progress.update(1, self.note())
-                if reached:
-                    reached(step)
                 if step in checkpoints and self.world.first:
                     write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
                 if save:
