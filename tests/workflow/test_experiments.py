@@ -16,6 +16,8 @@ import pytest
 import yaml
 from calls import SMOKE, jobs, snakemake
 
+from transformer.cli.main import main
+
 ROOT = Path(__file__).parents[2]
 OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper"]]
 
@@ -130,22 +132,17 @@ def test_all_faults_of_a_config_are_named_together(project, text, faults):
 @pytest.mark.parametrize(
     "content", [b"experiment: \xff", b"a: [1,", b"", b"# nothing", b"- a", b"a: 2001-99-99", None], ids=repr
 )
-def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(project, content):
+def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(project, monkeypatch, capsys, content):
     overlay = project / "overlay.yaml"
     overlay.unlink(missing_ok=True)
     if content is not None:
         overlay.write_bytes(content)
     run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "overlay.yaml")
-    plan = subprocess.run(
-        [sys.executable, "-m", "transformer", "plan", "--configfile", "smoke.yaml", "overlay.yaml"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == plan.returncode == 1
+    monkeypatch.chdir(project)
+    assert run.returncode == main(["plan", "--configfile", "smoke.yaml", "overlay.yaml"]) == 1
     [_, told] = run.stderr.splitlines()  # the first line names the profile
     assert told.startswith("error: overlay.yaml")
-    assert [told] == plan.stderr.splitlines()
+    assert [told] == capsys.readouterr().err.splitlines()
 
 
 @pytest.mark.workflow
