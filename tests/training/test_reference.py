@@ -134,10 +134,7 @@ def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
     """Up to rounding, which changes a gradient a lot where a ReLU is close to 0 or two keys have similar scores."""
     model, pairs, exact, gradients, sharp = row
     batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))
-    if dtype == torch.float32:
-        of_loss, of_gradient = 1e-6 if device == "cpu" else 1e-5, 2e-3
-    else:
-        of_loss, of_gradient = (1e-2, 0.5) if sharp else (5e-3, 0.1)
+    of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (1e-2 if sharp else 5e-3, 0.5 if sharp else 0.1)
     model = model.to(device)
     if device == "cuda" and packed and dtype == torch.bfloat16:  # as in training; compiling takes most of the time
         compile_in_place(model)

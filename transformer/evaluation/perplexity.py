@@ -16,7 +16,7 @@ from transformer.support.device import within_memory
 from transformer.support.files import InputError
 from transformer.text.batches import once
 from transformer.text.tokens import Pairs
-from transformer.training.loss import batch_loss
+from transformer.training.loss import batch_loss, per_subword
 
 
 class OfLength(NamedTuple):
@@ -62,7 +62,6 @@ def _perplexity(package: Package, pairs: Pairs, which: np.ndarray, batch_tokens:
     with within_memory(f"perplexity by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         for batch in once(pairs, which, batch_tokens):
             total += batch_loss(package.model, batch, 0.0).total.item()
-    mean = total / int(pairs.lengths[which, 1].sum())
-    if not mean < 700:  # NaN, or its exponential overflows
+    if (found := per_subword(total, int(pairs.lengths[which, 1].sum()))) == math.inf:
         raise InputError(f"{package.config.model}: the perplexity is not finite; train the model again")
-    return math.exp(mean)
+    return found

@@ -28,7 +28,7 @@ from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
-from transformer.training.loss import Loss, batch_loss
+from transformer.training.loss import Loss, batch_loss, per_subword
 from transformer.training.passes import MICRO_BATCH_TOKENS
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
@@ -289,9 +289,9 @@ class Trainer:
                 total += self.loss(pairs, 0.0).total.item()
             tokens += pairs.target_tokens
         self.model.train()
-        if not total / tokens < 700:  # NaN, or its exponential overflows
+        if (found := per_subword(total, tokens)) == math.inf:
             raise self.diverged("dev perplexity", self.state.step)
-        return math.exp(total / tokens)
+        return found
 
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step is kept until the run ends."""

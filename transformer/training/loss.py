@@ -3,6 +3,7 @@
 The true subword gets 1 - eps_ls. Each of the N - 1 others gets eps_ls / (N - 1).
 """
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -70,6 +71,12 @@ def batch_loss(model: Network, pairs: Batch, eps_ls: float, share: float = 1.0) 
     source, target = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target))
     logits = model.logits(model(source, target)).flatten(0, 1)
     return Loss(smoothed_cross_entropy(logits.detach(), target.flatten(), eps_ls, share), logits)
+
+
+def per_subword(total: float, tokens: int) -> float:
+    """The perplexity per subword of a summed loss. It is infinite if the loss is not a number or is too large."""
+    mean = total / tokens
+    return math.exp(mean) if mean < 700 else math.inf
 
 
 def moved(ids: Tensor, device: torch.device) -> Tensor:
