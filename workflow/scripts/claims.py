@@ -119,7 +119,7 @@ class Result:
 
 
 def results(snakemake: Any) -> list[Result]:
-    """Every claim of the config, in its order; all verdicts are corrected together."""
+    """Every claim in the config's order, but those not run last. All verdicts are corrected together."""
     printed = printed_numbers(read_yaml(snakemake.input.published))
     trained = read_trained(snakemake.input.packages)
 
@@ -143,7 +143,7 @@ def results(snakemake: Any) -> list[Result]:
                 ours[claim["name"]] = effects(values)
     margins = {each["name"]: MEASURES[each["metric"]].margin(each.get("margin")) for each in snakemake.params.claims}
     judged = judge({name: (each, margins[name]) for name, each in ours.items() if len(each) > 1})
-    return [
+    found = [
         Result(
             claim,
             MEASURES[claim["metric"]],
@@ -153,6 +153,7 @@ def results(snakemake: Any) -> list[Result]:
         )
         for claim in snakemake.params.claims
     ]
+    return sorted(found, key=lambda each: each.ours is None)
 
 
 def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
@@ -173,6 +174,7 @@ def table_row(result: Result) -> Row:
         ("Section", ""): result.claim["section"],
         ("Claim", ""): result.claim["claim"],
         ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key != "seconds"),
+        ("Rows", ""): result.rows,
         ("Verdict", ""): result.verdict,
         ("In favour", "paper"): measure.text(result.paper),
         ("In favour", "ours"): NOT_RUN if result.ours is None else measure.text(result.ours),
@@ -180,7 +182,6 @@ def table_row(result: Result) -> Row:
         ("Seeds", ""): str(judged.seeds) if judged else "1" * (result.ours is not None),
         ("p, corrected", ""): number(judged.p, 3) if judged else "",
         ("Could show", ""): result.could_show,
-        ("Rows", ""): result.rows,
     }
 
 
@@ -216,4 +217,4 @@ def main(snakemake: Any) -> None:
         *difference_notes(map(read_training, snakemake.input.packages)),
     ]
     rows = [table_row(result) for result in results(snakemake)]
-    write_table(snakemake, rows, 4, [*agreed, *snakemake.params.notes, *NOTES], made)
+    write_table(snakemake, rows, 5, [*agreed, *snakemake.params.notes, *NOTES], made)
