@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from transformer.evaluation.claims import LEVEL, effects, judge
+from transformer.evaluation.claims import LEVEL, effects, first_decided, judge
 from transformer.support.files import InputError
 
 SEEDS = 5
@@ -29,8 +29,9 @@ def test_rows_are_alike_by_scipys_two_one_sided_tests():
     [one] = judge({"one": (each, 0.5)}).values()
     low = stats.ttest_1samp(each, -0.5, alternative="greater").pvalue
     high = stats.ttest_1samp(each, 0.5, alternative="less").pvalue
-    assert one.p == pytest.approx(max(low, high))
+    assert one.p == one.p_alone == pytest.approx(max(low, high))
     assert one.verdict == "reproduced"
+    assert one.interval == pytest.approx(tuple(stats.ttest_1samp(each, 0).confidence_interval(0.9)))
     [far] = judge({"far": (each + 3, 0.5)}).values()
     assert far.verdict == "contrary"
     assert far.p == pytest.approx(2 * stats.ttest_1samp(each + 3, 0.5, alternative="greater").pvalue)
@@ -98,9 +99,32 @@ def test_seeds_that_all_agree_decide_a_claim():
     assert [each.verdict for each in judged.values()] == ["reproduced", "undecided", "reproduced"]
 
 
-def test_one_seed_has_no_interval():
-    with pytest.raises(InputError, match=r"claims\.one: must have at least two seeds, not 1; add some to `seeds`"):
-        judge({"one": (np.ones(1), None)})
+@given(
+    st.floats(0.01, 3),
+    st.lists(st.floats(-3, 3), min_size=3, max_size=8).filter(lambda each: np.std(each) > 0.01),
+    st.floats(-3, 3),
+)
+def test_rows_are_alike_where_their_interval_lies_within_the_margin(margin, spread, mean):
+    each = np.array(spread) - np.mean(spread) + mean
+    [one] = judge({"one": (each, margin)}).values()
+    low, high = one.interval
+    if min(abs(low + margin), abs(high - margin)) > 1e-9:
+        assert (one.verdict == "reproduced") == (-margin < low and high < margin)
+
+
+def test_the_first_verdict_needs_the_difference_that_is_told():
+    generator = np.random.default_rng(7)
+    each = drawn(generator, 0)
+    spread = (each - each.mean()) / each.std(ddof=1)
+    nothing = {str(number): (spread, None) for number in range(19)}
+    least = first_decided(20, SEEDS)
+    assert judge({"one": (spread + 1.001 * least, None), **nothing})["one"].verdict == "reproduced"
+    assert judge({"one": (spread + 0.999 * least, None), **nothing})["one"].verdict == "undecided"
+
+
+def test_two_seeds_decide_nothing():
+    with pytest.raises(InputError, match=r"claims\.one: must have at least 3 seeds, not 2; add some to `seeds`"):
+        judge({"one": (np.ones(2), None)})
 
 
 def test_an_empty_family_is_judged():

@@ -80,14 +80,17 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert [row["Verdict"] for row in rows.values()] == ["reproduced", "contrary", "undecided", "reproduced", "not run"]
     heads = rows["heads"]
     assert (heads["In favour, paper"], heads["In favour, ours"], heads["Seeds"]) == ("+0.9", "+5.0", "3")
-    assert heads["In favour, 95 % interval"] == "+4.8 to +5.2"
+    assert heads["In favour, interval"] == "+4.8 to +5.2"
+    assert heads["In favour, each seed"] == "+5.0 +4.9 +5.1"
     assert heads["Rows"] == "A-h1 < base"
-    assert rows["alike"]["Rows"] == "E-learned ≈ base"
+    assert rows["alike"]["Rows"] == "E-learned ≈ base (within 0.5)"
     assert rows["absent"]["In favour, ours"] == "not run"
     assert set(CLAIMS) <= set(heads)  # the columns that `make reproduce` prints
     assert rows["keys"]["Could show"]
     assert not heads["Could show"]
-    assert "any of the verdicts is wrong is 5 % (Holm's correction)" in text
+    assert float(heads["p, alone"]) < float(heads["p, corrected"])
+    assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
+    assert "With 3 seeds and 4 claims other than those about hours, the first verdict needs a mean" in text
 
 
 def test_less_perplexity_is_better_in_percent(made):
@@ -105,8 +108,36 @@ def test_one_seed_decides_nothing(made):
     )
     assert rows["heads"]["Verdict"] == "undecided: one seed"
     assert rows["heads"]["In favour, ours"] == "+10.0"
-    assert rows["heads"]["In favour, 95 % interval"] == ""
+    assert rows["heads"]["In favour, interval"] == ""
     assert "<svg" in Path(pictures[0]).read_text()
+
+
+def test_two_seeds_decide_nothing_either(made):
+    rows, text, _ = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
+        {("ende", "base"): bleu(20.0, 21.0), ("ende", "A-h1"): bleu(10.0, 11.0)},
+    )
+    assert rows["heads"]["Verdict"] == "undecided: two seeds"
+    assert rows["heads"]["In favour, ours"] == "+10.0"
+    assert "the first verdict needs" not in text
+
+
+@pytest.mark.parametrize(("middle", "verdict"), [(15.0, "reproduced"), (25.0, "reproduced: not in order")])
+def test_a_row_out_of_its_place_is_told(made, middle, verdict):
+    scores = {"base": (20.0, 20.1, 20.2), "B-dk32": (middle,) * 3, "B-dk16": (10.0, 10.2, 10.1)}
+    rows, _, _ = made(
+        {"keys": {"rows": ["ende/B-dk16", "ende/B-dk32", "ende/base"]}},
+        {("ende", model): bleu(*each) for model, each in scores.items()},
+    )
+    assert rows["keys"]["Verdict"] == verdict
+
+
+def test_claims_about_hours_are_a_family_of_their_own(made):
+    scores = {("ende", model): bleu(20.0, 20.0 + step, 20.0) for model, step in (("base", 0.1), ("A-h1", 0.2))}
+    heads = {"rows": ["ende/A-h1", "ende/base"]}
+    [alone] = made({"heads": heads}, scores)[0].values()
+    both, _, _ = made({"heads": heads, "slow": heads | {"metric": "hours"}}, scores)
+    assert both["heads"]["p, corrected"] == alone["p, corrected"]
 
 
 def test_hours_are_those_of_training(made, published):

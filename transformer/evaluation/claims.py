@@ -10,6 +10,7 @@ from scipy.stats import t
 from transformer.support.files import InputError
 
 LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
+SEEDS = 3  # the fewest that are judged: with two, an interval is 12.7 standard errors to either side
 Verdict = Literal["reproduced", "contrary", "undecided"]
 
 
@@ -18,11 +19,12 @@ class Judged:
     """What the seeds say about a claim. A positive effect is in favour of it."""
 
     effect: float  # the mean over seeds
-    interval: tuple[float, float]  # 95 % confidence interval of the effect, not corrected for other claims
+    interval: tuple[float, float]  # of the effect, for this claim alone: 95 %, or 90 % for rows claimed to be alike
     seeds: int
+    p_alone: float
     p: float  # after Holm's correction
     verdict: Verdict
-    smallest: float  # the smallest effect that would be decided; for rows claimed to be alike, the smallest margin
+    smallest: float  # the least mean that would be decided; for rows claimed to be alike, the least margin
 
 
 def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
@@ -40,12 +42,11 @@ def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Ju
 
     A paired two-sided t test decides about an effect. Rows are alike if two one-sided tests show that the effect is
     within the margin. They differ if one test shows that it is outside the margin. Holm's correction keeps the chance
-    of any false verdict in the family at LEVEL. Raises InputError for fewer than two seeds, because one seed has no
-    interval.
+    of any false verdict in the family at LEVEL. Raises InputError for fewer than SEEDS seeds.
     """
     for name, (each, _) in claims.items():
-        if len(each) < 2:
-            raise InputError(f"claims.{name}: must have at least two seeds, not {len(each)}; add some to `seeds`")
+        if len(each) < SEEDS:
+            raise InputError(f"claims.{name}: must have at least {SEEDS} seeds, not {len(each)}; add some to `seeds`")
     tested = {name: _tested(each, margin) for name, (each, margin) in claims.items()}
     ascending = sorted(tested, key=lambda name: tested[name][0])
     adjusted, largest = {}, 0.0
@@ -56,17 +57,24 @@ def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Ju
     for name, (each, margin) in claims.items():
         p, found = adjusted[name], tested[name][1]
         error, freedom = _error(each), len(each) - 1
-        half = t.isf(0.025, freedom) * error
-        least = t.isf(LEVEL / (2 if margin is None else 1) / max(1, undecided), freedom) * error
+        tail = LEVEL / (2 if margin is None else 1)  # the 90 % interval belongs to two one-sided tests
+        half = t.isf(tail, freedom) * error
+        least = t.isf(tail / max(1, undecided), freedom) * error
         judged[name] = Judged(
             effect=float(each.mean()),
             interval=(float(each.mean() - half), float(each.mean() + half)),
             seeds=len(each),
+            p_alone=tested[name][0],
             p=p,
             verdict=found if p < LEVEL else "undecided",
             smallest=float(least if margin is None else abs(each.mean()) + least),
         )
     return judged
+
+
+def first_decided(claims: int, seeds: int) -> float:
+    """How many standard deviations of its seeds a mean must have to be the first of a family to be decided."""
+    return float(t.isf(LEVEL / 2 / claims, seeds - 1) / seeds**0.5)
 
 
 def _error(each: np.ndarray) -> float:

@@ -54,13 +54,15 @@ class Runs:
         return run.training.steps * forward_flops(run.architecture, self.experiment.tasks[task].vocabulary, lengths)
 
     def priority(self, wildcards: Wildcards) -> int:
-        """The priority of a training: -1 if a corpus waits for it; else lower than -1, and higher for costlier runs.
+        """The priority of a training: -1 if a corpus waits for it, otherwise lower.
 
-        All are below 0, the priority of jobs that use a finished run.
+        Runs of a lower seed come first, so an experiment that is interrupted has whole seeds. Of one seed, costlier
+        runs come first. All are below 0, the priority of jobs that use a finished run.
         """
         if wildcards.task in self.awaited:
             return -1
-        return -2 - self.costliest_first.index((wildcards.task, wildcards.model))
+        place = self.costliest_first.index((wildcards.task, wildcards.model))
+        return -2 - int(wildcards.seed) * len(self.costliest_first) - place
 
     def average(self, task: str, model: str) -> int:
         """The number of a model's checkpoints that are averaged for Tables 2 and 4."""

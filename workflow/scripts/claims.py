@@ -17,25 +17,34 @@ from scipy.stats import spearmanr
 from scores import KEYS, read_runs, read_trained
 from tables_common import NOT_RUN, Row, corpus_note, number, write_table
 
-from transformer.evaluation.claims import Judged, effects, judge
+from transformer.evaluation.claims import SEEDS, Judged, effects, first_decided, judge
 
 NOTES = [
     "A positive difference is in favour of the claim. Its unit is points of BLEU (tokenised) or F1, percent less "
-    "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper claims "
-    "that each row is better than the row before it; if there are more than two rows, we test the linear trend from "
-    "the first to the last. With ≈ the paper claims that the two rows are alike.",
-    "Our difference is the mean over runs of the same seed, with its 95 % interval (Student's t).",
-    "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on the "
-    "other side, and undecided otherwise. A claim that rows are alike is reproduced if two one-sided tests show a "
-    "difference within the margin, and contrary if the difference is shown to be outside the margin. The chance that "
-    "any of the verdicts is wrong is 5 % (Holm's correction).",
-    "The column Could show has the least difference that would have decided an undecided claim, with as many seeds and "
-    "the same spread. For rows claimed to be alike it has the least margin.",
-    "Perplexity beyond training is that of pairs with more subwords on the longer side than any pair that base learns "
-    "from, up to twice as many. A row whose name ends in averaged, or in a beam and an alpha, uses Table 2's averaged "
-    "checkpoints, on dev.",
+    "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper "
+    "claims that each row is better than the row before it. With three rows we test the last against the first, with "
+    "more the linear trend; not in order means that a row between them is out of its place. With ≈ the paper claims "
+    "that the two rows are alike: then a difference near zero is in favour, whatever its sign.",
+    "Our difference is the mean over runs of the same seed, with a 95 % interval (Student's t; from three seeds on). "
+    "For rows claimed to be alike it is the 90 % interval, which belongs to two one-sided tests.",
+    "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on "
+    "the other side, and undecided otherwise. A claim that rows are alike is reproduced if the difference is shown "
+    "to be within the margin, and contrary if it is shown to be outside.",
+    "The interval is for one claim alone. The verdicts are corrected for the number of claims (Holm), so a claim can "
+    "be undecided although its interval excludes zero. The chance that any verdict is wrong is at most 5 %, and "
+    "again at most 5 % for the claims about hours. This is about another training with other seeds. It says nothing "
+    "about another text.",
+    "The column Could show has the least difference that would have decided an undecided claim if our mean had been "
+    "so large, with as many seeds and the same spread. A true difference of that size is found in a little more than "
+    "half of all experiments. For rows claimed to be alike it is the least margin.",
+    "Perplexity beyond training is that of held-out pairs with more subwords on the longer side than any pair that "
+    "base learns from, up to twice as many. A row whose name ends in averaged, or in a beam and an alpha, uses Table "
+    "2's averaged checkpoints, on dev.",
     "Hours are those of training. Other programs on the machine make them longer.",
+    "The paper does not state the claims on averaging, beam and length penalty; it only made these choices. On "
+    "longer sequences it only says that sinusoids may help.",
 ]
+CSV_ONLY = ("alone", "each seed")
 
 
 @dataclass(frozen=True)
@@ -85,24 +94,32 @@ class Result:
     claim: Mapping[str, Any]
     measure: Measure
     paper: float | None
-    ours: float | None  # the mean
-    judged: Judged | None  # None if there are fewer than two seeds
+    each: Sequence[float]  # our difference for each seed; empty if a row is not run
+    in_order: bool  # whether the means of our rows are in the claimed order
+    judged: Judged | None  # None if there are fewer than SEEDS seeds
+
+    @property
+    def ours(self) -> float | None:
+        """The mean."""
+        return float(np.mean(self.each)) if len(self.each) else None
 
     @property
     def verdict(self) -> str:
         """The verdict, or the reason why there is none."""
         if self.judged:
-            return self.judged.verdict
-        if self.ours is not None:
-            return "undecided: one seed"
+            between = len(self.claim["rows"]) > 2 and self.judged.verdict == "reproduced" and not self.in_order
+            return self.judged.verdict + ": not in order" * between
+        if len(self.each):
+            return f"undecided: {('one seed', 'two seeds')[len(self.each) - 1]}"
         if not all(self.claim["scores"]):
             return "not run"
         return "not run: no pairs so long" if self.measure.key == "longer" else "not run: one model at this scale"
 
     @property
     def rows(self) -> str:
-        """The rows, the worse first."""
-        return (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+        """The rows, the worse first, and the margin of rows that are claimed to be alike."""
+        named = (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+        return named + (f" (within {self.claim['margin']:g}{' %' * self.measure.relative})" if self.alike else "")
 
     @property
     def alike(self) -> bool:
@@ -119,7 +136,10 @@ class Result:
 
 
 def results(snakemake: Any) -> list[Result]:
-    """Every claim in the config's order, but those not run last. All verdicts are corrected together."""
+    """Every claim in the config's order, but those not run last.
+
+    Verdicts on hours are corrected by themselves: another program on the machine slows all seeds of some rows.
+    """
     printed = printed_numbers(read_yaml(snakemake.input.published))
     trained = read_trained(snakemake.input.packages)
 
@@ -131,7 +151,9 @@ def results(snakemake: Any) -> list[Result]:
         record = trained[scores["task"], scores["model"], scores["seed"]] if key == "seconds" else scores
         return reduce(getitem, key.split("."), record)
 
-    paper, ours = {}, {}
+    paper: dict[str, float] = {}
+    ours: dict[str, np.ndarray] = {}
+    in_order: dict[str, bool] = {}
     for claim in snakemake.params.claims:
         measure = MEASURES[claim["metric"]]
         numbers = [printed.get((claim["part"], *run), {}).get(measure.published) for run in claim["runs"]]
@@ -141,19 +163,38 @@ def results(snakemake: Any) -> list[Result]:
             values = [[measure.value(measured(path, measure.key)) for path in row] for row in claim["scores"]]
             if np.isfinite(values).all():  # otherwise there are no such pairs
                 ours[claim["name"]] = effects(values)
-    margins = {each["name"]: MEASURES[each["metric"]].margin(each.get("margin")) for each in snakemake.params.claims}
-    judged = judge({name: (each, margins[name]) for name, each in ours.items() if len(each) > 1})
+                in_order[claim["name"]] = bool((np.diff(np.mean(values, 1)) > 0).all())
+    families: dict[bool, dict[str, tuple[np.ndarray, float | None]]] = {False: {}, True: {}}
+    for claim in snakemake.params.claims:
+        name, margin = claim["name"], MEASURES[claim["metric"]].margin(claim.get("margin"))
+        if len(ours.get(name, ())) >= SEEDS:
+            families[claim["metric"] == "hours"][name] = ours[name], margin
+    judged = {name: each for family in families.values() for name, each in judge(family).items()}
     found = [
         Result(
             claim,
             MEASURES[claim["metric"]],
-            paper.get(claim["name"]),
-            float(np.mean(ours[claim["name"]])) if claim["name"] in ours else None,
-            judged.get(claim["name"]),
+            paper.get(name := claim["name"]),
+            ours.get(name, np.empty(0)).tolist(),
+            in_order.get(name, False),
+            judged.get(name),
         )
         for claim in snakemake.params.claims
     ]
     return sorted(found, key=lambda each: each.ours is None)
+
+
+def power_note(found: Sequence[Result]) -> list[str]:
+    """How large a difference must be to be decided. Empty if nothing is judged."""
+    judged = [each.judged for each in found if each.judged and each.measure.key != "seconds"]
+    if not judged:
+        return []
+    seeds = judged[0].seeds
+    return [
+        f"With {seeds} seeds and {len(judged)} claims other than those about hours, the first verdict needs a mean "
+        f"difference of {first_decided(len(judged), seeds):.1f} standard deviations of its seeds, the last undecided "
+        f"claim alone one of {first_decided(1, seeds):.1f}."
+    ]
 
 
 def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
@@ -173,14 +214,16 @@ def table_row(result: Result) -> Row:
     return {
         ("Section", ""): result.claim["section"],
         ("Claim", ""): result.claim["claim"],
-        ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key != "seconds"),
+        ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key not in ("seconds", "longer")),
         ("Rows", ""): result.rows,
         ("Verdict", ""): result.verdict,
         ("In favour", "paper"): measure.text(result.paper),
         ("In favour", "ours"): NOT_RUN if result.ours is None else measure.text(result.ours),
-        ("In favour", "95 % interval"): " to ".join(both),
-        ("Seeds", ""): str(judged.seeds) if judged else "1" * (result.ours is not None),
-        ("p, corrected", ""): number(judged.p, 3) if judged else "",
+        ("In favour", "interval"): " to ".join(both),
+        ("In favour", "each seed"): " ".join(map(measure.text, result.each)),
+        ("Seeds", ""): str(len(result.each) or ""),
+        ("p", "alone"): number(judged.p_alone, 4) if judged else "",
+        ("p", "corrected"): number(judged.p, 4) if judged else "",
         ("Could show", ""): result.could_show,
     }
 
@@ -201,10 +244,12 @@ def agreement(published: Sequence[Mapping[str, Any]], ours: Mapping[tuple[str, s
         signs = np.sign(both - pairs["base"])
         apart = (signs != 0).all(1)
         equal = int((signs[apart, 0] == signs[apart, 1]).sum())
+        worse = int((signs[apart, 0] == (1 if measure.relative else -1)).sum())
         correlation = spearmanr(both[:, 0], both[:, 1]).statistic
         told.append(
             f"Table 3, {measure.heading}: the paper's ranks of {len(pairs)} rows and ours have a correlation "
-            f"(Spearman) of {correlation:.2f}; {equal} of {apart.sum()} rows are on the same side of base."
+            f"(Spearman) of {correlation:.2f}; {equal} of {apart.sum()} rows are on the same side of base (in the "
+            f"paper {worse} of them are worse than base)."
         )
     return told
 
@@ -216,5 +261,6 @@ def main(snakemake: Any) -> None:
         *map(corpus_note, map(read_json, snakemake.input.corpora)),
         *difference_notes(map(read_training, snakemake.input.packages)),
     ]
-    rows = [table_row(result) for result in results(snakemake)]
-    write_table(snakemake, rows, 5, [*agreed, *snakemake.params.notes, *NOTES], made)
+    found = results(snakemake)
+    told = [*agreed, *power_note(found), *snakemake.params.notes, *NOTES]
+    write_table(snakemake, list(map(table_row, found)), 5, told, made, CSV_ONLY)

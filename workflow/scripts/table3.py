@@ -24,8 +24,9 @@ COMPARED = [
     "The csv also has how far our numbers are from the published ones.",
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
     "approximate randomisation; p is the largest of the seeds. With several seeds the means must also differ by at "
-    "least two standard deviations of base. Of 20 rows that are as good as base, about one has a star by chance.",
-    "A starred difference would show on other sentences, too; another training might not show it. The csv also has the "
+    "least two standard deviations of base.",
+    "A starred difference would show on other sentences, too. With one seed, another training might not show it: two "
+    "trainings of the same model can differ by that much. The csv also has the "
     "p-value of a paired bootstrap. That test asks in one direction only, so its p is about half.",
 ]
 
