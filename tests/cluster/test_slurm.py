@@ -32,7 +32,7 @@ def cluster(project):
     text = profile.read_text()
     for line, filled in (
         ("  slurm_account: \"'FILL_IN'\"\n", ""),
-        ("  slurm_partition: \"'FILL_IN'\"\n", "  slurm_partition: \"'normal'\"\n"),
+        ("slurm_partition: \"'FILL_IN'\"", "slurm_partition: \"'normal'\""),
         ("resources: {runtime: 1440, ", "resources: {runtime: 60, "),
     ):
         assert line in text
@@ -163,7 +163,14 @@ def test_a_request_that_slurm_rejects_is_reported_with_the_reason(cluster, slurm
 
 
 def test_training_on_two_nodes_gives_the_weights_of_one_process(cluster, slurm):
-    wanted = ("gpu=4", "nodes=2", "mpi='srun'", "tasks=2", "tasks_per_gpu=0", "slurm_extra='--gpus-per-node=2'")
+    wanted = (
+        "gpu=4",
+        "nodes=2",
+        "mpi='srun'",
+        "tasks=2",
+        "tasks_per_gpu=0",
+        "slurm_extra='--signal=TERM@120 --gpus-per-node=2'",
+    )
     two_nodes = [f"train:{resource}" for resource in wanted]
     alone = "results/alone/smoke/runs/ende/A-h1/2"
     work = submitted(cluster, slurm, f"{RUNS}/A-h1/2/training.json", "--set-resources", *two_nodes)

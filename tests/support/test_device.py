@@ -30,7 +30,16 @@ def test_a_gpu_that_pytorch_cannot_use_is_reported(monkeypatch, capsys, visible,
     else:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert choose_device() == choose_device(1, 2) == CPU
-    assert capsys.readouterr().err.count("PyTorch cannot use it, so the CPU computes") == warned
+    assert capsys.readouterr().err.count("PyTorch cannot use it") == warned
+
+
+def test_a_gpu_of_slurm_that_pytorch_cannot_use_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(Path, "exists", lambda path: path == Path("/dev/nvidia0"))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    monkeypatch.setenv("SLURM_GPUS_ON_NODE", "1")
+    with pytest.raises(InputError, match=r"or this PyTorch has no CUDA; see docs/install\.md, or set gpu: 0"):
+        choose_device()
 
 
 @pytest.mark.parametrize(

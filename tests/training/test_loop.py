@@ -376,7 +376,7 @@ def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, 
     trainer.step = step
     with pytest.raises(InputError, match=f"base: out of memory; resume with --micro-batch-tokens {lower} ") as told:
         trainer.train()
-    assert f"--set-resources train:micro_batch_tokens={lower};" in str(told.value)
+    assert f"--set-resources train:micro_batch_tokens={lower} (or in your profile);" in str(told.value)
 
 
 def test_other_errors_of_pytorch_pass_unchanged(start):

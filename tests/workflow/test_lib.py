@@ -383,11 +383,11 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
     with pytest.raises(InputError, match="seeds comes twice"):
         checked(values, [tmp_path / "twice.yaml"], {})
-    with pytest.raises(
-        InputError, match="account or partition is not filled in; edit default-resources in profiles/slurm/"
-    ):
-        check_filled_in({"slurm_account": SimpleNamespace(raw="'FILL_IN'")})
-    check_filled_in({"slurm_account": SimpleNamespace(raw="mine"), "gpu": 0})
+    empty, filled = ({"slurm_account": SimpleNamespace(raw=raw), "gpu": 0} for raw in ("'FILL_IN'", "mine"))
+    for some in ((empty,), (filled, empty)):
+        with pytest.raises(InputError, match="account or partition is not filled in; copy profiles/slurm to my-slurm"):
+            check_filled_in(*some)
+    check_filled_in(filled, filled)
 
 
 def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp_path, monkeypatch):

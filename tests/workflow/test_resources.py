@@ -38,7 +38,7 @@ def test_an_account_that_is_not_filled_in_is_refused_before_anything_runs():
     command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode
-    told = "account or partition is not filled in; edit default-resources in profiles/slurm/profile.yaml"
+    told = "account or partition is not filled in; copy profiles/slurm to my-slurm"
     assert told in run.stdout + run.stderr
 
 
@@ -53,7 +53,7 @@ def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile
             else:
                 assert 30 <= int(resources["runtime"]) <= 1440
                 assert 2000 <= int(resources["mem_mb"]) <= 128_000
-            assert resources.get("gpu") == ("1" if rule in ("train", "translate") else None)
+            assert resources.get("gpu") == ("1" if rule in ("train", "translate", "measure_lengths") else None)
 
 
 @pytest.mark.workflow

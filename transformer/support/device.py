@@ -57,16 +57,19 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
 
     A GPU is free if no other process of this user has reserved it. This function prints a message and waits while no
     GPU is free. If `local_size` processes of this machine train together, each uses the GPU with the number
-    `local_rank`, and the first process reserves all of them. Raises InputError when there are too few GPUs, and when
-    PyTorch has no code for a GPU.
+    `local_rank`, and the first process reserves all of them. Raises InputError when there are too few GPUs, when
+    PyTorch has no code for a GPU, and when it cannot use the GPU that Slurm has given to this job.
     """
     if not torch.cuda.is_available():
-        if local_rank == 0 and Path("/dev/nvidia0").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != "":
-            print(
-                "warning: this machine has an NVIDIA GPU, but PyTorch cannot use it, so the CPU computes. The driver "
-                f"is too old for PyTorch {torch.__version__}, or this PyTorch has no CUDA",
-                file=sys.stderr,
+        if Path("/dev/nvidia0").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != "":
+            told = (
+                "this machine has an NVIDIA GPU, but PyTorch cannot use it: the driver is too old for PyTorch "
+                f"{torch.__version__}, or this PyTorch has no CUDA"
             )
+            if "SLURM_GPUS_ON_NODE" in os.environ:
+                raise InputError(f"{told}; see docs/install.md, or set gpu: 0 in the profile to use CPUs")
+            if local_rank == 0:
+                print(f"warning: {told}. The CPU computes", file=sys.stderr)
         return torch.device("cpu")
     count = torch.cuda.device_count()
     if local_size > count:
@@ -175,7 +178,7 @@ def can_compile() -> bool:
     if missing and os.environ.get("RANK", "0") == "0":
         print(
             f"{' and '.join(missing)} found, so PyTorch cannot compile for the GPU and runs slower; install gcc and "
-            "Python's headers (Debian: apt-get install gcc python3-dev)",
+            "Python's headers (Debian: apt-get install gcc python3-dev; on a cluster: module load gcc)",
             file=sys.stderr,
         )
     return not missing

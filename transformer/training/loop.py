@@ -145,7 +145,7 @@ class Trainer:
         held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
         remedy = (
             f"resume with --micro-batch-tokens {held // 2} (now {held}), under Snakemake with "
-            f"--set-resources train:micro_batch_tokens={held // 2}; rounding and dropout will differ"
+            f"--set-resources train:micro_batch_tokens={held // 2} (or in your profile); rounding and dropout differ"
         )
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()

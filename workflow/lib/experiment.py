@@ -72,10 +72,14 @@ def check_writable(results: Path) -> None:
         )
 
 
-def check_filled_in(default_resources: Mapping[str, Any]) -> None:
-    """Raises InputError if the account or the partition in the profile is still FILL_IN."""
-    if any("FILL_IN" in str(getattr(resource, "raw", "")) for resource in default_resources.values()):
-        raise InputError("account or partition is not filled in; edit default-resources in profiles/slurm/profile.yaml")
+def check_filled_in(*resources: Mapping[str, Any]) -> None:
+    """Raises InputError if an account or a partition in the profile is still FILL_IN."""
+    values = (str(getattr(value, "raw", value)) for some in resources for value in some.values())
+    if any("FILL_IN" in value for value in values):
+        raise InputError(
+            "account or partition is not filled in; copy profiles/slurm to my-slurm, replace each FILL_IN in its "
+            "profile.yaml, and give --profile my-slurm"
+        )
 
 
 def missing_treebanks(experiment: Experiment) -> list[str]:

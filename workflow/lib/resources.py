@@ -13,9 +13,9 @@ from workflow.lib.runs import SHARD, Runs
 Resource = Callable[..., int]
 
 
-def growing(megabytes: int | Resource) -> Resource:
-    """A request for megabytes (a number or a function of wildcards) that doubles and triples in further attempts."""
-    size = megabytes if callable(megabytes) else lambda _: megabytes
+def growing(first: int | Resource) -> Resource:
+    """A request for megabytes or minutes: a number or a function of wildcards. Later attempts double and triple it."""
+    size = first if callable(first) else lambda _: first
     return lambda wildcards, attempt: size(wildcards) * min(attempt, 3)
 
 

@@ -31,7 +31,8 @@ try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)
     downloads = downloads_of(experiment)
     check_writable(Path(Paths.of(experiment).results))
-    check_filled_in(workflow.resource_settings.default_resources or {})
+    asked = workflow.resource_settings
+    check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
 except InputError as error:
     raise WorkflowError(str(error)) from None
 for warning in missing_treebanks(experiment):

@@ -76,7 +76,7 @@ rule average_checkpoints:
     conda:
         "../../environment.yml"
     resources:
-        runtime=30,
+        runtime=growing(30),
         mem_mb=growing(demands.averaging_megabytes),
     params:
         checkpoints=runs.last_checkpoints,

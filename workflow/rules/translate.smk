@@ -27,7 +27,7 @@ rule translate:
         "../../environment.yml"
     threads: 1
     resources:
-        runtime=demands.translating_minutes,
+        runtime=growing(demands.translating_minutes),
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
@@ -73,7 +73,7 @@ rule score:
         "../../environment.yml"
     threads: 1
     resources:
-        runtime=60,
+        runtime=growing(60),
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
@@ -140,7 +140,7 @@ rule measure_lengths:
         "../../environment.yml"
     threads: 1
     resources:
-        runtime=60,
+        runtime=growing(60),
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
@@ -164,7 +164,7 @@ rule compare:
     conda:
         "../../environment.yml"
     resources:
-        runtime=60,
+        runtime=growing(60),
         mem_mb=growing(2000),
     shell:
         "python -m transformer compare --baseline {input.baseline:q} --system {input.system:q}"
@@ -187,7 +187,7 @@ rule read_attention:
         "../../environment.yml"
     threads: 1
     resources:
-        runtime=30,
+        runtime=growing(30),
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
