@@ -69,7 +69,7 @@ def corpus(tmp_path, pierre):
         archive.writestr("treebank/raw/wsj_0001.mrg", "no tree")
         for number in range(1, 7):
             (folder / f"wsj_{number:04}.mrg").write_text(pierre[0])
-            archive.writestr(f"treebank/wsj/wsj_{number:04}.mrg", pierre[0])
+            archive.writestr(f"treebank/wsj/0{number % 2}/{'WSJ' if number == 1 else 'wsj'}_{number:04}.MRG", pierre[0])
     plain = PlainText("ende", 1, (1, 9), 1)
     sizes = {"train": 3, "dev": 2, "test": 1}
     return Treebank("treebank", "articles", "LDC", str(folder), (1, 3), (4, 5), (6, 6), plain, sizes)
@@ -92,6 +92,20 @@ def test_a_corpus_has_sources_targets_and_trees(tmp_path, corpus, pierre, locati
     assert not (tmp_path / "train.trees").exists()
     record = json.loads((tmp_path / "corpus.json").read_text())
     assert (record["pairs"], record["licence"]) == (corpus.sentences, "LDC")
+
+
+def test_faults_in_an_archive_name_the_archive(tmp_path, corpus, pierre):
+    file = tmp_path / "treebank.zip"
+    absent = dataclasses.replace(corpus, trees=f"{file}/treebank/wjs")
+    with pytest.raises(InputError, match=rf"^{file}: it has no files wsj_SSNN.mrg of section 00; set `trees`"):
+        write(absent, tmp_path, tmp_path)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("treebank/wsj/wsj_0001.mrg", pierre[0])
+    twice = dataclasses.replace(corpus, trees=f"{file}/treebank/wsj")
+    with pytest.raises(
+        InputError, match=rf"{file}/treebank/wsj/01/WSJ_0001.MRG and {file}/treebank/wsj/wsj_0001.mrg are"
+    ):
+        write(twice, tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(

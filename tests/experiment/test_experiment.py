@@ -287,6 +287,7 @@ def test_all_unknown_names_are_reported_together():
     found = faults(
         seeds=[-1],
         results="my {results}",
+        mirror="{mirror}",
         tasks=tasks,
         figures={"task": "ende", "model": "base"},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": "wjs"}},
@@ -296,6 +297,7 @@ def test_all_unknown_names_are_reported_together():
     assert found == [
         "seeds: -1 is negative",
         "results: 'my {results}' has a brace, which is special to Snakemake; use another name",
+        "mirror: '{mirror}' has a brace, which is special to Snakemake; use another name",
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",
@@ -408,10 +410,9 @@ def test_an_unknown_model_is_named():
         experiment().run("wsj", "bigg", 1)
 
 
-def test_the_fault_of_a_removed_key_says_where_it_is_set_now():
-    [fault] = faults(models=MODELS | {"base": MODELS["base"] | {"micro_batch_tokens": 9}})
-    told = "unknown key micro_batch_tokens; remove it; it is set for the machine: --set-resources train:micro"
-    assert fault.startswith(f"models.base.micro_batch_tokens: {told}")
+def test_a_whole_number_beyond_floats_is_a_fault():
+    [fault] = faults(models=MODELS | {"base": MODELS["base"] | {"learning_rate": 10**400}})
+    assert fault.startswith("models.base.learning_rate: ")
 
 
 sizes = st.integers(1, 10**6)

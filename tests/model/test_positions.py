@@ -99,12 +99,6 @@ def test_a_model_has_the_positions_that_its_config_names(run_config, name):
     assert {type(model.source_positions), type(model.target_positions)} == {wanted[name]}
 
 
-def test_the_error_for_an_unknown_encoding_lists_the_known_ones(run_config):
-    config = replace(run_config().architecture, positions="wavelets")
-    with pytest.raises(ValueError, match=f"unknown encoding wavelets; known: {', '.join(ENCODINGS)}"):
-        Transformer(config, 40)
-
-
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_only_bounded_encodings_have_a_last_position(run_config, name):
     config = run_config(positions=name).architecture

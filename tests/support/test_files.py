@@ -159,9 +159,13 @@ def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
 
 
 def test_a_folder_that_a_killed_process_left_is_removed_by_the_next(tmp_path):
-    (tmp_path / ".x.part").mkdir()
-    (tmp_path / ".x.part/half").touch()
+    process = subprocess.Popen(["true"])
+    process.wait()
+    killed, working = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
+    for left in (killed, working):
+        left.mkdir()
+        (left / "half").touch()
     with part_folder(tmp_path / "x") as folder:
-        assert list(tmp_path.iterdir()) == [folder]
+        assert set(tmp_path.iterdir()) == {folder, working}
         assert not any(folder.iterdir())
-    assert not any(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [working]

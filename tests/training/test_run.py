@@ -132,6 +132,22 @@ def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_p
     assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
 
 
+def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, monkeypatch):
+    train_run(*arguments)
+    monkeypatch.setattr("transformer.training.run.code", lambda *_: "changed")
+
+    def exhausted(*_):
+        raise InputError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "step", exhausted)
+        with pytest.raises(InputError, match="out of memory"):
+            train_run(*arguments)
+    assert not (tmp_path / "1/training.json").exists()
+    train_run(*arguments)
+    assert (tmp_path / "1/training.json").exists()
+
+
 def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, arguments, untrained, capsys):
     train_run(*arguments)
     shutil.rmtree(tmp_path / "1/state")

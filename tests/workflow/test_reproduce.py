@@ -85,7 +85,6 @@ class Machine:
 
 RUN = [
     "make --silent .venv/installed",
-    "snakemake --unlock --quiet all",
     "python -m workflow.lib.summary before",
     "snakemake --cores all",
     "python -m workflow.lib.summary after",
@@ -181,7 +180,7 @@ def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(
     (machine.clone / "results/quick-captions").mkdir()
     machine.install_apt_get(machine.package)
     assert machine.make()[1] == CAPTIONS
-    report = f"{CAPTIONS[3]} --report results/quick-captions/report.html"
+    report = f"{CAPTIONS[2]} --report results/quick-captions/report.html"
     assert machine.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
     text = machine.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
     text.parent.mkdir(parents=True)
@@ -198,12 +197,23 @@ def test_a_second_make_reproduce_in_the_same_folder_is_refused(machine):
     assert said.splitlines()[1:] == ["another make reproduce is running in this folder: wait until it ends, or end it"]
     assert calls == [RUN[0], "refused", *RUN[1:]]
     machine.install("snakemake", f"{again} || echo refused >> calls")
-    assert machine.make()[1][len(calls) :] == [RUN[0], "refused", "refused", RUN[2], "refused", RUN[4]]
+    assert machine.make()[1][len(calls) :] == [RUN[0], "refused", RUN[1], "refused", RUN[3]]
+
+
+def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(machine):
+    machine.install_apt_get(machine.package)
+    machine.install("snakemake", 'echo snakemake "$@" >> calls; case "$*" in *unlock*) ;; *) kill -9 $PPID ;; esac')
+    assert machine.make()[1] == RUN[:3]
+    unlocked = [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
+    assert machine.make()[1][3:] == unlocked[:4]
+    machine.install("snakemake", 'echo snakemake "$@" >> calls')
+    assert machine.make()[1][7:] == unlocked
+    assert machine.make()[1][12:] == RUN
 
 
 def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(machine):
     machine.install_apt_get(machine.package)
-    machine.install("snakemake", 'echo snakemake "$@" >> calls; case "$*" in *unlock*) ;; *) exit 7 ;; esac')
+    machine.install("snakemake", 'echo snakemake "$@" >> calls; exit 7')
     command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", "reproduce"]
     environment = {"PATH": str(machine.bin), "PYTHONPATH": str(ROOT)}
     assert subprocess.run(command, cwd=machine.clone, env=environment, capture_output=True).returncode == 7
@@ -214,8 +224,8 @@ def test_a_signal_ends_snakemake_first(machine):
     machine.install_apt_get(machine.package)
     (machine.bin / "sleep").symlink_to(shutil.which("sleep"))
     signalled = "trap 'echo ended >> calls; exit 1' TERM; sleep 2; kill -TERM $PPID; sleep 10 & wait"
-    machine.install("snakemake", f'case "$*" in *unlock*) ;; *) {signalled} ;; esac')
-    assert machine.make()[1] == [RUN[0], RUN[2], "ended"]
+    machine.install("snakemake", signalled)
+    assert machine.make()[1] == [RUN[0], RUN[1], "ended"]
 
 
 def test_make_reproduce_ends_if_the_installation_fails(machine):

@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import get_args
 
-from transformer.cli.command import command, option, path, positive
+from transformer.cli.command import command, count, option, path, positive
 from transformer.package.config import TaskKind
 from transformer.support.files import write_lines
 from transformer.support.strict import load, read_config
@@ -102,7 +102,7 @@ def sentences(arguments: argparse.Namespace) -> None:
     path("output", "the vocabulary"),
     option("--vocabulary", type=positive, required=True, help="number of subwords"),
     option("--pairs", type=positive, default=1_000_000, help="learn from at most this many random pairs of the text"),
-    option("--seed", type=int, default=1, help="seed of the random choice"),
+    option("--seed", type=count, default=1, help="seed of the random choice"),
     option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
 )
 def subwords(arguments: argparse.Namespace) -> None:

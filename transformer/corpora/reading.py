@@ -36,7 +36,7 @@ def open_pairs(
     local = functools.cache(local)
     sides = [Location.parse(text) for text in (sources, targets)]
     source, target = (replace(side, file=str(local(side.file))) if "://" in side.file else side for side in sides)
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as temporary:
         yield _pairs(source, target, _unpack((source, target), Path(temporary)))
 
 
@@ -46,7 +46,7 @@ def open_text(text: str, local: Callable[[str], Path], folder: Path) -> Iterator
     location = Location.parse(text)
     if "://" in location.file:
         location = replace(location, file=str(local(location.file)))
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as temporary:
         yield _texts(location, _unpack((location,), Path(temporary)))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
@@ -113,10 +113,15 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
     archive = downloads / local_path(location.file) if "://" in location.file else Path(location.file)
     with TemporaryDirectory(prefix="transformer-") as folder:
         for name, open_member in members(str(archive)):
-            if name.startswith(f"{location.member}/") and name.endswith(".mrg"):
+            if name.startswith(f"{location.member}/") and name.lower().endswith(".mrg"):
                 with open_member() as stream:
-                    Path(folder, PurePosixPath(name).name).write_bytes(stream.read())
-        yield Path(folder)
+                    path = Path(folder, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(stream.read())
+        try:
+            yield Path(folder)
+        except InputError as error:
+            raise InputError(str(error).replace(folder, str(archive))) from error
 
 
 def _counts(sizes: Mapping[str, int]) -> str:

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -103,6 +104,10 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
     )
     try:
         yield lambda batches: pool.map(_decode, batches)
+    except BrokenProcessPool as error:
+        raise InputError(
+            f"a process of --workers {workers} has died, perhaps because memory ran out; use fewer workers"
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 

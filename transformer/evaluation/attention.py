@@ -13,6 +13,7 @@ from transformer.model.attention import sentence_bias, sentences
 from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer
 from transformer.model.network import Network
+from transformer.model.recurrent import Recurrent
 from transformer.model.transformer import Transformer
 from transformer.package.package import Package
 from transformer.support.files import InputError
@@ -46,7 +47,7 @@ def weights_of_all(model: Network, source: Sequence[int], target: Sequence[int])
     """
     source_1S, target_1T = (torch.tensor([ids], device=model.embedding.device) for ids in (source, target))
     if not isinstance(model, Transformer):
-        return {"encoder-decoder": model.last_attention_weights(source_1S, target_1T)}
+        return {"encoder-decoder": cast(Recurrent, model).last_attention_weights(source_1S, target_1T)}
     layers = range(1, model.config.N + 1)
     return {
         "encoder": torch.cat([model.encoder_attention_weights(source_1S, layer) for layer in layers]),

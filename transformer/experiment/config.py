@@ -117,7 +117,7 @@ class Experiment:
                     found.append(f"{noun}: {name!r} cannot name a folder; use letters, digits, ., - and _")
         if self.experiment == "downloads":
             found.append("experiment: `downloads` is the folder that all experiments share; choose another name")
-        for key in ("results", "packages"):
+        for key in ("results", "packages", "mirror"):
             if re.search("[{}]", getattr(self, key) or ""):
                 found.append(
                     f"{key}: {getattr(self, key)!r} has a brace, which is special to Snakemake; use another name"

@@ -17,6 +17,7 @@ from transformer.export.package import check_expressible, length_exponent, longe
 from transformer.model.ids import END
 from transformer.package.package import Package
 from transformer.support.files import InputError, locked, read_json, sha256, write_json
+from transformer.support.provenance import code
 from transformer.text.lines import check_length
 
 
@@ -46,10 +47,8 @@ def by_ctranslate2(
         raise InputError(
             f"--precision {precision}: CTranslate2 supports {', '.join(sorted(able))} on this CPU; choose one of these"
         )
-    model, positions = (
-        os.fspath(cached(folder, package.config.sha256["config.json"])),
-        longest(package.config.architecture),
-    )
+    key = f"{package.config.sha256['config.json']}-{code('export', 'model')[:16]}"
+    model, positions = os.fspath(cached(folder, key)), longest(package.config.architecture)
     threads = {"inter_threads": workers, "intra_threads": torch.get_num_threads()}
     translator = ctranslate2.Translator(model, device="cpu", compute_type=precision, **threads)
     pieces, exponent = pieces_of(package.subwords), length_exponent(search.alpha)
@@ -97,7 +96,9 @@ def by_ctranslate2(
 
 
 def cached(folder: Path, key: str) -> Path:
-    """The exported model of the package in `folder`, whose SHA-256 is `key`. A missing or damaged one is made again.
+    """The exported model of the package in `folder`. A missing or damaged one is made again.
+
+    `key` names the package and the code that exports it.
 
     Raises InputError when the cache cannot be written, and the errors of `to_ctranslate2`.
     """

@@ -33,10 +33,3 @@ class Network(nn.Module):
     def logits(self, y: Tensor) -> Tensor:
         """Decoder output [..., D] to one score for each subword of the vocabulary [..., N]. There is no bias."""
         return F.linear(y, self.embedding)
-
-    def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Weights [B, H, T, S] of the decoder's last attention over the source.
-
-        The weights at a target position are used to predict the subword at this position.
-        """
-        raise NotImplementedError

@@ -71,10 +71,6 @@ class Transformer(Network):
         q = split_heads(attention.query(x), self.config.h)
         return attention.attend.weights(q, memory.keys, bias)
 
-    def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Weights [B, H, T, S] of the attention over the source in the last decoder layer."""
-        return self.encoder_decoder_attention_weights(source_BS, target_BT, self.config.N)
-
     def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
         """The keys and values that each decoder layer computes from the encoder's output."""
         return [layer.encoder_attention.keys_values(encoded_BSD) for layer in self._decoder_layers()]

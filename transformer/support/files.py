@@ -36,16 +36,7 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-            process = left.name.removeprefix(f".{path.name}.").removesuffix(".part")
-            if not process.isdigit():  # another file's
-                continue
-            try:
-                os.kill(int(process), 0)
-            except ProcessLookupError:  # the process that wrote this file was killed
-                left.unlink(missing_ok=True)
-            except PermissionError:
-                pass
+        _remove_leftovers(path)
         with temporary.open("wb") as stream:
             yield stream
             stream.flush()
@@ -62,12 +53,31 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
             temporary.unlink()
 
 
+def _remove_leftovers(path: Path) -> None:
+    """Remove the temporary files and folders of `path` that killed processes have left."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        process = left.name.removeprefix(f".{path.name}.").removesuffix(".part")
+        if not process.isdigit():  # another file's
+            continue
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
+        except PermissionError:
+            pass
+
+
 @contextmanager
 def part_folder(path: Path) -> Iterator[Path]:
     """A new folder with a hidden name beside `path`, which is removed at the end or, after a kill, by the next call."""
-    temporary = path.absolute().with_name(f".{path.name}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
+    path = path.absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary.mkdir()
     try:
         yield temporary
     finally:

@@ -1,5 +1,6 @@
 """Read YAML into frozen dataclasses, strictly: one error lists every fault."""
 
+import contextlib
 import dataclasses
 import difflib
 import math
@@ -157,7 +158,7 @@ def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
         return _BROKEN
     hints = get_type_hints(cls, include_extras=True)
     keys = {key.name: key for key in dataclasses.fields(cls)}
-    faults += [f"{prefix}{name}: " + _unknown_key(name, keys, [cls]) for name in values if name not in keys]
+    faults += [f"{prefix}{name}: " + unknown(name, keys, "key") for name in values if name not in keys]
     arguments = {}
     for name, key in keys.items():
         if name in values:
@@ -171,15 +172,6 @@ def fill(cls: Any, values: Any, where: str, faults: list[str]) -> Any:
     if hasattr(instance, "faults"):
         faults.extend(prefix + fault for fault in instance.faults())
     return instance
-
-
-def _unknown_key(name: str, known: Iterable[str], kinds: Iterable[Any]) -> str:
-    """The fault that no dataclass of `kinds` has the key `name`.
-
-    If GONE of a dataclass lists the key, the fault gives the remedy from there; else it names a similar key.
-    """
-    gone = {key: remedy for kind in kinds for key, remedy in getattr(kind, "GONE", ())}
-    return f"unknown key {name}; {gone[name]}" if name in gone else unknown(name, known, "key")
 
 
 def _tagged(kinds: list[Any], value: Any, where: str, faults: list[str]) -> Any:
@@ -202,7 +194,7 @@ def _overrides(kinds: Iterable[Any], value: Any, where: str, faults: list[str]) 
         faults.append(f"{where}: {value!r} is not {A_MAPPING}")
         return _BROKEN
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
-    faults += [f"{where}.{name}: " + _unknown_key(name, hints, kinds) for name in value if name not in hints]
+    faults += [f"{where}.{name}: " + unknown(name, hints, "key") for name in value if name not in hints]
     checked = [_convert(hints[name], value[name], f"{where}.{name}", faults) for name in value if name in hints]
     return _BROKEN if _BROKEN in checked else dict(value)
 
@@ -245,8 +237,9 @@ def _convert(hint: Any, value: Any, where: str, faults: list[str]) -> Any:
             pass
         expected = "a number or a fraction such as 1/4"
     elif hint is float:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+        with contextlib.suppress(OverflowError):  # a whole number of more than 308 digits
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return float(value)
         expected = "a number (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "a number; write one such as 0.1"
     else:
         if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):

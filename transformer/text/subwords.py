@@ -1,6 +1,7 @@
 """Subwords (section 5.1): one byte-pair encoding for source and target, learned by SentencePiece."""
 
 import os
+import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -137,7 +138,8 @@ def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iter
         subwords = Subwords(path)
         yield from (_pack(subwords, *part) for part in parts)
         return
-    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (path,)) as pool:
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _load, (path,))
+    try:
         pending: deque[Future[Packed]] = deque()
         for part in parts:
             pending.append(pool.submit(_encode, *part))
@@ -145,6 +147,8 @@ def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iter
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _pack(subwords: Subwords, sources: list[str], targets: list[str]) -> Packed:
@@ -156,6 +160,7 @@ _subwords: Subwords  # set in each process of the pool
 
 def _load(path: Path) -> None:
     global _subwords
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the workers
     _subwords = Subwords(path)
 
 
@@ -168,7 +173,7 @@ def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
 
     Raises the InputErrors of `encode_pairs`, and InputError when the number of subwords is not `vocabulary`.
     """
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # NFS cannot remove a folder with open files
         subwords = Subwords(path)
         write_pairs(Path(folder, "part"), encode_pairs(source, target, path, 1), len(subwords), subwords.sha256)
         return read_pairs(Path(folder, "part"), vocabulary, subwords.sha256)

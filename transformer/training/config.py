@@ -13,10 +13,6 @@ from transformer.support.strict import not_a_seed, not_positive, plain
 class TrainingConfig:
     """How the network is trained (section 5)."""
 
-    GONE = (
-        ("micro_batch_tokens", "remove it; it is set for the machine: --set-resources train:micro_batch_tokens=N"),
-    )  # keys of earlier versions
-
     steps: int
     warmup: int
     learning_rate: float  # multiplies the schedule of section 5.3; the paper's is 1

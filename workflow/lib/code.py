@@ -42,7 +42,7 @@ def _imported(nodes: Iterable[ast.AST], beside: Path) -> Iterator[Path]:
 @cache
 def imports(path: Path) -> frozenset[Path]:
     """The files of this project that a file imports."""
-    return frozenset(_imported([ast.parse(path.read_text())], path.parent))
+    return frozenset(_imported([ast.parse(path.read_text("utf-8"))], path.parent))
 
 
 def closure(files: Iterable[Path]) -> list[Path]:
@@ -62,7 +62,7 @@ def _handlers() -> dict[str, frozenset[Path]]:
     """The files that each function of cli/ uses through imports: its own, its module's, and those of its helpers."""
     found = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
-        body = ast.parse(path.read_text()).body
+        body = ast.parse(path.read_text("utf-8")).body
         functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
         heads = {name: node for node in body if isinstance(node, ast.ImportFrom) for name in _names(node)}
         for name, function in functions.items():

@@ -12,6 +12,8 @@ import ssl
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from transformer.corpora.debian import DebianPackage, fetch_pages
@@ -28,7 +30,7 @@ CAPTIONS = re.compile(
 
 def setting(name: str) -> str | None:
     """A key of config/config.yaml that has a path or null."""
-    found = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text(), re.MULTILINE)
+    found = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text("utf-8"), re.MULTILINE)
     value = found[1].strip("'\"") if found else "null"
     return None if value in ("", "null", "~") else value
 
@@ -67,13 +69,13 @@ class Texts:
     def check_pages(self) -> None:
         """Raises InputError when this machine cannot get the help pages of LibreOffice."""
         if not self.pages.exists():
-            found = PACKAGE.findall(CORPORA.read_text())
+            found = PACKAGE.findall(CORPORA.read_text("utf-8"))
             fetch_pages({language: DebianPackage(name, digest) for language, name, digest in found}, self.mirror)
 
     def check_captions(self) -> None:
         """Raises InputError when this machine cannot get the captions of Multi30k."""
         missing = []
-        for url, digest in CAPTIONS.findall(CORPORA.read_text()):
+        for url, digest in CAPTIONS.findall(CORPORA.read_text("utf-8")):
             place = url.partition("://")[2]
             if self.mirror and (self.mirror / place).exists():
                 if (got := sha256(self.mirror / place)) != digest:
@@ -104,12 +106,27 @@ def _run(target: str, texts: Texts, lock: int) -> None:
         _to_the_end(["snakemake", "--cores", "all", *options, "--report", report], lock)
         print(f"The report: {report}")
         return
-    # If a run was killed, Snakemake's lock is still there.
-    subprocess.run(["snakemake", "--unlock", "--quiet", "all", *options], check=True)
     summary = ["python", "-m", "workflow.lib.summary"]
-    subprocess.run([*summary, "before", *overlays], check=True)
-    _to_the_end(["snakemake", "--cores", "all", *options], lock)
+    with _unlocked(texts.results / ".reproduce", options):
+        subprocess.run([*summary, "before", *overlays], check=True)
+        _to_the_end(["snakemake", "--cores", "all", *options], lock)
     subprocess.run([*summary, "after", *overlays], check=True)
+
+
+@contextmanager
+def _unlocked(mark: Path, options: list[str]) -> Iterator[None]:
+    """Remove Snakemake's lock if an earlier call was killed in this context. Other locks belong to a running Snakemake.
+
+    `mark` is a file that exists while this context lasts.
+    """
+    if mark.exists():
+        subprocess.run(["snakemake", "--unlock", "--quiet", "all", *options], check=True)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    try:
+        yield
+    finally:
+        mark.unlink(missing_ok=True)
 
 
 def _to_the_end(command: list[str], lock: int) -> None:

@@ -38,7 +38,7 @@ class Tables:
 
     def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
         self.experiment, self.runs, self.numbers = experiment, runs, numbers
-        self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text())
+        self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text("utf-8"))
         names = ("table2", "table3", "table4", "appendix", "positions", "scaling")
         table2, table3, table4, appendix, positions, scaling = (self.published[name] for name in names)
         self.marks = self._marks()

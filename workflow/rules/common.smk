@@ -40,7 +40,7 @@ for warning in missing_treebanks(experiment):
 
 # The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
 HERE = Path(os.path.relpath(CLONE))
-exports = f"export PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+exports = f"export PYTHONUTF8=1 PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "

@@ -107,7 +107,6 @@ def main(snakemake: Any) -> None:
         panels = panels_of(number, figures, sentence["words"], len(weights))
         figure = draw(sentence["words"], weights, panels)
         save(figure, snakemake.output[f"figure{number}"])
-        plt.close(figure)
 
 
 if "snakemake" in globals():

@@ -68,9 +68,7 @@ def draw_measure(axes: Axes, group: Sequence[Result]) -> None:
 
 
 def main(snakemake: Any) -> None:
-    figure = draw(results(snakemake))
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(results(snakemake)), snakemake.output)
 
 
 if "snakemake" in globals():

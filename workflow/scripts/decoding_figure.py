@@ -50,9 +50,7 @@ def draw(searches: pd.DataFrame) -> Figure:
 
 
 def main(snakemake: Any) -> None:
-    figure = draw(read_searches(snakemake.input.scores, snakemake.input.others))
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(read_searches(snakemake.input.scores, snakemake.input.others)), snakemake.output)
 
 
 if "snakemake" in globals():

@@ -46,9 +46,7 @@ def draw(d_k: Sequence[int], queries: int) -> Figure:
 
 
 def main(snakemake: Any) -> None:
-    figure = draw(D_K, queries=2000)
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(D_K, queries=2000), snakemake.output)
 
 
 if "snakemake" in globals():

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 mpl.use("Agg")
@@ -34,7 +35,8 @@ POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"),
 
 
 def save(figure: Figure, paths: Iterable[str]) -> None:
-    """Write `figure` to every path, in the format of its suffix, without a date."""
+    """Write `figure` to every path, in the format of its suffix, without a date, and close it."""
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
     for path in paths:
         figure.savefig(path, dpi=200, bbox_inches="tight", metadata=dates[Path(path).suffix])
+    plt.close(figure)

@@ -7,7 +7,7 @@ import pandas as pd
 from records import logged, over_seeds, read_json, read_yaml
 from tables_common import Row, beside, number, spread, write_table
 
-from transformer.evaluation.claims import judge
+from transformer.evaluation.claims import SEEDS, judge
 
 NOTES = [
     "Exact match is the share of problems whose whole answer is right in greedy search. The table has its mean over "
@@ -74,12 +74,12 @@ def task_rows(task: str, positions: Iterable[str], published: Mapping[str, Any],
 def claim_notes(found: pd.DataFrame) -> list[str]:
     """For each task, whether `none` is better than the best other encoding of the same seed.
 
-    No note if `none` is not run, if nothing else is, or if there is one seed.
+    No note if `none` is not run, if nothing else is, or if there are fewer than SEEDS seeds.
     """
     leads = {}
     for task, runs in found.groupby("task", sort=False):
         unseen = runs.pivot(index="seed", columns="model", values="unseen")
-        if "none" in unseen and len(unseen.columns) > 1 and len(unseen) > 1:
+        if "none" in unseen and len(unseen.columns) > 1 and len(unseen) >= SEEDS:
             leads[task] = (unseen["none"] - unseen.drop(columns="none").max(axis=1)).to_numpy()
     each = [
         f"{task} {one.effect:+.2f} (95 % interval {one.interval[0]:+.2f} to {one.interval[1]:+.2f}), {one.verdict}"

@@ -62,9 +62,7 @@ def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> Figure:
 
 
 def main(snakemake: Any) -> None:
-    figure = draw(read_runs(snakemake.input.runs), snakemake.params.study)
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(read_runs(snakemake.input.runs), snakemake.params.study), snakemake.output)
 
 
 if "snakemake" in globals():

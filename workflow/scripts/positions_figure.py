@@ -66,9 +66,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> F
 
 def main(snakemake: Any) -> None:
     lengths = read_lengths(snakemake.input.scores, snakemake.input.lengths, snakemake.params.equal)
-    figure = draw(read_yaml(snakemake.input.published)["positions"], lengths, snakemake.params.longest)
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(read_yaml(snakemake.input.published)["positions"], lengths, snakemake.params.longest), snakemake.output)
 
 
 if "snakemake" in globals():

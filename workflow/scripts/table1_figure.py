@@ -49,9 +49,7 @@ def draw(record: Mapping[str, Any]) -> Figure:
 
 
 def main(snakemake: Any) -> None:
-    figure = draw(read_json(snakemake.input.complexity))
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(read_json(snakemake.input.complexity)), snakemake.output)
 
 
 if "snakemake" in globals():

@@ -99,7 +99,6 @@ def main(snakemake: Any) -> None:
         [*snakemake.params.own, *read_yaml(snakemake.input.published)["table3"]], over_seeds(against_base(runs))
     )
     save(figure, snakemake.output)
-    plt.close(figure)
 
 
 if "snakemake" in globals():

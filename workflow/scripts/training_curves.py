@@ -81,9 +81,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
 
 def main(snakemake: Any) -> None:
     curves = read_curves(snakemake.input.packages, snakemake.input.histories, snakemake.params.equal)
-    figure = draw(curves, snakemake.params.groups)
-    save(figure, snakemake.output)
-    plt.close(figure)
+    save(draw(curves, snakemake.params.groups), snakemake.output)
 
 
 if "snakemake" in globals():
