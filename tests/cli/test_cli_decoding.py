@@ -120,6 +120,21 @@ def test_another_engine_keeps_the_order_of_lines_and_is_recorded(
     assert json.loads((tmp_path / "r").read_text())["engine"] == "ctranslate2"
 
 
+@pytest.mark.parametrize(("beam", "told"), [(4, "1 of 3 lines have an empty translation"), (1, "")])
+def test_empty_translations_of_a_beam_are_told_with_a_remedy(house, capsys, standard_input, monkeypatch, beam, told):
+    @contextmanager
+    def nothing(*_):
+        yield lambda batches: ([[Hypothesis(ids[:-1] if line == 1 else [], -1.0)] for line, ids in b] for b in batches)
+
+    monkeypatch.setattr("transformer.decoding.search.decoding", nothing)
+    standard_input(b"dog\n\nthe cat\n")
+    assert main(arguments("translate", package=house.package, beam=beam)) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "dog\n\n\n"
+    assert told in shown.err
+    assert ("--alpha (now 0.6) or --beam 1" in shown.err) == bool(told)
+
+
 def test_unsupported_options_of_another_engine_are_refused_before_anything_is_translated(
     house, tree_parser, tmp_path, standard_input, refused
 ):

@@ -58,6 +58,7 @@ def test_sacrebleu_equals_the_librarys_score_and_has_its_signature():
     score = sacrebleu(translations, references)
     assert score.score == pytest.approx(BLEU().corpus_score(translations, [references]).score)
     assert "tok:13a" in score.signature
+    assert score.length == pytest.approx(7 / 10)  # tokens; punctuation counts
     assert "smooth:exp" in score.signature
 
 

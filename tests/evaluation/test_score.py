@@ -34,11 +34,11 @@ WHERE = "2,500 sentences, beam 4, length penalty 0.6: "
 
 
 def test_the_readme_has_the_scores_of_each_part(save, scores):
-    sacrebleu = {"score": 27.25, "signature": "nrefs:1|tok:13a"}
+    sacrebleu = {"score": 27.25, "signature": "nrefs:1|tok:13a", "length": 0.913}
     paper = {"score": 27.96, "signature": "nrefs:1|tok:none"}
     bleus = {"sacrebleu": sacrebleu, "paper_bleu": paper}
     dev, test = rows(save(), scores("dev", **bleus), scores("test", perplexity=6.0, **bleus))
-    text = "BLEU 28.0 (nrefs:1\\|tok:none), sacreBLEU 27.2 (nrefs:1\\|tok:13a) |"
+    text = "BLEU 28.0 (nrefs:1\\|tok:none), sacreBLEU 27.2, length 0.91 (nrefs:1\\|tok:13a) |"
     assert dev == f"| scores | dev, {WHERE}Perplexity 5.68, {text}"
     assert test == f"| scores | test, {WHERE}Perplexity 6.00, {text}"
 

@@ -36,7 +36,7 @@ class SyntheticResults:
         decoding |= {"decoding": {"beam": 4, "alpha": 0.6, "sample": None, "precision": "float32"}}
         bleu = {
             "perplexity": 9.871,
-            "sacrebleu": {"score": 15.26, "signature": "nrefs:1|tok:13a"},
+            "sacrebleu": {"score": 15.26, "signature": "nrefs:1|tok:13a", "length": 0.913},
             "paper_bleu": {"score": 16.04, "signature": "tok:moses|compounds:split"},
         }
         counts = {"repaired": 3, "valid": 900, "error": 0, "skip": 0, "crossing": 1.234, "up_to_40_words": {"f1": 90.1}}
@@ -143,7 +143,8 @@ class SyntheticResults:
 
 def bleu(score):
     """Both BLEUs of a score file."""
-    return {"paper_bleu": {"score": score, "signature": "s"}, "sacrebleu": {"score": score - 1, "signature": "t"}}
+    sacrebleu = {"score": score - 1, "signature": "t", "length": score / 64}
+    return {"paper_bleu": {"score": score, "signature": "s"}, "sacrebleu": sacrebleu}
 
 
 def history(seed):

@@ -130,7 +130,7 @@ def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(
         [f"{base}/average-1/dev.scores.json"],
         [f"{base}/average-5/dev.scores.json"],
     ]
-    assert claims["beam"]["scores"][0] == [f"{base}/average-5/beam-1.alpha-0.6/dev.scores.json"]
+    assert claims["beam"]["scores"][0] == [f"{base}/average-5/beam-1/dev.scores.json"]
     assert tables().claims.lengths == [
         f"results/quick/runs/ende/{model}/1/average-1/lengths.csv" for model in ("E-learned", "base")
     ]
@@ -167,7 +167,7 @@ def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(tables):
         "scores": [f"{folder}/{seed}/average-5/dev.scores.json" for seed in (1, 2)],
         "others": [
             f"{folder}/{seed}/{name}/dev.scores.json"
-            for name in ("average-5/beam-1.alpha-0.6", "average-5/beam-4.alpha-0", "average-1")
+            for name in ("average-5/beam-1", "average-5/beam-4.alpha-0", "average-1")
             for seed in (1, 2)
         ],
     }

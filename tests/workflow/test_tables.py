@@ -259,7 +259,7 @@ def test_every_line_of_a_table_has_as_many_cells(results):
     _, (md, html, tex) = make(results, "table3", [results.run("ende", "base")])
     assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1
     assert len({line.count("<td>") for line in html.splitlines() if "<td>" in line}) == 1
-    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {20}
+    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {21}
 
 
 def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_csv(results):
@@ -457,6 +457,7 @@ def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results)
         ("1", "4", "0.6", "14.7 ± 6.9", "-0.3 ± 0.1"),
     ]
     assert (rows[2]["sacreBLEU, ours"], rows[2]["sacreBLEU, difference"]) == ("14.5 ± 7.1", "+0.5")
+    assert (rows[2]["length, ours"], rows[2]["length, difference"]) == ("0.24 ± 0.11", "+0.01")
     for text in texts:
         assert "The run is ende base." in text
         assert "900 sentences of dev, beam 4, length penalty 0.6; checkpoints averaged: 5 of each model." in text

@@ -138,7 +138,7 @@ def translate(arguments: argparse.Namespace) -> None:
     else:
         decoder = decoding(*how)
     translations = _translations(*how[:3], decoder, tokens)
-    number, printed = 0, hashlib.sha256()
+    number, empty, printed = 0, 0, hashlib.sha256()
     with page as show, sure as stream, made as note, translations as found:
         for number, translation in enumerate(found, 1):
             if arguments.nbest:
@@ -147,6 +147,7 @@ def translate(arguments: argparse.Namespace) -> None:
             else:
                 text = _print(translation.texts[:1])
             printed.update(text)
+            empty += len(translation.source) > 1 and not translation.texts[0]
             if stream:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
@@ -165,6 +166,12 @@ def translate(arguments: argparse.Namespace) -> None:
                 engine=arguments.engine,
             )
             note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
+    if empty and search.width > 1:
+        print(
+            f"{empty} of {number} lines have an empty translation, which the beam likes better than any other; try "
+            f"a larger --alpha (now {search.alpha:g}) or --beam 1",
+            file=sys.stderr,
+        )
 
 
 @command(

@@ -19,6 +19,13 @@ class Score:
 
 
 @dataclass(frozen=True)
+class SacreBleu(Score):
+    """A score, its signature, and the tokens of the translations divided by those of the references."""
+
+    length: float
+
+
+@dataclass(frozen=True)
 class TokenBleu:
     """Score and precisions of 1- to 4-grams in percent, brevity penalty, reference tokens, and signature."""
 
@@ -40,12 +47,12 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
         raise InputError("no translations to score; at least one is needed")
 
 
-def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> Score:
+def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBleu:
     """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU()
-    score = metric.corpus_score(list(translations), [list(references)]).score
-    return Score(score, str(metric.get_signature()))
+    found = metric.corpus_score(list(translations), [list(references)])
+    return SacreBleu(found.score, str(metric.get_signature()), found.ratio)
 
 
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:

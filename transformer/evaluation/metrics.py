@@ -75,7 +75,7 @@ METRICS = (
     Metric(
         "sacrebleu",
         _sacrebleu,
-        (Column("sacrebleu.score", "sacreBLEU", 1),),
+        (Column("sacrebleu.score", "sacreBLEU", 1), Column("sacrebleu.length", "length", 2)),
         "translation",
         signature="sacrebleu.signature",
     ),

@@ -14,7 +14,7 @@ SECTIONS = (
 )
 Measured = Literal["bleu", "perplexity", "f1", "hours", "longer"]
 KINDS: dict[Measured, TaskKind] = {"bleu": "translation", "f1": "parsing", "longer": "translation"}
-WAY = r"averaged|beam-\d+\.alpha-\d+(\.\d+)?"  # averaged: with the averaging and decoding of the task's test
+WAY = r"averaged|beam-1|beam-\d+\.alpha-\d+(\.\d+)?"  # averaged: with the averaging and decoding of the task's test
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Claim:
         for row in self.rows:
             if not re.fullmatch(f"[^/]+/[^/]+(/({WAY}))?", row):
                 found.append(
-                    f"rows: {row} is not a row; write one like ende/base, ende/base/averaged or "
-                    "ende/base/beam-1.alpha-0.6"
+                    f"rows: {row} is not a row; write one like ende/base, ende/base/averaged, ende/base/beam-1 or "
+                    "ende/base/beam-4.alpha-0.6"
                 )
             elif self.part != "dev" and row.count("/") > 1:
                 found.append(f"rows: {row} is measured on dev only; write part: dev")

@@ -33,9 +33,11 @@ class Runs:
         }
         one_by_one = [(task, model) for task, models in self.rows.items() for model in models]
         self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
-        # Further settings for decoding dev, besides the task's own: folder in average-N -> settings.
+        # Further settings for decoding dev, besides the task's own: folder in average-N -> settings. Greedy search has
+        # no alpha.
         self.searches = {
-            f"beam-{each.beam}.alpha-{str(each.alpha).removesuffix('.0')}/": each for each in experiment.searched()[1:]
+            f"beam-{each.beam}" + f".alpha-{each.alpha}".removesuffix(".0") * (each.beam > 1) + "/": each
+            for each in experiment.searched()[1:]
         }
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
 

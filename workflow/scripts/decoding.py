@@ -9,25 +9,25 @@ from tables_common import Row, read_inputs, signed, spread, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
-BLEUS = [column for metric in metrics_of("translation", shared=False) for column in metric.columns]
+COLUMNS = [column for metric in metrics_of("translation", shared=False) for column in metric.columns]
 SETTING = ["average", "beam", "alpha"]
 NOTES = [
     "The paper chose beam size and length penalty alpha on the development set (section 6.1). The first row decodes as "
     "config.yaml says. A row with one checkpoint uses the last one alone.",
-    "Each difference is the row minus the first row, with the same seed. BLEU is measured as in Table 3.",
+    "Each difference is the row minus the first row, with the same seed. BLEU and length are measured as in Table 3.",
     "A beam of 1 is greedy search. It gives the same translations with any alpha.",
 ]
 
 
 def read_searches(own: Iterable[str], others: Iterable[str]) -> pd.DataFrame:
-    """A row for each file of scores, those of `own` first: setting, seed, each BLEU.
+    """A row for each file of scores, those of `own` first: setting, seed, each BLEU, length.
 
-    `KEY.difference` is how far that BLEU is above the one of `own` with the same seed.
+    `KEY.difference` is how far that number is above the one of `own` with the same seed.
     """
     found = [pd.json_normalize(list(map(read_json, paths))) for paths in (own, others)]
     first, scores = found[0].set_index("seed"), pd.concat(found, ignore_index=True)
     scores = scores.rename(columns=lambda name: name.removeprefix("decoding."))
-    keys = [column.key for column in BLEUS]
+    keys = [column.key for column in COLUMNS]
     gains = scores[keys] - first.loc[scores["seed"], keys].to_numpy()
     return scores[[*SETTING, "seed", *keys]].join(gains.add_suffix(".difference"))
 
@@ -43,7 +43,7 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
             ("Beam", ""): str(setting.beam),
             ("Alpha", ""): f"{setting.alpha:g}" if setting.beam > 1 else "any",
         }
-        for column in BLEUS:
+        for column in COLUMNS:
             cells[column.heading, "ours"] = spread(ours, column.key, column.digits)
             cells[column.heading, "difference"] = (
                 signed(ours, f"{column.key}.difference", column.digits) if rows else ""

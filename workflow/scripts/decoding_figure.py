@@ -5,12 +5,15 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from decoding import BLEUS, SETTING, read_searches
+from decoding import SETTING, read_searches
 from figures_common import COLOURS, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from records import logged
 
+from transformer.evaluation.metrics import metrics_of
+
+BLEUS = [metric.columns[0] for metric in metrics_of("translation", shared=False)]
 DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams
 
 

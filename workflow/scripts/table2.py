@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from records import over_seeds
-from tables_common import NOT_RUN, Row, is_shown, metric_cells, number, power, read_inputs, write_table
+from tables_common import LENGTH, NOT_RUN, Row, is_shown, metric_cells, number, power, read_inputs, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
 NOTES = [
     "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
     "for en-fr. sacreBLEU is computed as its signature says.",
+    LENGTH,
     "The published and the estimated cost are seconds × devices × sustained single-precision FLOP/s of a device. The "
     "ratio is estimated / published. The counted cost is that of the matrix products of all training steps. We measure "
     "the sustained FLOP/s with as many threads as the training has; bfloat16 products can be faster.",

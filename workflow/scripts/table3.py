@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 from records import over_seeds
-from tables_common import Ours, Row, beside, is_shown, metric_cells, number, read_inputs, signed, write_table
+from tables_common import LENGTH, Ours, Row, beside, is_shown, metric_cells, number, read_inputs, signed, write_table
 
 from transformer.evaluation.metrics import Column, metrics_of
 from transformer.support.strict import listed
@@ -17,6 +17,7 @@ NOTES = [
     "says how our values are scaled.",
     "Perplexity is per subword, without label smoothing. BLEU is computed on tokenised text with hyphenated compounds "
     "split. sacreBLEU is computed as its signature says.",
+    LENGTH,
 ]
 CSV_ONLY = ("difference", "p, bootstrap")
 COMPARED = [

@@ -20,6 +20,10 @@ Row = Mapping[tuple[str, str], str]
 Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
 
 NOT_RUN = "not run"
+LENGTH = (
+    "The length is the number of tokens of our translations, divided by that of the references. Below 1, BLEU has a "
+    "brevity penalty: it is multiplied by exp(1 - 1 / length)."
+)
 
 
 def number(value: float | None, digits: int) -> str:
