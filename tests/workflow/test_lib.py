@@ -390,6 +390,19 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
     check_filled_in(filled, filled)
 
 
+def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):
+    """In config.yaml the tasks share their decoding by a YAML alias. Snakemake merges overlays into a copy of it."""
+    path = tmp_path / "overlay.yaml"
+    path.write_text("tasks: {ende: {decoding: {alpha: 1.0}}}")
+    values: dict = {}
+    for source in read_sources([path]).values():
+        merge(values, source)
+    for experiment in (read_experiment([path]), checked(values, [path], {})):
+        shown = {task: settings.decoding.alpha for task, settings in experiment.tasks.items()}
+        assert shown == {"ende": 1.0, "enfr": 0.6, "wsj": 0.3, "semi": 0.3}
+        assert experiment.tasks["ende"].decoding.beam == 4
+
+
 def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp_path, monkeypatch):
     check_writable(tmp_path / "new/results")
     assert not (tmp_path / "new").exists()

@@ -81,9 +81,14 @@ def read_config(cls: type[T], path: Path) -> T:
 
 
 def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
-    """Merge `overlay` into `values`, in place. Mappings are merged key by key; any other value is replaced."""
+    """Merge `overlay` into `values`, in place. Mappings are merged key by key; any other value is replaced.
+
+    Mappings are copied. Otherwise two keys that share one by a YAML alias would both change when one is overridden.
+    """
     for key, value in overlay.items():
-        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
+        if isinstance(value, Mapping):
+            if not isinstance(values.get(key), dict):
+                values[key] = {}
             merge(values[key], value)
         else:
             values[key] = value

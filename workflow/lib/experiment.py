@@ -1,6 +1,5 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
-import copy
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -38,7 +37,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[
     """
     values: dict[str, Any] = {}
     typed = _typed(given)
-    for source in (*read_sources([]).values(), copy.deepcopy(dict(config)), typed):
+    for source in (*read_sources([]).values(), config, typed):
         merge(values, source)
     experiment = load_experiment(values, read_sources(overlays) | {"--config": typed})
     for key in ("mirror", "packages"):
