@@ -211,11 +211,14 @@ def test_held_out_text_is_dev_test_and_longer_pairs(tables):
 
 def test_longer_pairs_are_longer_than_any_model_of_the_task_learns_from(tables, tmp_path):
     models = {"base": {"longest_pair": 30}, "E-t5": {"longest_pair": 40}, "big": {"longest_pair": 50}}
-    found = tables(tasks=only(ende=["base", "E-t5"]), models=models, packages=str(tmp_path))
-    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-    assert inputs.longest_pair(SimpleNamespace(task="ende")) == 40
-    vocabulary = inputs.vocabulary(SimpleNamespace(task="ende"))
-    assert vocabulary == f"{tmp_path}/ende/base/1/average-1/package/subwords.model"
+    overlay, ende = {"tasks": only(ende=["base", "E-t5"]), "models": models}, SimpleNamespace(task="ende")
+    trained, given = (tables(**overlay), tables(**overlay, packages=str(tmp_path)))
+    inputs, of_packages = (
+        Inputs(each.experiment, each.runs, downloads_of(each.experiment)) for each in (trained, given)
+    )
+    assert inputs.longest_pair(ende) == of_packages.longest_pair(ende) == 40
+    assert inputs.vocabulary(ende) == "results/quick/subwords/ende.model"  # without waiting for a training
+    assert of_packages.vocabulary(ende) == f"{tmp_path}/ende/base/1/average-1/package/subwords.model"
 
 
 def test_the_table_of_published_marks_exists_if_their_text_and_model_are_run(tables):

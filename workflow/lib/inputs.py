@@ -78,7 +78,9 @@ class Inputs:
         return max(run.training.longest_pair for run in runs)
 
     def vocabulary(self, wildcards: Wildcards) -> str:
-        """A task's subwords, from its first package (all its packages have the same)."""
+        """A task's subwords. If packages are given, those of its first package (all its packages have the same)."""
+        if not self.experiment.packages:
+            return f"{self.paths.results}/subwords/{wildcards.task}.model"
         [first, *_] = self.runs.dev_scores({wildcards.task: self.runs.trained[wildcards.task]})
         [vocabulary] = self.runs.packages_behind([first], "subwords.model")
         return vocabulary

@@ -75,7 +75,7 @@ class Measure:
 
     def text(self, effect: float | None, sign: str = "+") -> str:
         """A difference, as the table has it."""
-        return "" if effect is None else f"{self.shown(effect):{sign}.{self.digits}f}{' %' * self.relative}"
+        return "" if effect is None else f"{self.shown(effect):{sign}z.{self.digits}f}{' %' * self.relative}"
 
 
 MEASURES = {

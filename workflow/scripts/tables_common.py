@@ -28,7 +28,7 @@ LENGTH = (
 
 def number(value: float | None, digits: int) -> str:
     """`value` with `digits` digits after the point. Empty if there is no value."""
-    return "" if value is None or pd.isna(value) else f"{value:.{digits}f}"
+    return "" if value is None or pd.isna(value) else f"{value:z.{digits}f}"  # z: never -0.0
 
 
 def printed(value: float | None, digits: int) -> str:
@@ -67,7 +67,7 @@ def beside(
     return {
         (heading, "published"): printed(published, digits),
         (heading, "ours"): spread(ours, key, digits) if key in ours else missing,
-        (heading, "difference"): f"{round(ours[key], digits) - published:+.{digits}f}" if both else "",
+        (heading, "difference"): f"{round(ours[key], digits) - published:+z.{digits}f}" if both else "",
     }
 
 

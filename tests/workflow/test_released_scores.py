@@ -1,0 +1,63 @@
+"""The score files in docs/small: docs/small.md says how to make tables from them, and how to train further seeds."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.calls import jobs, snakemake
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/small.md").read_text()
+COMMANDS = [shlex.split(line) for line in re.findall(r"^    ((?:tar|snakemake) .+)$", PAGE.replace("\\\n", ""), re.M)]
+WHOLE, UNPACK, TABLES, TEXT, UNPACK_AGAIN, TRAIN = COMMANDS
+OF_TEXT = {"fetch_file", "read_files", "learn_subwords", "encode_part", "find_longer", "gather_held_out"}
+OF_MODELS = {"train", "average_checkpoints", "translate", "score", "compare", "measure_lengths", "read_attention"}
+
+
+@pytest.fixture
+def clone(tmp_path, copy_project):
+    copy_project(tmp_path)
+    scores = Path("docs/small/scores.tar.gz")
+    (tmp_path / scores).parent.mkdir(parents=True)
+    shutil.copy(ROOT / scores, tmp_path / scores)
+    return tmp_path
+
+
+def planned(clone, command, *options):
+    run = snakemake(clone, *command[1:], *options, "--dry-run")
+    assert run.returncode == 0, run.stderr
+    return jobs(run)
+
+
+@pytest.mark.workflow
+def test_tables_and_figures_are_made_from_the_released_scores_without_training(clone):
+    subprocess.run(UNPACK, cwd=clone, check=True)
+    found = planned(clone, TABLES).keys()
+    assert {"write_claims", "write_table3", "write_positions", "draw_claims", "draw_training_curves"} <= found
+    assert not (OF_TEXT | OF_MODELS) & found
+
+
+@pytest.mark.workflow
+def test_only_the_seeds_that_are_not_released_are_trained(clone):
+    mirror = os.environ.get("TRANSFORMER_MIRROR", "")
+    if not list(Path(mirror).glob("raw.githubusercontent.com/multi30k")):
+        pytest.skip("TRANSFORMER_MIRROR does not name a folder with Multi30k")
+    made = snakemake(clone, *TEXT[1:], "--config", f"mirror={mirror}")
+    assert made.returncode == 0, made.stdout + made.stderr
+    subprocess.run(UNPACK_AGAIN, cwd=clone, check=True)
+    released = [option for option in TABLES if option.startswith("seeds=")]
+    config = ("--config", f"mirror={mirror}")
+    assert not (OF_TEXT | OF_MODELS) & planned(clone, TRAIN, *config, *released).keys()
+    both = planned(clone, TRAIN, *config, released[0].replace("]", ",99]"))
+    assert both["train"] == "31"
+    assert not OF_TEXT & both.keys()
+
+
+def test_the_page_trains_and_unpacks_what_it_says():
+    assert TRAIN == [*WHOLE[:3], "--rerun-triggers", "input", *WHOLE[3:]]
+    assert UNPACK == UNPACK_AGAIN == ["tar", "-xf", "docs/small/scores.tar.gz"]
