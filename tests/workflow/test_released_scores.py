@@ -59,5 +59,5 @@ def test_only_the_seeds_that_are_not_released_are_trained(clone):
 
 
 def test_the_page_trains_and_unpacks_what_it_says():
-    assert TRAIN == [*WHOLE[:3], "--rerun-triggers", "input", *WHOLE[3:]]
+    assert [*WHOLE[:3], "--rerun-triggers", "input", *WHOLE[3:]] == TRAIN
     assert UNPACK == UNPACK_AGAIN == ["tar", "-xf", "docs/small/scores.tar.gz"]
