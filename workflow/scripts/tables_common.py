@@ -76,11 +76,13 @@ def metric_cells(
 ) -> Row:
     """A metric's cells: three for a number that the paper prints, one for another number."""
     cells: dict[tuple[str, str], str] = {}
+    first = metric.columns[0]
     for column in metric.columns:
         if column.published:
             cells |= beside(column.heading, published.get(column.published), ours, column.key, column.digits, missing)
         else:
-            cells[column.heading, "ours"] = spread(ours, column.key, column.digits)
+            subheading = "ours" if column is first else column.heading
+            cells[first.heading, subheading] = spread(ours, column.key, column.digits)
     return cells
 
 
