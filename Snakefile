@@ -61,6 +61,7 @@ localrules:
     dev_scores,
     tables,
     figures,
+    scores,
     length,
 
 
@@ -82,6 +83,30 @@ rule figures:
         ),
         f"{RESULTS}/figures/attention.html",
         [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],
+
+
+# What tables and figures are made from, without texts and weights. On any machine they can be made again from it. Trees
+# are left out, because treebanks are licensed.
+rule scores:
+    input:
+        files=read_by(
+            "draw_attention",
+            "show_attention",
+            *(f"draw_{figure}" for figure in tables.drawn),
+            *(f"write_{table.name}" for table in tables.all),
+            *([] if experiment.packages else ["write_readmes"]),
+        ),
+        code=scripts("pack"),
+    output:
+        f"{RESULTS}/scores.tar.gz",
+    log:
+        f"{RESULTS}/logs/scores.log",
+    conda:
+        "environment.yml"
+    params:
+        folder=RESULTS,
+    script:
+        "workflow/scripts/pack.py"
 
 
 # The scores for choosing a parser. The paper chose on section 22, which is dev.

@@ -120,8 +120,8 @@ def test_another_engine_keeps_the_order_of_lines_and_is_recorded(
     assert json.loads((tmp_path / "r").read_text())["engine"] == "ctranslate2"
 
 
-@pytest.mark.parametrize(("beam", "told"), [(4, "1 of 3 lines have an empty translation"), (1, "")])
-def test_empty_translations_of_a_beam_are_told_with_a_remedy(house, capsys, standard_input, monkeypatch, beam, told):
+@pytest.mark.parametrize("beam", [4, 1])
+def test_empty_translations_of_a_beam_are_told_with_a_remedy(house, capsys, standard_input, monkeypatch, beam):
     @contextmanager
     def nothing(*_):
         yield lambda batches: ([[Hypothesis(ids[:-1] if line == 1 else [], -1.0)] for line, ids in b] for b in batches)
@@ -131,8 +131,9 @@ def test_empty_translations_of_a_beam_are_told_with_a_remedy(house, capsys, stan
     assert main(arguments("translate", package=house.package, beam=beam)) == 0
     shown = capsys.readouterr()
     assert shown.out == "dog\n\n\n"
-    assert told in shown.err
-    assert ("--alpha (now 0.6) or --beam 1" in shown.err) == bool(told)
+    told = "the beam ranks an empty translation first for 1 of 3 lines; try a larger --alpha (now 0.6) or --beam 1\n"
+    assert (told in shown.err) == (beam > 1)
+    assert ("empty" in shown.err) == (beam > 1)
 
 
 def test_unsupported_options_of_another_engine_are_refused_before_anything_is_translated(

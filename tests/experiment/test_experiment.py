@@ -366,7 +366,10 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ({"rows": ["wsj/parser", "sem/parser"]}, "rows: unknown task sem; did you mean semi?"),
         ({"rows": ["wsj/parser", "parser"]}, "rows: parser is not a row; write one like ende/base"),
         ({"rows": ["wsj/parser", "wsj/parser/averaged"]}, "rows: wsj/parser/averaged is measured on dev only; write"),
-        ({"rows": ["wsj/parser", "wsj/parser/beam-4"]}, "rows: wsj/parser/beam-4 is not a row; write one like"),
+        *(
+            ({"rows": ["wsj/parser", f"wsj/parser/{way}"]}, f"rows: wsj/parser/{way} is not a row; write one like")
+            for way in ("beam-4", "beam-1.alpha-0.6", "beam-4.alpha-1.0", "beam-04.alpha-1", "beam-4.alpha-.5")
+        ),
         ({"rows": ["wsj/parser"]}, "rows: must name at least two rows (task/model), not ['wsj/parser']"),
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
         ({"section": "6.4"}, "section: unknown section 6.4; did you mean 6.3?; `own` is for claims of your own"),

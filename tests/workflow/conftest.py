@@ -143,7 +143,7 @@ class SyntheticResults:
 
 def bleu(score):
     """Both BLEUs of a score file."""
-    sacrebleu = {"score": score - 1, "signature": "t", "length": score / 64}
+    sacrebleu = {"score": score - 1, "signature": "t", "length": score / 64}  # exact in binary
     return {"paper_bleu": {"score": score, "signature": "s"}, "sacrebleu": sacrebleu}
 
 

@@ -138,6 +138,14 @@ def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(
     assert {claim["name"]: claim for claim in without.claims.all}["beam"]["scores"][0] == []
 
 
+def test_a_claim_may_name_the_tasks_own_decoding(tables):
+    mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
+    mine["rows"] = ["ende/base/beam-4.alpha-0.6", "ende/base/beam-4.alpha-0"]
+    [claim] = [claim for claim in tables(claims={"mine": mine}).claims.all if claim["name"] == "mine"]
+    folder = "results/quick/runs/ende/base/1/average-5"
+    assert claim["scores"] == [[f"{folder}/dev.scores.json"], [f"{folder}/beam-4.alpha-0/dev.scores.json"]]
+
+
 def test_a_claim_between_equal_rows_is_not_judged(tables):
     mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/C-N2", "ende/C-N4"]

@@ -1,10 +1,13 @@
 """The score files in docs/small: docs/small.md says how to make tables from them, and how to train further seeds."""
 
+import csv
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -40,6 +43,20 @@ def test_tables_and_figures_are_made_from_the_released_scores_without_training(c
     found = planned(clone, TABLES).keys()
     assert {"write_claims", "write_table3", "write_positions", "draw_claims", "draw_training_curves"} <= found
     assert not (OF_TEXT | OF_MODELS) & found
+
+
+def test_the_released_table_has_the_released_scores():
+    with tarfile.open(ROOT / "docs/small/scores.tar.gz") as archive:
+        names = [name for name in archive.getnames() if name.endswith("average-1/dev.scores.json")]
+        scores = {name.split("/")[4]: json.load(archive.extractfile(name)) for name in names}
+    with (ROOT / "docs/small/tables/table3.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 20
+    for row in rows:
+        score = scores[row["Model"].partition(":")[0]]
+        shown = (row["Perplexity, ours"], row["BLEU, ours"], row["sacreBLEU, length"])
+        numbers = (score["perplexity"], score["paper_bleu"]["score"], score["sacrebleu"]["length"])
+        assert shown == tuple(f"{number:.{digits}f}" for number, digits in zip(numbers, (2, 1, 2), strict=True))
 
 
 @pytest.mark.workflow

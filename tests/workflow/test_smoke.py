@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,21 @@ def test_packages_give_the_same_tables_and_figures_without_training(finished):
     for path in same:
         assert (finished / "again/smoke" / path).read_bytes() == (made / path).read_bytes(), path
     assert not list((finished / "again").rglob("*.safetensors"))
+
+
+@pytest.mark.workflow
+def test_scores_are_packed_without_texts_trees_and_weights(finished, tmp_path):
+    run = snakemake(finished, "scores", *SMOKE)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert list(jobs(run)) == ["scores"]
+    with tarfile.open(finished / MADE / "scores.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    packed = {path.relative_to(tmp_path / "results/smoke"): path for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path.suffix for path in packed} == {".json", ".csv", ".html"}
+    names = ("corpus.json", "config.json", "history.csv", "dev.scores.json", "dev.comparison.json", "lengths.csv")
+    assert {*names, "attention.html", "complexity.json"} <= {path.name for path in packed}
+    for path, unpacked in packed.items():
+        assert unpacked.read_bytes() == (finished / MADE / path).read_bytes()
 
 
 @pytest.mark.workflow

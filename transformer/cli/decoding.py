@@ -168,8 +168,8 @@ def translate(arguments: argparse.Namespace) -> None:
             note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
     if empty and search.width > 1:
         print(
-            f"{empty} of {number} lines have an empty translation, which the beam likes better than any other; try "
-            f"a larger --alpha (now {search.alpha:g}) or --beam 1",
+            f"the beam ranks an empty translation first for {empty} of {number} lines; try a larger --alpha (now "
+            f"{search.alpha:g}) or --beam 1",
             file=sys.stderr,
         )
 

@@ -14,7 +14,8 @@ SECTIONS = (
 )
 Measured = Literal["bleu", "perplexity", "f1", "hours", "longer"]
 KINDS: dict[Measured, TaskKind] = {"bleu": "translation", "f1": "parsing", "longer": "translation"}
-WAY = r"averaged|beam-1|beam-\d+\.alpha-\d+(\.\d+)?"  # averaged: with the averaging and decoding of the task's test
+# How dev is decoded. averaged: with the averaging and decoding of the task's test. Greedy search (beam-1) has no alpha.
+WAY = r"averaged|beam-1|beam-(?!1\.)[1-9]\d*\.alpha-(0|[1-9]\d*)(\.\d*[1-9])?"
 
 
 @dataclass(frozen=True)

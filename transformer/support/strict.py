@@ -83,7 +83,8 @@ def read_config(cls: type[T], path: Path) -> T:
 def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
     """Merge `overlay` into `values`, in place. Mappings are merged key by key; any other value is replaced.
 
-    Mappings are copied. Otherwise two keys that share one by a YAML alias would both change when one is overridden.
+    Mappings are copied, except in lists. Otherwise two keys that share one by a YAML alias would both change if one is
+    overridden.
     """
     for key, value in overlay.items():
         if isinstance(value, Mapping):

@@ -12,12 +12,19 @@ from transformer.corpora.moses import MosesFiles
 from transformer.corpora.self_training import SelfTraining
 from transformer.experiment.config import Experiment
 from transformer.model.flops import forward_flops
+from transformer.package.config import Decoding
 from transformer.support.strict import plain
 from transformer.training.config import RunConfig
 from workflow.lib.paths import Paths
 
 Some = Mapping[str, Sequence[str]]
 SHARD = 10_000  # plain sentences per job; `plan` estimates 3 minutes on an A100 for the parser of `paper`
+
+
+def search_folder(decoding: Decoding) -> str:
+    """The folder, in average-N, of dev decoded in another way than the task's own. Greedy search has no alpha."""
+    alpha = str(decoding.alpha).removesuffix(".0")
+    return f"beam-{decoding.beam}.alpha-{alpha}/" if decoding.beam > 1 else "beam-1/"
 
 
 class Runs:
@@ -33,12 +40,10 @@ class Runs:
         }
         one_by_one = [(task, model) for task, models in self.rows.items() for model in models]
         self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
-        # Further settings for decoding dev, besides the task's own: folder in average-N -> settings. Greedy search has
-        # no alpha.
-        self.searches = {
-            f"beam-{each.beam}" + f".alpha-{each.alpha}".removesuffix(".0") * (each.beam > 1) + "/": each
-            for each in experiment.searched()[1:]
-        }
+        # Further settings for decoding dev, besides the task's own: folder in average-N -> settings.
+        searched = {search_folder(each): each for each in experiment.searched()}
+        self.own_search = next(iter(searched), "")
+        self.searches = {folder: each for folder, each in searched.items() if folder != self.own_search}
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
 
     def config(self, wildcards: Wildcards) -> RunConfig:
@@ -103,7 +108,11 @@ class Runs:
     def searched(self, task: str, model: str, search: str) -> list[str]:
         """The dev scores of a run decoded with one of `searches`. Empty unless it is the run of `figures`."""
         shown = self.experiment.figures
-        if search not in self.searches or (task, model) != (shown.task, shown.model):
+        if (task, model) != (shown.task, shown.model):
+            return []
+        if search == self.own_search:
+            return self.averaged_scores({task: [model]}, "dev")
+        if search not in self.searches:
             return []
         return self.files_of(task, [model], f"average-{self.average(task, model)}/{search}dev.scores.json")
 

@@ -82,6 +82,12 @@ def scripts(name):
     return relative(behind_script(name), HERE)
 
 
+def read_by(*names):
+    """The files of this experiment that rules read."""
+    files = {str(file) for name in names for file in getattr(rules, name).input}
+    return sorted(file for file in files if file.startswith(f"{RESULTS}/"))
+
+
 def table_report(name, kind):
     """A table in the report, which sorts by these labels: by section, and HTML before csv."""
     return report(

@@ -38,7 +38,7 @@ NOTES = [
     "so large, with as many seeds and the same spread. A true difference of that size is found in a little more than "
     "half of all experiments. For rows claimed to be alike it is the least margin.",
     "Perplexity beyond training is that of held-out pairs with more subwords on the longer side than any pair that "
-    "base learns from, up to twice as many. A row whose name ends in averaged, or in a beam and an alpha, uses Table "
+    "base learns from, up to twice as many. A row whose name ends in averaged, or in a beam, uses Table "
     "2's averaged checkpoints, on dev.",
     "Hours are those of training. Other programs on the machine make them longer.",
     "The paper does not state the claims on averaging, beam and length penalty; it only made these choices. On "

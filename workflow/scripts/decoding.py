@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 from records import over_seeds, read_json
-from tables_common import Row, read_inputs, signed, spread, write_table
+from tables_common import LENGTH, Row, read_inputs, signed, spread, write_table
 
 from transformer.evaluation.metrics import metrics_of
 
@@ -13,8 +13,9 @@ COLUMNS = [column for metric in metrics_of("translation", shared=False) for colu
 SETTING = ["average", "beam", "alpha"]
 NOTES = [
     "The paper chose beam size and length penalty alpha on the development set (section 6.1). The first row decodes as "
-    "config.yaml says. A row with one checkpoint uses the last one alone.",
-    "Each difference is the row minus the first row, with the same seed. BLEU and length are measured as in Table 3.",
+    "the experiment's config says. A row with one checkpoint uses the last one alone.",
+    "Each difference is the row minus the first row, with the same seed. BLEU is measured as in Table 3.",
+    LENGTH,
     "A beam of 1 is greedy search. It gives the same translations with any alpha.",
 ]
 

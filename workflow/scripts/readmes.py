@@ -1,4 +1,4 @@
-"""README.md of each package: its training and its scores."""
+"""README.md of each package with its training and its scores, unless the package is without weights (rule `scores`)."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,8 @@ from transformer.package.readme import write_readme
 
 
 def main(snakemake: Any) -> None:
-    for package in (Path(config).parent for config in snakemake.input.packages):
+    packages = (Path(config).parent for config in snakemake.input.packages)
+    for package in (package for package in packages if (package / "model.safetensors").exists()):
         run = package.parent
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
         config = read_package_config(package)
