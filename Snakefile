@@ -103,8 +103,6 @@ rule scores:
         f"{RESULTS}/logs/scores.log",
     conda:
         "environment.yml"
-    params:
-        folder=RESULTS,
     script:
         "workflow/scripts/pack.py"
 

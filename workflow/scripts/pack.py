@@ -25,8 +25,8 @@ def pack(files: list[Path], folder: Path, name: str, path: Path) -> None:
 
 
 def main(snakemake: Any) -> None:
-    folder = Path(snakemake.params.folder)
-    pack(list(map(Path, snakemake.input.files)), folder, f"results/{folder.name}", Path(snakemake.output[0]))
+    path = Path(snakemake.output[0])
+    pack(list(map(Path, snakemake.input.files)), path.parent, f"results/{path.parent.name}", path)
 
 
 if "snakemake" in globals():
