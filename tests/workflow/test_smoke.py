@@ -180,12 +180,13 @@ def test_scores_are_packed_without_texts_trees_and_weights(finished):
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert list(jobs(run)) == ["scores"]
     with tarfile.open(finished / MADE / "scores.tar.gz") as archive:
-        packed = {Path(name).relative_to("results/smoke"): archive.extractfile(name).read() for name in archive.getnames()}
+        contents = {name: archive.extractfile(name).read() for name in archive.getnames()}
+    packed = {Path(name).relative_to("results/smoke"): content for name, content in contents.items()}
     assert {path.suffix for path in packed} == {".json", ".csv", ".html"}
     names = ("corpus.json", "config.json", "history.csv", "dev.scores.json", "dev.comparison.json", "lengths.csv")
     assert {*names, "attention.html", "complexity.json"} <= {path.name for path in packed}
-    for path, unpacked in packed.items():
-        assert unpacked == (finished / MADE / path).read_bytes()
+    for path, content in packed.items():
+        assert content == (finished / MADE / path).read_bytes()
 
 
 @pytest.mark.workflow
