@@ -12,8 +12,9 @@ from transformer.package.readme import write_readme
 
 
 def main(snakemake: Any) -> None:
-    packages = (Path(config).parent for config in snakemake.input.packages)
-    for package in (package for package in packages if (package / "model.safetensors").exists()):
+    for package in (Path(config).parent for config in snakemake.input.packages):
+        if not (package / "model.safetensors").exists():
+            continue
         run = package.parent
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
         config = read_package_config(package)
