@@ -1,6 +1,8 @@
 """Test which file of the package may import which (FLOORS)."""
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -42,6 +44,12 @@ def test_imports_form_no_circle():
     graph = {path: imports(FILES[path]) for path in FILES}
     assert sum(map(len, graph.values())) > len(graph)
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the files of a circle
+
+
+def test_no_import_loads_pytorch_s_compiler_which_takes_over_a_second():
+    modules = ", ".join(str(path.with_suffix("")).replace("/", ".") for path in FILES if path.stem != "__init__")
+    code = f"import sys, {modules}; print('torch' in sys.modules, 'torch._dynamo' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split() == ["True", "False"]
 
 
 def test_no_source_file_is_longer_than_350_lines():

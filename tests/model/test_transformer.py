@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounter
 
 from transformer.decoding.cache import Cache
 from transformer.model.attention import padding_bias
@@ -193,6 +194,20 @@ def test_sentences_in_one_row_have_the_same_output_as_one_at_a_time(model):
     together = model(torch.nn.functional.pad(row, (0, 3)), torch.nn.functional.pad(target.view(1, -1), (0, 5)))
     torch.testing.assert_close(together[0, : B * T].view(B, T, -1), model(source, target))
     assert together.isfinite().all()
+
+
+@torch.no_grad()
+def test_another_number_of_additive_scores_does_not_compile_the_model_again():
+    model, compiled, counter = build(attention="additive").eval(), build(attention="additive").eval(), CompileCounter()
+    compiled.compile(backend=counter, dynamic=False)
+    frames = []
+    for ends in ([1, 5], [2, 5], [5], [0, 1, 5]):
+        ids = draw(1, 6)
+        ids[0, ends] = END
+        torch.testing.assert_close(compiled(ids, ids), model(ids, ids))
+        frames.append(counter.frame_count)
+    assert frames[0] > 0
+    assert len(set(frames)) == 1
 
 
 @torch.no_grad()

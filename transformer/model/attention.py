@@ -150,7 +150,6 @@ class AdditiveAttention(nn.Module):
         limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's limit for a linear map from d_k to 1
         nn.init.uniform_(self.vector, -limit, limit)
 
-    @torch.compiler.disable  # the number of scores differs from batch to batch
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, S], in float32. The bias of all heads hides the same keys.
 

@@ -4,12 +4,14 @@ Shapes are named as in attention.py; N subwords of the vocabulary; R rows, which
 """
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.model.attention import (
+    AdditiveAttention,
     KeysValues,
     Sentences,
     own_bias,
@@ -38,6 +40,13 @@ class Transformer(Network):
         """Compute what positions need for rows of `length`, so that a compiled model need not be compiled again."""
         self.source_positions.prepare(length)
         self.target_positions.prepare(length)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile all but additive attention, whose number of scores differs from batch to batch."""
+        for module in self.modules():
+            if isinstance(module, AdditiveAttention):
+                module.weights = torch.compiler.disable(module.weights)  # type: ignore[method-assign]
+        super().compile(*args, **kwargs)
 
     def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
         """The output [R, S, D] of the encoder, or of its first `layers` layers, and the sentences of the source."""
