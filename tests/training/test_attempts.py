@@ -4,7 +4,14 @@ import pytest
 
 from transformer.training.attempts import attempt, read_attempts, unlike
 
-MEANS = {"device": "abacus", "threads": 1, "micro_batch_tokens": 4096, "compiled": False, "software": {"torch": "8"}}
+MEANS = {
+    "software": {"torch": "8"},
+    "device": "abacus",
+    "threads": 1,
+    "micro_batch_tokens": 4096,
+    "compiled": False,
+    "code": "a",
+}
 
 
 def go_on(path, start, steps, **means):
@@ -54,6 +61,13 @@ def test_a_damaged_line_is_skipped(tmp_path, spoilt):
     assert spans(tmp_path / "attempts") == [(0, 4, 1), (3, 4, 0)]
 
 
+def test_a_mean_that_an_earlier_version_did_not_record_is_not_compared(tmp_path):
+    path = tmp_path / "attempts"
+    go_on(path, 0, [1])
+    path.write_text(path.read_text().replace(', "code": "a"', ""))
+    assert unlike(path, 1, MEANS | {"code": "b"}) == ""
+
+
 def test_means_are_compared_with_those_of_the_attempt_that_reached_the_first_step(tmp_path):
     path = tmp_path / "attempts"
     assert unlike(path, 0, MEANS) == ""
@@ -63,4 +77,5 @@ def test_means_are_compared_with_those_of_the_attempt_that_reached_the_first_ste
     assert unlike(path, 3, MEANS | {"software": {"torch": "9", "commit": "a"}}) == "torch 9, not 8,"
     assert unlike(path, 3, MEANS | {"micro_batch_tokens": 9}) == "9 subwords a pass, not 4096,"
     assert unlike(path, 3, MEANS | {"threads": 2}) == "2 thread(s), not 1,"
+    assert unlike(path, 3, MEANS | {"code": "b"}) == "code b, not a,"
     assert unlike(path, 4, MEANS | {"device": "slide rule"}) == "slide rule, not abacus, and 1 thread(s), not 2,"

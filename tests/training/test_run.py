@@ -98,7 +98,7 @@ def test_a_run_s_record_counts_its_interruptions(tmp_path, run_config, encoded, 
     assert second["device"] == record["device"]
 
 
-def test_a_run_resumed_with_other_threads_says_that_bits_may_differ(tmp_path, arguments, monkeypatch, capsys):
+def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp_path, arguments, monkeypatch, capsys):
     log = Trainer.log
 
     def stopped(trainer):
@@ -111,8 +111,11 @@ def test_a_run_resumed_with_other_threads_says_that_bits_may_differ(tmp_path, ar
         with pytest.raises(Interrupted):
             train_run(*arguments)
     torch.set_num_threads(2)
+    monkeypatch.setattr("transformer.training.run.code", lambda *_: "changed")
     train_run(*arguments)
-    said = "ende base: resumes with 2 thread(s), not 1, so the result will not be the same to the bit\n"
+    code = json.loads((tmp_path / "1/training.json").read_text())["attempts"][0]["code"]
+    others = f"2 thread(s), not 1, and code changed, not {code},"
+    said = f"ende base: resumes with {others} so the result may not be the same to the bit\n"
     assert capsys.readouterr().err.count(said) == 1
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert [each["threads"] for each in record["attempts"]] == [1, 2]

@@ -9,12 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-DECIDE_BITS = {  # the means that change rounding, and how messages name them
+DECIDE_BITS = {  # the means that may change bits of the result, and how messages name them
     "device": "{}",
     "threads": "{} thread(s)",
     "micro_batch_tokens": "{} subwords a pass",
     "compiled": "compiled: {}",
     "torch": "torch {}",
+    "code": "code {}",
 }
 
 
@@ -55,12 +56,12 @@ def read_attempts(path: Path) -> list[dict[str, Any]]:
 
 
 def unlike(path: Path, start: int, means: Mapping[str, Any]) -> str:
-    """Name the means that change rounding and differ from those of the attempt that reached step `start`."""
+    """Name the means that may change bits and differ from those of the attempt that reached step `start`."""
     before = [each for each in read_attempts(path) if each["from"] < start][-1:]
     now, *then = ({**each, "torch": each["software"]["torch"]} for each in (means, *before))
     return " and ".join(
         f"{words.format(now[key])}, not {each[key]},"
         for each in then
         for key, words in DECIDE_BITS.items()
-        if now[key] != each[key]
+        if key in each and now[key] != each[key]  # attempts of earlier versions lack some
     )

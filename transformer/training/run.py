@@ -59,7 +59,7 @@ def train_run(
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
             trainer = Trainer(config, vocabulary, train, dev, state, device, world, micro_batch_tokens)
-        noted = attempted(trainer, made_with) if world.first else contextlib.nullcontext()
+        noted = attempted(trainer, made_with, made_of["code"]) if world.first else contextlib.nullcontext()
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer,
             noted as reached,
@@ -102,9 +102,9 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
 
 
 def attempted(
-    trainer: Trainer, made_with: Mapping[str, str]
+    trainer: Trainer, made_with: Mapping[str, str], trained_by: str
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """Record a trainer's hardware, software and progress. Print what has changed since the last and affects bits."""
+    """Record a trainer's hardware, software and progress. Print what has changed since the last and may change bits."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
     means = {
         "software": made_with,
@@ -113,10 +113,11 @@ def attempted(
         "threads": torch.get_num_threads(),
         "micro_batch_tokens": trainer.micro_tokens,
         "compiled": trainer.compiled,
+        "code": trained_by[:12],
     }
     if others := unlike(path, step, means):
         run = f"{trainer.config.task} {trainer.config.model}"
-        print(f"{run}: resumes with {others} so the result will not be the same to the bit", file=sys.stderr)
+        print(f"{run}: resumes with {others} so the result may not be the same to the bit", file=sys.stderr)
     return attempt(path, step, means)
 
 
