@@ -40,6 +40,7 @@ def test_moses_tokens_separate_punctuation_from_words():
         ("yes - no", "yes - no"),
         ("-5 and 5-", "-5 and 5-"),
         ("a-b-c", "a ##AT##-##AT## b-c"),  # matches of the authors' script do not overlap
+        ("vis-à-vis", "vis ##AT##-##AT## à ##AT##-##AT## vis"),  # which reads bytes: two for this letter
         ("", ""),
     ],
 )

@@ -69,11 +69,9 @@ def test_hypotheses_are_sorted_and_have_the_scores_of_our_search(package, ours, 
                 logits = our_logits(package, torch.tensor([source]), whole)
                 logits[:, :, PADDING] = -torch.inf
                 logp = logits.log_softmax(2).gather(2, whole[:, :, None]).flatten()
-                if len(target) < limit:
-                    ended += 1
-                    assert score == pytest.approx(logp.sum().item() / length_penalty(len(logp), 0.6), rel=1e-4)
-                else:
-                    assert score == pytest.approx(logp[:-1].sum().item(), rel=1e-4)
+                ended += len(target) < limit
+                total = (logp if len(target) < limit else logp[:-1]).sum().item()
+                assert score == pytest.approx(total / length_penalty(len(logp), 0.6), rel=1e-4)
     assert width == 1 or ended
 
 

@@ -24,9 +24,9 @@ def length_penalty(length: Tensor | float, alpha: float) -> Tensor | float:
 
 
 class Hypothesis(NamedTuple):
-    """Output ids without the end of sentence, and their score.
+    """Output ids without the end of sentence, and their score: log P / length penalty.
 
-    The score is log P / length penalty, or just log P when the hypothesis has not ended.
+    The penalty counts the end of sentence, also where a hypothesis has reached the limit without one.
     """
 
     ids: list[int]
@@ -59,14 +59,14 @@ class Beam:
         bar = self.finished_score[:, -1:] if nbest else self.finished_score[:, :1]
         return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar
 
-    def close(self, done: Tensor, length: int) -> None:
+    def close(self, done: Tensor, length: int, alpha: float) -> None:
         """End the search for the sentences that are `done` [B].
 
         If none of a sentence's hypotheses has ended, its best alive one is the result.
         """
         best = self.finished_score[:, 0]
         none = done & (best == -torch.inf)
-        best.copy_(torch.where(none, self.alive_logp[:, 0], best))
+        best.copy_(torch.where(none, self.alive_logp[:, 0] / length_penalty(length + 1, alpha), best))
         self.finished_at[:, 0].masked_fill_(none, length * self.finished_at.size(1))
         self.alive_logp = self.alive_logp.masked_fill(done[:, None], -torch.inf)
 
@@ -165,7 +165,7 @@ def beam_search(
         logits = growing.logits(tokens)
         origin, tokens = advance(beam, logits, length, alpha)
         promising = beam.promising(alpha, nbest) & (length < beam.limit)[:, None]
-        beam.close(~promising[:, 0], length)
+        beam.close(~promising[:, 0], length, alpha)
         if length % LOOK[device.type] == 0 or length == longest:
             widths = promising.sum(1).tolist()
             # Keep the number of batch sizes small: oneDNN compiles its products anew for each size.

@@ -64,8 +64,11 @@ def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenB
 
 
 def split_compounds(line: str) -> str:
-    """Split hyphenated compounds like the authors' script: `(\\S)-(\\S)` becomes `\\1 ##AT##-##AT## \\2`."""
-    return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", line)
+    """Split hyphenated compounds like the authors' script: `(\\S)-(\\S)` becomes `\\1 ##AT##-##AT## \\2`.
+
+    The script reads bytes, so a letter of two bytes between hyphens is split on both sides; an `a` would not be.
+    """
+    return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
 
 
 def paper_bleu(translations: Sequence[str], references: Sequence[str], language: str) -> Score:

@@ -71,16 +71,13 @@ def by_ctranslate2(
         )
 
     def hypotheses(result: Any) -> list[Hypothesis]:
-        found = [
-            Hypothesis([ids[piece] for piece in output], score * len(output) ** exponent)  # log P
-            for output, score in zip(result.hypotheses, result.scores, strict=True)
-        ]
-        ended = [
-            Hypothesis(target[:-1], float(logp / length_penalty(len(target), search.alpha)))
-            for target, logp in found
-            if target[-1] == END
-        ]
-        best = sorted(ended or found[:1], key=lambda each: -each.score)
+        ended, others = [], []
+        for output, score in zip(result.hypotheses, result.scores, strict=True):
+            target, logp = [ids[piece] for piece in output], score * len(output) ** exponent
+            body = target[:-1] if target[-1] == END else target
+            hypothesis = Hypothesis(body, float(logp / length_penalty(len(body) + 1, search.alpha)))
+            (others if body is target else ended).append(hypothesis)
+        best = sorted(ended or others[:1], key=lambda each: -each.score)
         return best if search.nbest else best[:1]
 
     def decode(batches: Iterable[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
