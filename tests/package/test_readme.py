@@ -33,7 +33,7 @@ def test_the_readme_names_unusual_kinds_of_attention(save):
 
 def test_the_readme_of_a_recurrent_network_does_not_call_it_a_transformer(save):
     readme = "\n".join(read_lines(save(network="recurrent", N=2) / "README.md"))
-    assert "A recurrent network, LSTMs with attention as in GNMT (arXiv 1609.08144), trained on toy" in readme
+    assert "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144), trained on toy" in readme
     assert "| model | N 2, d_model 16 |" in readme
     assert "Transformer" not in readme
 

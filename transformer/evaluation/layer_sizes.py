@@ -18,7 +18,7 @@ class LayerSizes:
     n: tuple[int, ...]
     d: tuple[int, ...]
     k: int  # width of a convolution
-    r: int  # how many positions restricted self-attention reads on either side
+    r: int  # how many positions restricted self-attention reads on either side; the paper's r counts both sides
     d_k: int  # width of a head
 
     def faults(self) -> list[str]:

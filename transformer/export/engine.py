@@ -71,13 +71,14 @@ def by_ctranslate2(
         )
 
     def hypotheses(result: Any) -> list[Hypothesis]:
-        ended, others = [], []
+        found = []
         for output, score in zip(result.hypotheses, result.scores, strict=True):
             target, logp = [ids[piece] for piece in output], score * len(output) ** exponent
-            body = target[:-1] if target[-1] == END else target
-            hypothesis = Hypothesis(body, float(logp / length_penalty(len(body) + 1, search.alpha)))
-            (others if body is target else ended).append(hypothesis)
-        best = sorted(ended or others[:1], key=lambda each: -each.score)
+            ended = target[-1] == END
+            body = target[:-1] if ended else target
+            found.append((ended, Hypothesis(body, float(logp / length_penalty(len(body) + 1, search.alpha)))))
+        best = [each for ended, each in found if ended] or [found[0][1]]
+        best.sort(key=lambda each: -each.score)
         return best if search.nbest else best[:1]
 
     def decode(batches: Iterable[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:

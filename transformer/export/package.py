@@ -32,11 +32,12 @@ It was exported from a package, whose config.json is package.json here.
 
     {usage}
 
-The beam search differs from ours in two ways. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}; this
+The beam search differs from ours in three ways. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}; this
 one ranks by log P / length^length_penalty. For outputs of about n subwords, both rank alike if length_penalty is
 {config.decoding.alpha} n / (n + 5), which is {penalty:.2f} at n = {typical}. Ours ends a hypothesis if its end is among
-the best 2 x beam candidates of a step; this one ends it only if its end is among the best beam. Sentences may have at
-most {positions} subwords.
+the best 2 x beam candidates of a step; this one ends it only if its end is among the best beam. Ours searches on while
+any hypothesis could still win at the greatest length; this one stops sooner. Sentences may have at most {positions}
+subwords.
 """
 
 

@@ -1,11 +1,14 @@
 """The kind of recurrent network that the Transformer was compared with: LSTMs with attention (GNMT, Wu et al. 2016).
 
-The form is the one that MLPerf trained with PyTorch. Encoder and decoder have N layers of width d_model each. The first
-layer of the encoder reads in both directions, each at half the width. The output of the decoder's first layer queries
-the encoder's output by additive attention (Bahdanau et al. 2015). The result of this attention is an input of all
-further layers at the same position. In GNMT it is also an input of the first layer at the next position. We leave this
-out, so that a whole sentence can be trained at once. Dropout acts on the input of each LSTM. From the third layer on, a
-layer adds the output of the layer below to its own output.
+The form follows the GNMT that MLPerf trained with PyTorch. Encoder and decoder have N layers of width d_model each. The
+output of the decoder's first layer queries the encoder's output by additive attention (Bahdanau et al. 2015). The
+result of this attention is an input of all further layers at the same position. In GNMT it is also an input of the
+first layer at the next position. We leave this out, so that a whole sentence can be trained at once. Dropout acts on
+the input of each LSTM. From the third layer on, a layer adds the output of the layer below to its own output.
+
+MLPerf's differs from ours in three points. The first layer of its encoder reads in both directions at the full width,
+ours at half the width each. Its attention is normalised. Its softmax has a matrix of its own, and its initial weights
+are uniform; our embeddings, softmax and initial weights are the Transformer's.
 
 Shapes: R rows, which hold one sentence or several; B padded rows of one sentence each; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.

@@ -1,5 +1,7 @@
 """Restricted self-attention (section 4): a position reads only positions of its sentence that are at most r away.
 
+The r of section 4 is the size of the whole neighbourhood, 2r + 1 here.
+
 Shapes are named as in attention.py; R rows of L subwords, cut into N blocks of C. A block reads itself, the block
 before it and, in an encoder, the block after it.
 """

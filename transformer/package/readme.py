@@ -40,7 +40,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "sizes": ("N", "d_model", "d_ff", "h", "d_k", "d_v", "positions", "attention_over_parameters"),
     },
     "recurrent": {
-        "kind_of_network": "A recurrent network, LSTMs with attention as in GNMT (arXiv 1609.08144)",
+        "kind_of_network": "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144)",
         "sizes": ("N", "d_model"),
     },
 }

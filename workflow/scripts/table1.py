@@ -47,8 +47,9 @@ def notes(record: Mapping[str, Any]) -> list[str]:
     return [
         "We measure the forward and the backward pass of one layer over one sentence in float32, on "
         f"{record['threads']} thread of {record['device']}, and take the least CPU time of several passes. n varies at "
-        f"d {middle(sizes['d'])}, d at n {middle(sizes['n'])}; k is {sizes['k']}, r is {sizes['r']}, d_k of a head is "
-        f"{sizes['d_k']}.",
+        f"d {middle(sizes['d'])}, d at n {middle(sizes['n'])}; k is {sizes['k']}, d_k of a head is {sizes['d_k']}. "
+        f"Restricted self-attention reads {sizes['r']} positions to either side, so the paper's r is "
+        f"{2 * sizes['r'] + 1}.",
         "An exponent is the slope of a least-squares line through the logarithms: in n from "
         f"{fits['n']}, and in d from {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or "
         "the numbers no longer fit into the caches.",
