@@ -238,6 +238,7 @@ def test_a_fault_of_base_is_reported_once():
         ("d_ff", 99999999999, "99999999999 is more than any memory holds; give at most 10000000"),
         ("attention_radius", 10**23, f"{10**23} is more than any memory holds; give at most 10000000"),
         ("P_drop", 1, "1.0 is not in [0, 1)"),
+        ("attention_dropout", 1, "1.0 is not in [0, 1)"),
         ("eps_ls", -0.1, "-0.1 is not in [0, 1)"),
         ("beta2", 1.0, "1.0 is not in [0, 1)"),
         ("learning_rate", float("nan"), "nan is not positive"),

@@ -152,6 +152,17 @@ def test_additive_attention_follows_bahdanaus_equation():
 
 
 @pytest.mark.parametrize("kind", ATTENTIONS)
+def test_dropout_acts_on_attention_s_weights_in_training_only(kind):
+    p, attend = 0.25, ATTENTIONS[kind](2, 4, 0.25)
+    q, k, values = draw(3, 2, 40, 4), draw(3, 2, 40, 4), torch.eye(40).expand(3, 2, 40, 40)
+    weights = attend.weights(q, k, torch.zeros(3, 1, 40, 40))
+    torch.testing.assert_close(attend.eval()(q, k, values, torch.zeros(3, 1, 40, 40)), weights)
+    dropped = attend.train()(q, k, values, torch.zeros(3, 1, 40, 40))  # the values show the weights
+    assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=0.02)
+    torch.testing.assert_close(dropped[dropped > 0], weights[dropped > 0] / (1 - p))
+
+
+@pytest.mark.parametrize("kind", ATTENTIONS)
 def test_a_step_equals_the_last_position_of_the_forward_pass(kind):
     layer, x, memory = EncoderDecoderAttention(12, 3, 4, 2, kind), draw(2, 4, 12), draw(2, 6, 12)
     keys_values, bias = layer.keys_values(memory), padding_bias(torch.tensor([[3] * 6, [3] * 4 + [0] * 2]), 0)

@@ -24,6 +24,7 @@ VARIANTS = {
     "rotary positions": {"positions": "rotary", "d_k": 6},
     "unscaled attention": {"attention": "unscaled"},
     "additive attention": {"attention": "additive"},
+    "dropout of attention": {"attention_dropout": 0.2},
     "restricted self-attention": {"attention_radius": 3},
     "restricted self-attention by distances": {"attention_radius": 3, "positions": "t5"},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},

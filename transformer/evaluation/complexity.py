@@ -46,7 +46,7 @@ class _Attention(_Layer):
 
     def __init__(self, d: int, d_k: int, bias: Tensor, kind: str = "scaled"):
         super().__init__()
-        self.h, self.attend = d // d_k, ATTENTIONS[kind](d // d_k, d_k)
+        self.h, self.attend = d // d_k, ATTENTIONS[kind](d // d_k, d_k, 0.0)
         self.register_buffer("bias", bias)
         self.bias: Tensor
 

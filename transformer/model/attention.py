@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model.dropout import Dropout
 from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
@@ -116,11 +117,11 @@ def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
 
 
 class DotProductAttention(nn.Module):
-    """`attention` whose scores are multiplied by `scale`."""
+    """`attention` whose scores are multiplied by `scale`, with dropout of its weights."""
 
-    def __init__(self, scale: float):
+    def __init__(self, scale: float, dropout: float = 0.0):
         super().__init__()
-        self.scale = scale
+        self.scale, self.dropout = scale, Dropout(dropout)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, S]."""
@@ -128,6 +129,8 @@ class DotProductAttention(nn.Module):
 
     def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, V]."""
+        if self.training and self.dropout.p:
+            return self.dropout(self.weights(q_BHTK, k_BHSK, bias)).to(v_BHSV.dtype) @ v_BHSV
         return attention(q_BHTK, k_BHSK, v_BHSV, bias, self.scale)
 
     def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
@@ -144,8 +147,9 @@ class AdditiveAttention(nn.Module):
     The projections of queries and keys serve as the two matrices of Bahdanau's equation.
     """
 
-    def __init__(self, h: int, d_k: int):
+    def __init__(self, h: int, d_k: int, dropout: float = 0.0):
         super().__init__()
+        self.dropout = Dropout(dropout)
         self.vector = nn.Parameter(torch.empty(h, d_k))
         limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's limit for a linear map from d_k to 1
         nn.init.uniform_(self.vector, -limit, limit)
@@ -167,17 +171,17 @@ class AdditiveAttention(nn.Module):
 
     def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, V]."""
-        return self.weights(q_BHTK, k_BHSK, bias).to(v_BHSV.dtype) @ v_BHSV
+        return self.dropout(self.weights(q_BHTK, k_BHSK, bias)).to(v_BHSV.dtype) @ v_BHSV
 
     def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """`forward` of the W hypotheses of each sentence, [B, H, W, V]."""
         return self(q_BHWK, *memory, bias)
 
 
-# Each value takes h and d_k, and makes the module.
-ATTENTIONS: dict[str, Callable[[int, int], DotProductAttention | AdditiveAttention]] = {
-    "scaled": lambda _, d_k: DotProductAttention(d_k**-0.5),
-    "unscaled": lambda *_: DotProductAttention(1.0),
+# Each value takes h, d_k and the dropout of the weights, and makes the module.
+ATTENTIONS: dict[str, Callable[[int, int, float], DotProductAttention | AdditiveAttention]] = {
+    "scaled": lambda _, d_k, dropout: DotProductAttention(d_k**-0.5, dropout),
+    "unscaled": lambda _, __, dropout: DotProductAttention(1.0, dropout),
     "additive": AdditiveAttention,
 }
 
@@ -238,9 +242,9 @@ class SelfAttention(nn.Module):
     authors' code.
     """
 
-    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled"):
+    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled", dropout: float = 0.0):
         super().__init__()
-        self.h, self.sizes, self.attend = h, (h * d_k, h * d_k, h * d_v), ATTENTIONS[kind](h, d_k)
+        self.h, self.sizes, self.attend = h, (h * d_k, h * d_k, h * d_v), ATTENTIONS[kind](h, d_k, dropout)
         self.query_key_value = xavier_linear(d_model, sum(self.sizes))
         self.output = xavier_linear(h * d_v, d_model)
 
@@ -274,9 +278,9 @@ class SelfAttention(nn.Module):
 class EncoderDecoderAttention(nn.Module):
     """Multi-head attention of the decoder over the encoder's output."""
 
-    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled"):
+    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled", dropout: float = 0.0):
         super().__init__()
-        self.h, self.sizes, self.attend = h, (h * d_k, h * d_v), ATTENTIONS[kind](h, d_k)
+        self.h, self.sizes, self.attend = h, (h * d_k, h * d_v), ATTENTIONS[kind](h, d_k, dropout)
         self.query = xavier_linear(d_model, h * d_k)
         self.key_value = xavier_linear(d_model, sum(self.sizes))
         self.output = xavier_linear(h * d_v, d_model)

@@ -11,7 +11,7 @@ BOUNDED = ("learned",)  # the positional encodings that have no positions beyond
 BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
 # The fields that must have their defaults in a recurrent network.
-TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius")
+TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius", "attention_dropout")
 
 
 def not_a_size(config: Any, *names: str) -> list[str]:
@@ -50,6 +50,7 @@ class ModelConfig:
     # The scores: scaled is Q K^T / sqrt(d_k), unscaled is Q K^T, additive is v^T tanh(Q + K).
     attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
     attention_radius: int | None = added(None)  # how many positions self-attention reads on each side; None means all
+    attention_dropout: float = added(0.0)  # of attention's weights; only the parser has it (section 6.3)
     network: Literal["transformer", "recurrent"] = added("transformer")
 
     def faults(self) -> list[str]:
@@ -64,8 +65,9 @@ class ModelConfig:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, so choose an even number")
         if self.positions == "rotary" and self.d_k % 2:
             found.append(f"d_k: {self.d_k} is odd; rotary positions need pairs, so choose an even number")
-        if not 0 <= self.P_drop < 1:
-            found.append(f"P_drop: {self.P_drop} is not in [0, 1)")
+        for name in ("P_drop", "attention_dropout"):
+            if not 0 <= (p := getattr(self, name)) < 1:
+                found.append(f"{name}: {p} is not in [0, 1)")
         if self.network == "recurrent":
             found += self._not_recurrent()
         return found

@@ -1,7 +1,7 @@
 """Encoder and decoder layers (sections 3.1 and 3.3): post-norm, LayerNorm(x + Dropout(Sublayer(x))).
 
-Shapes are named as in attention.py. Three things follow the authors' code: dropout acts only on the outputs of
-sub-layers, LayerNorm's epsilon is 1e-6, and there is no further LayerNorm after the last layer.
+Shapes are named as in attention.py. Two things follow the authors' code: LayerNorm's epsilon is 1e-6, and there is no
+further LayerNorm after the last layer.
 """
 
 from typing import Any
@@ -42,9 +42,9 @@ def position_wise(config: ModelConfig) -> nn.Module:
     return AttentionOverParameters(config.d_model, parameters.h_p, parameters.d_pk, parameters.d_pv, parameters.n_p)
 
 
-def attention_sizes(config: ModelConfig) -> tuple[int, int, int, int, str]:
+def attention_settings(config: ModelConfig) -> tuple[int, int, int, int, str, float]:
     """The arguments of SelfAttention and EncoderDecoderAttention."""
-    return config.d_model, config.h, config.d_k, config.d_v, config.attention
+    return config.d_model, config.h, config.d_k, config.d_v, config.attention, config.attention_dropout
 
 
 class _CPUResidual(torch.autograd.Function):
@@ -94,7 +94,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(*attention_sizes(config))
+        self.self_attention = SelfAttention(*attention_settings(config))
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
@@ -109,8 +109,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(*attention_sizes(config))
-        self.encoder_attention = EncoderDecoderAttention(*attention_sizes(config))
+        self.self_attention = SelfAttention(*attention_settings(config))
+        self.encoder_attention = EncoderDecoderAttention(*attention_settings(config))
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
