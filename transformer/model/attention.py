@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.dropout import Dropout
 from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
@@ -50,9 +49,14 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale
 
 
 def attention(
-    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None = None, scale: float | None = None
+    q_BHTK: Tensor,
+    k_BHSK: Tensor,
+    v_BHSV: Tensor,
+    bias: Tensor | None = None,
+    scale: float | None = None,
+    dropout: float = 0.0,
 ) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V].
+    """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V], with dropout of the weights.
 
     `bias` is added to the scores. It is -infinity or HIDDEN where a query may not read a key; elsewhere it is 0 or what
     the positional encoding adds. On a GPU, PyTorch's fused attention computes the equation. On a CPU, this module
@@ -61,10 +65,10 @@ def attention(
     scale = q_BHTK.size(-1) ** -0.5 if scale is None else scale
     if q_BHTK.is_cuda:
         bias = None if bias is None else bias.to(q_BHTK.dtype)
-        return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, scale=scale)
-    if bias is not None and q_BHTK.requires_grad:
+        return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale)
+    if bias is not None and q_BHTK.requires_grad and not dropout:
         return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
-    weights = attention_weights(q_BHTK, k_BHSK, bias, scale)
+    weights = F.dropout(attention_weights(q_BHTK, k_BHSK, bias, scale), dropout)
     return weights.to(v_BHSV.dtype) @ v_BHSV
 
 
@@ -121,7 +125,7 @@ class DotProductAttention(nn.Module):
 
     def __init__(self, scale: float, dropout: float = 0.0):
         super().__init__()
-        self.scale, self.dropout = scale, Dropout(dropout)
+        self.scale, self.dropout = scale, dropout
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, S]."""
@@ -129,9 +133,7 @@ class DotProductAttention(nn.Module):
 
     def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, V]."""
-        if self.training and self.dropout.p:
-            return self.dropout(self.weights(q_BHTK, k_BHSK, bias)).to(v_BHSV.dtype) @ v_BHSV
-        return attention(q_BHTK, k_BHSK, v_BHSV, bias, self.scale)
+        return attention(q_BHTK, k_BHSK, v_BHSV, bias, self.scale, self.dropout if self.training else 0.0)
 
     def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """`forward` of the W hypotheses of each sentence, [B, H, W, V]. It is fast for few hypotheses."""
@@ -149,7 +151,7 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, h: int, d_k: int, dropout: float = 0.0):
         super().__init__()
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout
         self.vector = nn.Parameter(torch.empty(h, d_k))
         limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's limit for a linear map from d_k to 1
         nn.init.uniform_(self.vector, -limit, limit)
@@ -171,7 +173,8 @@ class AdditiveAttention(nn.Module):
 
     def forward(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor) -> Tensor:
         """[B, H, T, V]."""
-        return self.dropout(self.weights(q_BHTK, k_BHSK, bias)).to(v_BHSV.dtype) @ v_BHSV
+        weights = F.dropout(self.weights(q_BHTK, k_BHSK, bias), self.dropout, self.training)
+        return weights.to(v_BHSV.dtype) @ v_BHSV
 
     def step(self, q_BHWK: Tensor, memory: KeysValues, bias: Tensor) -> Tensor:
         """`forward` of the W hypotheses of each sentence, [B, H, W, V]."""

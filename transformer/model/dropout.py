@@ -32,10 +32,7 @@ class _CPUDropout(torch.autograd.Function):
 
 
 class Dropout(nn.Module):
-    """Dropout on the embeddings (section 5.4) and on attention's weights (section 6.3).
-
-    On a GPU it also acts on the output of a sub-layer.
-    """
+    """Dropout (section 5.4) on the embeddings. On a GPU it also acts on the output of a sub-layer."""
 
     def __init__(self, p: float):
         super().__init__()
