@@ -1,7 +1,7 @@
 """Recall, precision and F1 of the labelled brackets of constituency trees, equal to EVALB's with COLLINS.prm.
 
-EVALB is the program of Sekine and Collins (1997) that computed the numbers of Table 4. It takes at most 200 words and
-200 brackets per sentence; this code has no such limit.
+EVALB is the program of Sekine and Collins (1997), by which numbers like those of Table 4 are computed. It takes at most
+200 words and 200 brackets per sentence; this code has no such limit.
 """
 
 import re
