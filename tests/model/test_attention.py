@@ -6,6 +6,7 @@ import torch.nn.functional as F
 
 from transformer.model.attention import (
     ATTENTIONS,
+    HIDDEN,
     AdditiveAttention,
     AttentionOverParameters,
     EncoderDecoderAttention,
@@ -149,6 +150,13 @@ def test_additive_attention_follows_bahdanaus_equation():
     torch.testing.assert_close(layer(q, k, v, bias), torch.softmax(scores, -1) @ v)
     torch.testing.assert_close(layer.weights(q, k, bias), torch.softmax(scores, -1))
     assert layer.vector.abs().max() <= (6 / 5) ** 0.5
+
+
+def test_additive_attention_is_the_same_beside_a_hidden_key():
+    attend, q, k = AdditiveAttention(3, 4), draw(2, 3, 5, 4), draw(2, 3, 7, 4)
+    alone = attend.weights(q, k[:, :, :6], torch.zeros(1, 1, 1, 6))
+    beside = attend.weights(q, k, torch.tensor([0.0] * 6 + [HIDDEN]).view(1, 1, 1, 7))
+    torch.testing.assert_close(beside, torch.nn.functional.pad(alone, (0, 1)))
 
 
 @pytest.mark.parametrize("kind", ATTENTIONS)

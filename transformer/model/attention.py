@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
+AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 HIDDEN = -1e9  # added to the score of a key that must not be read; the exponential of the sum is 0
 
 
@@ -163,7 +164,13 @@ class AdditiveAttention(nn.Module):
         """
         b, h, t, _ = q_BHTK.shape
         s = k_BHSK.size(2)
-        row, query, key = (bias[:, 0] > HIDDEN / 2).expand(b, t, s).nonzero(as_tuple=True)
+        shown = bias[:, 0] > HIDDEN / 2
+        if shown.all():  # as in a sentence by itself; to pick scores would take three times as long
+            keys_BH1SK, vector_H1K1 = k_BHSK.contiguous()[:, :, None], self.vector[:, None, :, None]
+            queries = q_BHTK.contiguous()[:, :, :, None].split(max(1, AT_ONCE // k_BHSK.numel()), 2)
+            scores = torch.cat([torch.tanh(some + keys_BH1SK) @ vector_H1K1 for some in queries], 2)
+            return (scores.squeeze(-1).float() + bias).softmax(-1)
+        row, query, key = shown.expand(b, t, s).nonzero(as_tuple=True)
         asked, read = row * t + query, row * s + key
         q, k = (x.transpose(1, 2).reshape(-1, h * x.size(-1)) for x in (q_BHTK, k_BHSK))
         both = q.index_select(0, asked).add_(k.index_select(0, read)).tanh_()
