@@ -192,4 +192,5 @@ def test_a_negative_percentage_has_a_minus_sign():
     typeset = importlib.import_module("table_formats").typeset
     assert typeset("-8.5 %", "\u2212{}", "") == "\u22128.5 %"
     assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
-    assert typeset("-8 to 5", "\u2212{}", "") == "-8 to 5"
+    assert typeset("-8.5 % to -2 %", "\u2212{}", "") == "\u22128.5 % to \u22122 %"
+    assert typeset("-a to b", "\u2212{}", "") == "-a to b"

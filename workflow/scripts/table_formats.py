@@ -17,6 +17,7 @@ LATEX = str.maketrans(
     | {"|": r"\textbar{}", "<": "$<$", ">": "$>$", "√": r"$\surd$", "≈": r"$\approx$"}
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
 )
+LONG = 24  # characters of a text that gets a wider column
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "randomi-sation"  # where a heading may break
 
 # Everything is inside one <section>, so that another page can take it as it is. Colours are those of that page.
@@ -30,6 +31,7 @@ STYLE = """
 .results thead tr:last-child th { font-weight: 400; font-size: 11px }
 .results :is(thead, tbody) .text { text-align: left }
 .results .text { background: var(--color-background-primary, Canvas) }
+.results .long { min-width: 10em }
 .results .text:nth-child(2), .results .text:first-child:not(:has(+ .text)) { position: sticky; left: 0; z-index: 1 }
 .results :is(ul, details) { position: sticky; left: 0 }
 .results tbody tr:first-child td, .results table:not(:has([aria-sort])) tr.rule td { border-top: 1px solid #888 }
@@ -95,7 +97,8 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
         return typeset(html.escape(cell), "\u2212{}", "{}\u00b710<sup>{}</sup>").replace("<sup>-", "<sup>\u2212")
 
     def data(i: int, cell: str) -> str:
-        look = " class=text" if i < names else f" data-value={cell}" if POWER.match(cell) else ""
+        kind = '"text long"' if len(cell) > LONG else "text"
+        look = f" class={kind}" if i < names else f" data-value={cell}" if POWER.match(cell) else ""
         joined = text(cell).replace("± ", "±\u00a0").replace(" %", "\u00a0%")
         unbroken = re.sub(r"[^\s<>]+-[^\s<>]+", r"<span class=whole>\g<0></span>", joined)
         return f"<td{look}>{unbroken}</td>"
@@ -167,7 +170,8 @@ def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], n
 
 def typeset(cell: str, minus: str, power: str) -> str:
     """A negative number put into `minus`, mantissa and exponent into `power`; other text stays as it is."""
-    cell = re.sub(r"^-(\d[\d.]*(?: ± [\d.]+)?(?: \\?%)?)$", lambda match: minus.format(match[1]), cell)
+    number = re.compile(r"^-(\d[\d.]*(?: ± [\d.]+)?(?: \\?%)?)$")
+    cell = " to ".join(number.sub(lambda match: minus.format(match[1]), part) for part in cell.split(" to "))
     return POWER.sub(lambda match: power.format(match[1], int(match[2])), cell)
 
 
