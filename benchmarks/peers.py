@@ -31,7 +31,8 @@ class Marian(nn.Module):
         sizes |= {"vocab_size": vocabulary, "d_model": config.d_model, "max_position_embeddings": config.max_length}
         ids = {"pad_token_id": PADDING, "decoder_start_token_id": PADDING}
         kinds = {"activation_function": "relu", "scale_embedding": True, "attn_implementation": attention}
-        self.core = MarianMTModel(MarianConfig(**sizes, **ids, **kinds, dropout=config.P_drop))
+        dropouts = {"dropout": config.P_drop, "attention_dropout": config.attention_dropout}
+        self.core = MarianMTModel(MarianConfig(**sizes, **ids, **kinds, **dropouts))
         self.embedding = self.core.get_input_embeddings().weight
         for side in (self.core.model.encoder, self.core.model.decoder):
             side.embed_positions.weight.copy_(sinusoids(config.max_length, config.d_model))
@@ -76,7 +77,7 @@ class XTransformers(Layers):
         sizes = {"dim": config.d_model, "depth": config.N, "heads": config.h, "attn_dim_head": config.d_k}
         sizes |= {"ff_mult": config.d_ff / config.d_model, "attn_flash": attention == "sdpa", "pre_norm": False}
         sizes |= {"attn_sublayer_dropout": config.P_drop, "ff_sublayer_dropout": config.P_drop}
-        sizes["ff_custom_activation"] = nn.ReLU()
+        sizes |= {"ff_custom_activation": nn.ReLU(), "attn_dropout": config.attention_dropout}
         super().__init__(config, vocabulary, nn.ModuleList([Encoder(**sizes), Decoder(**sizes, cross_attend=True)]))
 
     def decoded(self, x: Tensor, y: Tensor, padding: Tensor) -> Tensor:
@@ -86,7 +87,7 @@ class XTransformers(Layers):
 
 
 class TorchTransformer(Layers):
-    """torch.nn.Transformer without its dropout on attention weights and inside the feed-forward layer."""
+    """torch.nn.Transformer without its dropout inside the feed-forward layer."""
 
     needs = "torch"
 
@@ -96,7 +97,7 @@ class TorchTransformer(Layers):
         core.encoder.norm = core.decoder.norm = None
         for module in core.modules():
             if isinstance(module, nn.MultiheadAttention):
-                module.dropout = 0.0
+                module.dropout = config.attention_dropout
             elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
                 module.dropout = nn.Identity()
         super().__init__(config, vocabulary, core)

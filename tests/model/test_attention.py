@@ -162,10 +162,10 @@ def test_additive_attention_is_the_same_beside_a_hidden_key():
 @pytest.mark.parametrize("kind", ATTENTIONS)
 def test_dropout_acts_on_attention_s_weights_in_training_only(kind):
     p, attend = 0.25, ATTENTIONS[kind](2, 4, 0.25)
-    q, k, values = draw(3, 2, 40, 4), draw(3, 2, 40, 4), torch.eye(40).expand(3, 2, 40, 40)
-    weights = attend.weights(q, k, torch.zeros(3, 1, 40, 40))
-    torch.testing.assert_close(attend.eval()(q, k, values, torch.zeros(3, 1, 40, 40)), weights)
-    dropped = attend.train()(q, k, values, torch.zeros(3, 1, 40, 40))  # the values show the weights
+    q, k, values = draw(3, 2, 40, 4).requires_grad_(), draw(3, 2, 40, 4), torch.eye(40).expand(3, 2, 40, 40)
+    weights = attend.weights(q, k, torch.zeros(3, 1, 40, 40)).detach()
+    torch.testing.assert_close(attend.eval()(q, k, values, torch.zeros(3, 1, 40, 40)).detach(), weights)
+    dropped = attend.train()(q, k, values, torch.zeros(3, 1, 40, 40)).detach()  # the values show the weights
     assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=0.02)
     torch.testing.assert_close(dropped[dropped > 0], weights[dropped > 0] / (1 - p))
 

@@ -24,7 +24,6 @@ VARIANTS = {
     "rotary positions": {"positions": "rotary", "d_k": 6},
     "unscaled attention": {"attention": "unscaled"},
     "additive attention": {"attention": "additive"},
-    "dropout of attention": {"attention_dropout": 0.2},
     "restricted self-attention": {"attention_radius": 3},
     "restricted self-attention by distances": {"attention_radius": 3, "positions": "t5"},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},
@@ -54,6 +53,15 @@ def sources():
         source[row, length - 1] = END
         source[row, length:] = PADDING
     return source
+
+
+def test_dropout_of_attention_acts_in_all_three_attentions_in_training_only():
+    model, source, target = build(P_drop=0.0, attention_dropout=0.5), sources(), draw(B, T)
+    rates = [module.attend.dropout for module in model.modules() if hasattr(module, "attend")]
+    assert rates == [0.5] * 3 * BASE.N
+    assert not torch.allclose(model(source, target), model(source, target))
+    model.eval()
+    assert torch.equal(model(source, target), model(source, target))
 
 
 @torch.no_grad()

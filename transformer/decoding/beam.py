@@ -24,7 +24,7 @@ def length_penalty(length: Tensor | float, alpha: float) -> Tensor | float:
 
 
 class Hypothesis(NamedTuple):
-    """Output ids without the end of sentence, and their score: log P / length penalty.
+    """Output ids without the end of sentence, and their score: log P / length penalty (of a sample, log P).
 
     The penalty counts the end of sentence, also where a hypothesis has reached the limit without one.
     """

@@ -66,7 +66,8 @@ def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenB
 def split_compounds(line: str) -> str:
     """Split hyphenated compounds like the authors' script: `(\\S)-(\\S)` becomes `\\1 ##AT##-##AT## \\2`.
 
-    The script reads bytes, so a letter of two bytes between hyphens is split on both sides; an `a` would not be.
+    The script reads bytes. A letter of two bytes between two hyphens is therefore separated from both; an `a` stays
+    joined to the second.
     """
     return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
 

@@ -53,6 +53,7 @@ def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
         "d_k": config["d_model"] // h,
         "d_v": config["d_model"] // h,
         "P_drop": config.get("dropout", 0.1),
+        "attention_dropout": config.get("attention_dropout", 0.0),
         "positions": "sinusoidal",
         "max_length": config["max_position_embeddings"],
     }

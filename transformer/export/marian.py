@@ -129,7 +129,7 @@ def to_marian(folder: Path, output: Path) -> None:
             "decoder_vocab_size": package.config.vocabulary,
             "max_position_embeddings": POSITIONS,
             "dropout": architecture.P_drop,
-            "attention_dropout": 0.0,
+            "attention_dropout": architecture.attention_dropout,
             "activation_dropout": 0.0,
             "bos_token_id": None,
             "forced_eos_token_id": None,

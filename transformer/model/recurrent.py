@@ -6,9 +6,9 @@ result of this attention is an input of all further layers at the same position.
 first layer at the next position. We leave this out, so that a whole sentence can be trained at once. Dropout acts on
 the input of each LSTM. From the third layer on, a layer adds the output of the layer below to its own output.
 
-MLPerf's differs from ours in three points. The first layer of its encoder reads in both directions at the full width,
-ours at half the width each. Its attention is normalised. Its softmax has a matrix of its own, and its initial weights
-are uniform; our embeddings, softmax and initial weights are the Transformer's.
+MLPerf's differs from ours in four points. The first layer of its encoder reads in both directions at the full width,
+ours at half the width each. Its attention is normalised. Its softmax has a matrix of its own. Its initial weights are
+uniform. Our embeddings, softmax and initial weights are the Transformer's.
 
 Shapes: R rows, which hold one sentence or several; B padded rows of one sentence each; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.

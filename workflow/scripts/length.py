@@ -24,7 +24,7 @@ MADE = [
     "turns a quarter of each head. Theirs also have dropout on attention's weights, weight decay, no biases, and all "
     "sines before all cosines. They have no learned positions. We have them, but those beyond the longest problem of "
     "training are never trained.",
-    "Ours copy and reverse sequences of 20 symbols, theirs of 100 or more. In addition, our numbers are binary, "
+    "Our copying and reversing draw from 20 symbols, theirs from 100 or more. In addition, our numbers are binary, "
     "equally long and begin with the last digit; their numbers are decimal and begin with the first digit, and often "
     "only one of the two is longer than in training. In sum, our answer has every running sum modulo 10; their answer "
     "has only the last sum, and they print only ranks.",
