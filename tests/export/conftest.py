@@ -13,7 +13,7 @@ def save_like_marian(save):
 
 @pytest.fixture
 def ours(save_like_marian):
-    return save_like_marian("ours")
+    return save_like_marian("ours", attention_dropout=0.3)
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ def test_export_and_import_give_the_same_package(ours, marian, tmp_path):
     assert all(torch.equal(tensor, weights[name]) for name, tensor in after.model.state_dict().items())
     for key in ("task", "source", "target", "vocabulary", "decoding", "averaged", "corpus", "training"):
         assert getattr(before.config, key) == getattr(after.config, key)
+    for key in ("P_drop", "attention_dropout"):
+        assert getattr(before.config.architecture, key) == getattr(after.config.architecture, key)
 
 
 def test_a_marian_model_by_others_becomes_a_package(marian, tmp_path):
