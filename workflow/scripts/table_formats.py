@@ -12,6 +12,7 @@ Columns = Sequence[tuple[str, str]]
 Cells = Sequence[Sequence[str]]
 
 POWER = re.compile(r"^(\d\.\d)e([+-]\d+)$")  # a mantissa and an exponent
+NEGATIVE = re.compile(r"^-(\d[\d.]*(?: ± [\d.]+)?(?: \\?%)?)$")
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {"|": r"\textbar{}", "<": "$<$", ">": "$>$", "√": r"$\surd$", "≈": r"$\approx$"}
@@ -170,8 +171,7 @@ def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], n
 
 def typeset(cell: str, minus: str, power: str) -> str:
     """A negative number put into `minus`, mantissa and exponent into `power`; other text stays as it is."""
-    number = re.compile(r"^-(\d[\d.]*(?: ± [\d.]+)?(?: \\?%)?)$")
-    cell = " to ".join(number.sub(lambda match: minus.format(match[1]), part) for part in cell.split(" to "))
+    cell = " to ".join(NEGATIVE.sub(lambda match: minus.format(match[1]), part) for part in cell.split(" to "))
     return POWER.sub(lambda match: power.format(match[1], int(match[2])), cell)
 
 
