@@ -46,13 +46,14 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
     ]
 
 
-def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path):
+def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, refused):
     write_lines(tmp_path / "en", ["the cat", "the " * 9, "the", "the " * 8])
     write_lines(tmp_path / "de", ["the cat", "a dog", "the " * 9, "the " * 8])
     texts = {"subwords": house.subwords, "source": tmp_path / "en", "target": tmp_path / "de"}
     assert main(arguments("longer", **texts, than=9, output=tmp_path / "longer")) == 0
     assert (tmp_path / "longer.source").read_text() == f"{'the ' * 9}\nthe\n"
     assert (tmp_path / "longer.target").read_text() == f"a dog\n{'the ' * 9}\n"
+    refused(arguments("longer", **texts, than=9, output="/"), "/: is a folder; name a path")
     assert main(arguments("longer", **texts, than=99, output=tmp_path / "none")) == 0
     assert (tmp_path / "none.source").read_bytes() == (tmp_path / "none.target").read_bytes() == b""
 

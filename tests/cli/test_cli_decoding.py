@@ -399,6 +399,12 @@ def test_a_full_disk_ends_translation_with_an_error(house):
     assert "Traceback" not in errors
 
 
+def test_closed_standard_output_is_told(house, standard_input, refused, monkeypatch):
+    standard_input(b"the cat .\n")
+    monkeypatch.setattr(sys, "stdout", None)
+    refused(arguments("translate", package=house.package), "standard output is closed; open it")
+
+
 def test_closed_standard_input_is_told(house, refused, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     refused(arguments("translate", package=house.package), "standard input is closed; give the lines with < FILE")

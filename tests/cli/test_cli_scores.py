@@ -126,7 +126,7 @@ def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
     assert all(float(row["perplexity"]) > 1 for row in rows)
 
 
-def test_perplexity_by_length_translates_and_scores_some_pairs(house, capsys, refused):
+def test_perplexity_by_length_translates_and_scores_some_pairs(house, tmp_path, capsys, refused):
     sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     line = arguments("perplexity", package=house.package, **sides)
     assert main([*line, "--by-length", "9", "--translate", "3"]) == 0
@@ -134,6 +134,10 @@ def test_perplexity_by_length_translates_and_scores_some_pairs(house, capsys, re
     assert [int(row["translations"]) for row in rows] == [min(3, int(row["pairs"])) for row in rows]
     assert all(int(row["ngrams_1"]) == int(row["words"]) and float(row["sacrebleu"]) >= 0 for row in rows)
     refused([*line, "--translate", "3"], "--translate needs --by-length; give both")
+    damaged = sides["source"].read_bytes().splitlines()
+    (tmp_path / "damaged").write_bytes(b"\n".join([*damaged[:-1], b"\0"]))
+    line = arguments("perplexity", package=house.package, **sides | {"source": tmp_path / "damaged"})
+    refused([*line, "--by-length", "9", "--translate", "1"], f"damaged, line {len(damaged)}: a NUL character")
 
 
 def test_describe_prints_the_origin_of_a_package(house, capsys):

@@ -117,6 +117,19 @@ def test_a_language_that_a_text_lacks_is_named(own, prepare):
         prepare(own, target="fr")
 
 
-def test_a_wrong_location_is_reported_with_its_key(own):
-    with pytest.raises(InputError, match=r"corpora\.own\.dev\[0\]\.de: location 'pairs\.tsv': add a column"):
-        replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},)).files("own", "en", "de")
+@pytest.mark.parametrize(
+    ("location", "problem"),
+    [
+        ("pairs.tsv", "add a column"),
+        ("~/dev.de", "~ does not stand for your home here; write the whole path"),
+        ("{task}.de", "{ and } are special to Snakemake; rename the file"),
+    ],
+)
+def test_a_wrong_location_is_reported_with_its_key(own, location, problem):
+    with pytest.raises(InputError) as error:
+        replace(own, dev=({"en": "pairs.tsv#1", "de": location},)).files("own", "en", "de")
+    assert str(error.value).startswith(f"corpora.own.dev[0].de: location '{location}': {problem}")
+
+
+def test_a_number_of_pairs_is_positive(own):
+    assert replace(own, pairs=0).faults() == ["pairs: 0 is not positive"]

@@ -33,7 +33,11 @@ def treebank(tmp_path: Path):
 def test_files_are_found_in_any_folder_and_read_by_their_numbers(treebank, first, last, found):
     for path in list((treebank / "mrg").rglob("*1.mrg")):
         path.rename(treebank / path.name)  # now 0001 and 0201 are found before 0100, as in nltk's sample
-    assert "".join(words(tree)[0] for tree in read_treebank(treebank, first, last)) == found
+    (treebank / "linked").mkdir()
+    (treebank / "linked/mrg").symlink_to(treebank / "mrg")
+    (treebank / "wsj_0001.mrg").replace(treebank / "linked/wsj_0001.mrg")
+    (treebank / "wsj_0201.mrg").replace(treebank / "linked/wsj_0201.mrg")
+    assert "".join(words(tree)[0] for tree in read_treebank(treebank / "linked", first, last)) == found
 
 
 @pytest.mark.parametrize(

@@ -264,6 +264,12 @@ def test_the_checkpoints_kept_are_the_last_ones():
         ({"seeds": [2**63]}, "seeds: 9223372036854775808 is too large for a seed; give at most 9223372036854775807"),
         ({"experiment": "my quick"}, "experiment: 'my quick' cannot name a folder; use letters"),
         (with_models(**{"a/b": {}}), "models: 'a/b' cannot name a folder; use letters, digits, ., - and _"),
+        (with_models(_mine={}), "models: '_mine' cannot name a folder; use letters, digits, ., - and _, and begin"),
+        ({"results": "~/results"}, "results: '~/results': ~ does not stand for your home here; write the whole path"),
+        (
+            with_models(mine={"d_ff": 9, "attention_over_parameters": {"h_p": 1, "d_pk": 8, "d_pv": 8, "n_p": 8}}),
+            "models.mine.d_ff: attention over parameters takes the place of feed-forward layers; remove it",
+        ),
         ({"experiment": "downloads"}, "experiment: `downloads` is the folder that all experiments share; choose"),
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
         (
@@ -525,6 +531,13 @@ def test_a_fault_of_an_overlay_is_one_line_that_begins_with_its_name(tmp_path, m
     with pytest.raises(InputError) as error:
         read_experiment([Path("fine.yaml"), tmp_path / "odd.yaml", Path("last.yaml")])
     assert str(error.value) == f"odd.yaml: {said}"
+
+
+def test_a_file_that_is_given_again_counts_at_its_last_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        Path(f"{name}.yaml").write_text(f"experiment: {name}")
+    assert read_experiment(map(Path, ("one.yaml", "two.yaml", "one.yaml"))).experiment == "one"
 
 
 def test_a_fault_names_the_file_whose_value_is_used(tmp_path, monkeypatch):

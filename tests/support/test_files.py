@@ -29,7 +29,7 @@ lines_of_text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclud
 def test_lines_that_are_written_and_read_are_unchanged(tmp_path_factory, lines):
     path = tmp_path_factory.getbasetemp() / "lines"
     write_lines(path, lines)
-    assert read_lines(path) == lines
+    assert read_lines(path) == [line.removeprefix("" if number else "\ufeff") for number, line in enumerate(lines)]
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path):
@@ -185,6 +185,19 @@ def test_a_pipe_is_no_file_to_write(tmp_path):
     with pytest.raises(InputError, match="pipe: is a device or a pipe; name a file"):
         write_json(tmp_path / "pipe", {})
     assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("before", ["old", None])
+def test_a_link_to_a_file_stays_a_link(tmp_path, before):
+    (tmp_path / "there").mkdir()
+    file, name = tmp_path / "there/file", tmp_path / "name"
+    if before:
+        file.write_text(before)
+    name.symlink_to(file)
+    write_lines(name, ["new"])
+    assert name.is_symlink()
+    assert file.read_text() == "new\n"
+    assert sorted(tmp_path.rglob("*")) == [name, tmp_path / "there", file]
 
 
 def test_a_link_replaces_a_file_only_by_one_that_exists(tmp_path):

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -146,6 +148,12 @@ def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, f
     pairs = Pairs(tmp_path / "train")
     encoded = [side_of(pairs, side) for side in (0, 1)]
     assert encoded == [subwords.encode(TEXT[:50]), subwords.encode(TEXT[50:100])]
+
+
+def test_a_process_that_dies_is_told(path, files, monkeypatch):
+    monkeypatch.setattr(module, "_load", os.abort)  # it takes no arguments, so a process ends before its first lines
+    with pytest.raises(InputError, match="a process has died, perhaps because memory ran out; use fewer --threads"):
+        list(encode_pairs(*files, path, 2))
 
 
 def test_a_text_that_cannot_be_read_is_named_while_subwords_are_learned(files, tmp_path):

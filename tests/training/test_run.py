@@ -135,7 +135,7 @@ def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_p
     assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
 
 
-def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, monkeypatch):
+def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, monkeypatch, capsys):
     train_run(*arguments)
     monkeypatch.setattr("transformer.training.run.code", lambda *_: "changed")
 
@@ -147,6 +147,7 @@ def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, argume
         with pytest.raises(InputError, match="out of memory"):
             train_run(*arguments)
     assert not (tmp_path / "1/training.json").exists()
+    assert "ende base: was trained with other code, so it is trained again" in capsys.readouterr().err
     train_run(*arguments)
     assert (tmp_path / "1/training.json").exists()
 

@@ -442,6 +442,9 @@ def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"^results: .*/file is not a folder that you may write to; name another"):
         check_writable(tmp_path / "file/quick")
+    (tmp_path / "link").symlink_to(tmp_path / "unmounted")
+    with pytest.raises(InputError, match=r"^results: .*/link is not a folder that you may write to"):
+        check_writable(tmp_path / "link/quick")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to every folder
     with pytest.raises(InputError, match=f"^results: {tmp_path} is not a folder that you may write to"):
         check_writable(tmp_path / "results")

@@ -2,6 +2,7 @@
 
 import hashlib
 import http.server
+import os
 import re
 import shutil
 import subprocess
@@ -41,8 +42,10 @@ class Machine:
         self.configure(
             r"(/multi30k/\S+:\n +\{bytes: )\d+(, sha256: )\w+", rf"\g<1>4\g<2>{hashlib.sha256(b'text').hexdigest()}"
         )
-        for name in ("make", "snakemake", "python"):
+        for name in ("make", "snakemake"):
             self.install(name, f'echo {name} "$@" >> calls')
+        as_script = '[ "$2" = snakemake ] && { shift 2; exec snakemake "$@"; }'
+        self.install("python", f'{as_script}; echo python "$@" >> calls')
 
     def configure(self, pattern, value, file="corpora"):
         path = self.clone / f"config/{file}.yaml"
@@ -209,6 +212,32 @@ def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(machine):
     machine.install("snakemake", 'echo snakemake "$@" >> calls')
     assert machine.make()[1][7:] == unlocked
     assert machine.make()[1][12:] == RUN
+
+
+def test_no_lock_is_removed_while_a_snakemake_runs(machine):
+    machine.install_apt_get(machine.package)
+    mark = machine.clone / "results/.reproduce"
+    mark.parent.mkdir()
+    mark.touch()
+    machine.install("pgrep", 'echo pgrep "$@" >> calls; echo 12; echo 34')
+    said, calls = machine.make()
+    assert "a Snakemake is running (process 12, 34)" in said
+    assert calls == [RUN[0], f"pgrep -u {os.getuid()} -f (^|/)snakemake( |$)| -m snakemake( |$)"]
+    assert mark.exists()
+    machine.install("pgrep", "exit 1")
+    assert machine.make()[1][2:] == [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
+
+
+def test_a_clone_that_may_not_be_written_to_is_named(machine, monkeypatch):
+    machine.install_apt_get(machine.package)
+    monkeypatch.chdir(machine.clone)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(SystemExit, match=r"^error: Makefile: you may not write to it; work in a clone of your own$"):
+        reproduce.main("report")
+
+
+def refuse(path, *_):
+    raise PermissionError(13, "Permission denied", str(path))
 
 
 def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(machine):

@@ -9,6 +9,8 @@ import pytest
 import records
 import yaml
 
+from transformer.support.markdown import markdown
+
 ROOT = Path(__file__).parents[2]
 MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
 
@@ -253,6 +255,7 @@ def test_special_characters_are_escaped(results):
     _, (_, _, tex) = make(results, "scaling", [], inputs=results.complexity())
     assert r"$\surd$d\_k" in tex
     assert "p $<$ 0.05" in tex
+    assert markdown("T", ["a|b"], [["c|d"]], [], 1).count(r"\|") == 2
 
 
 def test_every_line_of_a_table_has_as_many_cells(results):

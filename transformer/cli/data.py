@@ -6,7 +6,7 @@ from typing import get_args
 
 from transformer.cli.command import command, count, option, path, positive
 from transformer.package.config import TaskKind
-from transformer.support.files import write_lines
+from transformer.support.files import InputError, write_lines
 from transformer.support.strict import load, read_config
 
 MIRROR = path(
@@ -125,6 +125,8 @@ def longer(arguments: argparse.Namespace) -> None:
     """Write the pairs of a text that are too long for training."""
     from transformer.text.longer import longer as longer_of
 
+    if not arguments.output.name:
+        raise InputError(f"{arguments.output}: is a folder; name a path, without .source and .target")
     pairs = list(longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than))
     for number, side in enumerate(("source", "target")):
         write_lines(arguments.output.with_name(f"{arguments.output.name}.{side}"), (pair[number] for pair in pairs))

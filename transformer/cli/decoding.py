@@ -70,6 +70,8 @@ def _as_read(loaded: "Package", lines: Iterable[str]) -> Iterable[str]:
 
 def _print(lines: Iterable[str]) -> bytes:
     """Print lines. Returns them as bytes."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed; open it, or name a file with --output")
     text = "".join(f"{line}\n" for line in lines).encode()
     sys.stdout.buffer.write(text)
     sys.stdout.buffer.flush()

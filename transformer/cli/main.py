@@ -42,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _give_up_output() -> None:
     """Close standard output if it accepts no more. Otherwise Python would flush it again at exit, and fail."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None if it was closed before the start
+            sys.stdout.flush()
     except OSError:
         with contextlib.suppress(OSError):
             sys.stdout.close()

@@ -74,9 +74,12 @@ def _translated(
     from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
     from transformer.evaluation.by_length import counts_by_length
     from transformer.support.device import keep_freed_memory
+    from transformer.text.lines import check_nul
 
     keep_freed_memory()
     search, texts = Search.of(package.config), read_parallel(arguments.source, arguments.target)
+    for number, line in enumerate(texts[0], start=1):
+        check_nul(f"{arguments.source}, line {number}", line)
     tokens = max(1, arguments.batch_tokens // search.width)
     with decoding(package, arguments.package, search, "float32", 1) as decode:
         found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, arguments.translate, tokens)

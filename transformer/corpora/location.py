@@ -36,6 +36,10 @@ class Location:
             problem = "it is empty; give a path or a URL"
         elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
             problem = "write a URL as http://HOST/PATH, https://HOST/PATH or file:///PATH, without .. ? #"
+        elif path.startswith("~"):
+            problem = "~ does not stand for your home here; write the whole path"
+        elif re.search("[{}]", file):
+            problem = "{ and } are special to Snakemake; rename the file"
         elif archive and not member:
             problem = f"it is an archive; add a member, as in {file}/MEMBER"
         elif member and (ARCHIVE.fullmatch(member) or {"", ".", ".."} & set(member.split("/"))):

@@ -86,13 +86,13 @@ def _lines(location: Location, paths: Paths) -> Iterator[str]:
 
 
 def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a stream, without a byte order mark and without their LF or CR LF."""
+    """The lines of a stream, without their LF or CR LF. A byte order mark alone is no line."""
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
             raise InputError(
                 f"{location}, line {number}: {LONGEST_LINE} bytes without a line feed; end lines with LF or CR LF"
             )
-        if number == 1 and not (line := line.removeprefix(codecs.BOM_UTF8)):
+        if number == 1 and line == codecs.BOM_UTF8:
             continue
         yield line[:-2] if line.endswith(b"\r\n") else line
 

@@ -12,7 +12,7 @@ from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, writ
 from transformer.corpora.reading import open_pairs
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
-from transformer.support.strict import unknown
+from transformer.support.strict import not_positive, unknown
 
 Texts = tuple[dict[str, str], ...]  # a text is language -> location (transformer.corpora.location.Location)
 
@@ -32,7 +32,8 @@ class Files(Kind):
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        return [f"{part}: is empty; give at least one text" for part in PARTS if not getattr(self, part)]
+        found = [f"{part}: is empty; give at least one text" for part in PARTS if not getattr(self, part)]
+        return found if self.pairs is None else found + not_positive(self, "pairs")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs of all parts; see `Kind.files`."""

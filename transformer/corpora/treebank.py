@@ -1,5 +1,6 @@
 """The Penn Treebank as a parsing corpus."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -91,7 +92,9 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
     and the InputErrors of `read_mrg`.
     """
     files: dict[int, Path] = {}
-    for path in sorted(folder.rglob("*")):
+    # Unlike Path.rglob, this also enters folders that are links.
+    found = (Path(inner, name) for inner, _, names in os.walk(folder, followlinks=True) for name in names)
+    for path in sorted(found):
         match = re.fullmatch(r"wsj_(\d{4})\.mrg", path.name, re.IGNORECASE)
         if match and first <= (number := int(match[1])) <= last:
             if number in files:
@@ -102,9 +105,9 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             files[number] = path
     if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
         sections = f"it has no files wsj_SSNN.mrg of section {', '.join(sorted(missing))}"
-        found = sections if folder.is_dir() else "no such folder"
+        reason = sections if folder.is_dir() else "no such folder"
         raise InputError(
-            f"{folder}: {found}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
+            f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
         )
     return [tree for _, path in sorted(files.items()) for tree in read_mrg(str(path), "\n".join(read_lines(path)))]

@@ -1,5 +1,6 @@
 """Read files strictly, and write files whole or not at all."""
 
+import codecs
 import errno
 import fcntl
 import glob
@@ -28,22 +29,24 @@ def check_mirror(mirror: Path | None) -> None:
 def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`. On success flush it to disk and rename it to `path`; on failure remove it.
 
-    Raises InputError when the disk is full or the folder cannot be written to.
+    If `path` is a link, the file that it names is written. Raises InputError when the disk is full or the folder cannot
+    be written to.
     """
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is a device or a pipe; name a file")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    file = Path(os.path.realpath(path))
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(file)
         with temporary.open("wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.replace(path)
+        temporary.replace(file)
     except BrokenPipeError:  # another stream raised it, not this file
         raise
     except OSError as error:
@@ -128,13 +131,13 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
-    """The lines of a byte stream, without their line feeds, decoded as UTF-8.
+    """The lines of a byte stream, without their line feeds, decoded as UTF-8, without a byte order mark before them.
 
     Only a line feed ends a line. Raises InputError that gives `name` and the number of the line that is not UTF-8.
     """
     for number, line in enumerate(stream, start=1):
         try:
-            yield line.removesuffix(b"\n").decode()
+            yield line.removesuffix(b"\n").removeprefix(b"" if number > 1 else codecs.BOM_UTF8).decode()
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{name}, line {number}: byte 0x{line[error.start]:02x} is not UTF-8; convert the file (iconv -t utf-8)"

@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import compress, islice
 from multiprocessing import get_context
@@ -140,7 +141,8 @@ class Subwords:
 def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iterator[Packed]:
     """Encode two parallel files with the vocabulary of `path`, and hold only a few thousand lines in memory.
 
-    Raises the InputErrors of `Subwords`, `transformer.support.files.count_parallel` and `stream_lines`.
+    Raises InputError when a process dies, and the InputErrors of `Subwords`, `transformer.support.files.count_parallel`
+    and `stream_lines`.
     """
     pairs = count_parallel(source, target)
     lines = (stream_lines(source), stream_lines(target))
@@ -158,6 +160,8 @@ def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iter
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise InputError("a process has died, perhaps because memory ran out; use fewer --threads") from error
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -84,13 +84,15 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
     here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
     alike = all(ended.get(key) == value for key, value in here.items())
     if (state / FINISHED).exists():
-        if read_json(state / FINISHED)["made_of"] == json.loads(json.dumps(made_of)):
+        before, now = read_json(state / FINISHED)["made_of"], json.loads(json.dumps(made_of))
+        if before == now:
             publish(folder, config)
             print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
         if ended and not alike:
             raise InputError(other)
-        print(f"{config.task} {config.model}: other code trained it, so it is trained again", file=sys.stderr)
+        others = ", ".join(key for key in now if before.get(key) != now[key])
+        print(f"{config.task} {config.model}: was trained with other {others}, so it is trained again", file=sys.stderr)
         record.unlink(missing_ok=True)  # else a training that now fails would count as finished
         shutil.rmtree(state)
     elif ended and not any(state.glob("*.safetensors")):

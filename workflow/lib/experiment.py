@@ -65,7 +65,7 @@ def _typed(value: Any) -> Any:
 def check_writable(results: Path) -> None:
     """Raises InputError if the folder of results cannot be created or written to."""
     # Path.exists raises PermissionError in a folder that the user may not read.
-    there = next(path for path in (results, *results.absolute().parents) if os.path.exists(path))  # noqa: PTH110
+    there = next(path for path in (results, *results.absolute().parents) if os.path.lexists(path))
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         raise InputError(
             f"results: {there} is not a folder that you may write to; name another one with --config results=FOLDER"

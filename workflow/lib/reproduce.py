@@ -7,6 +7,7 @@ in the clone: python -m workflow.lib.reproduce [report]
 import http.client
 import os
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -21,6 +22,7 @@ from transformer.support.files import InputError, check_mirror, locked, sha256
 
 TEXTS = {"quick": "the help pages of LibreOffice", "quick-captions": "the captions of Multi30k"}
 CORPORA = Path("config/corpora.yaml")
+SNAKEMAKE = ["python", "-m", "snakemake"]  # the script `snakemake` does not survive a move of the clone
 # Nothing that reads YAML is installed yet. A test checks that these patterns find what a reader of YAML finds.
 PACKAGE = re.compile(r"^      (\w+):\n        name: (\S+)\n        sha256: (\w+)$", re.MULTILINE)
 CAPTIONS = re.compile(
@@ -103,13 +105,13 @@ def _run(target: str, texts: Texts, lock: int) -> None:
     subprocess.run(["make", "--silent", ".venv/installed"], check=True)
     if target == "report":
         report = str(texts.results / name / "report.html")
-        _to_the_end(["snakemake", "--cores", "all", *options, "--report", report], lock)
+        _to_the_end([*SNAKEMAKE, "--cores", "all", *options, "--report", report], lock)
         print(f"The report: {report}")
         return
     summary = ["python", "-m", "workflow.lib.summary"]
     with _unlocked(texts.results / ".reproduce", options):
         subprocess.run([*summary, "before", *overlays], check=True)
-        _to_the_end(["snakemake", "--cores", "all", *options], lock)
+        _to_the_end([*SNAKEMAKE, "--cores", "all", *options], lock)
     subprocess.run([*summary, "after", *overlays], check=True)
 
 
@@ -117,16 +119,30 @@ def _run(target: str, texts: Texts, lock: int) -> None:
 def _unlocked(mark: Path, options: list[str]) -> Iterator[None]:
     """Remove Snakemake's lock if an earlier call was killed in this context. Other locks belong to a running Snakemake.
 
-    `mark` is a file that exists while this context lasts.
+    `mark` is a file that exists while this context lasts. Raises InputError if it was left, and a Snakemake of this
+    user runs: it may be working in this folder, and unlocking would remove its locks, too.
     """
     if mark.exists():
-        subprocess.run(["snakemake", "--unlock", "--quiet", "all", *options], check=True)
+        if running := _snakemakes():
+            raise InputError(
+                f"a make reproduce was killed here, and a Snakemake is running (process {running}), perhaps in this "
+                f"folder; when it has ended, call this again"
+            )
+        subprocess.run([*SNAKEMAKE, "--unlock", "--quiet", "all", *options], check=True)
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
     try:
         yield
     finally:
         mark.unlink(missing_ok=True)
+
+
+def _snakemakes() -> str:
+    """The numbers of this user's processes that are Snakemake. Empty where there is no pgrep."""
+    if not shutil.which("pgrep"):
+        return ""
+    command = ["pgrep", "-u", str(os.getuid()), "-f", "(^|/)snakemake( |$)| -m snakemake( |$)"]
+    return ", ".join(subprocess.run(command, capture_output=True, text=True).stdout.split())
 
 
 def _to_the_end(command: list[str], lock: int) -> None:
@@ -152,6 +168,8 @@ def main(target: str) -> None:
             _run(target, Texts(), lock.fileno())
     except InputError as error:
         sys.exit(f"error: {error}")
+    except PermissionError as error:
+        sys.exit(f"error: {error.filename}: you may not write to it; work in a clone of your own")
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)
     except KeyboardInterrupt:

@@ -4,7 +4,6 @@ python -m workflow.lib.summary before|after [OVERLAY]
 """
 
 import csv
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from pathlib import Path
 import torch
 from tabulate import tabulate
 
+from transformer.cli.command import cores
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.experiment.plan import costs, decoded, this_cpu
 from transformer.support.files import InputError
@@ -33,22 +33,23 @@ SHOWN = {
         "BLEU, ours": "BLEU",
     },
     "table4": {"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},
+    "claims": {
+        "Verdict": "Verdict",
+        "Section": "Section",
+        "Claim": "The paper's claim",
+        "Measure": "measured in",
+        "In favour, paper": "paper",
+        "In favour, ours": "ours",
+    },
 }
-CLAIMS = {
-    "Verdict": "Verdict",
-    "Section": "Section",
-    "Claim": "The paper's claim",
-    "Measure": "measured in",
-    "In favour, paper": "paper",
-    "In favour, ours": "ours",
-}
+PUBLISHED = Path("config/published.yaml")
 
 
 def before(experiment: Experiment) -> str:
     """What will be made, how long that takes and where to look meanwhile."""
     paths = Paths.of(experiment)
     runs = Runs(experiment, paths)
-    tables = Tables(experiment, runs, Path("config/published.yaml"))
+    tables = Tables(experiment, runs, PUBLISHED)
     trained = [
         (task, model, Path(record).exists())
         for task, models in runs.trained.items()
@@ -62,13 +63,13 @@ def before(experiment: Experiment) -> str:
         lines.append(f"Trainings finished: {len(trained) - len(left)}, left: {len(left)}.")
     if left:
         torch.set_num_threads(1)  # a training has one thread; the trainings run side by side, one on each core
-        cpu, cores = this_cpu(experiment), os.cpu_count() or 1
+        cpu = this_cpu(experiment)
         one = costs(experiment, [cpu])
         hours = sum(one[run].hours[0] for run in left)
         hours += sum(text.hours[0] for text in decoded(experiment, [cpu])) * len(left) / len(trained)
-        minutes = 60 * hours / cores
+        minutes = 60 * hours / cores()
         time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
-        lines.append(f"Estimated time: {time}, on {cores} CPU cores as fast as these are now; a GPU is faster.")
+        lines.append(f"Estimated time: {time}, on {cores()} CPU cores as fast as these are now; a GPU is faster.")
     lines += [
         f"Tables, figures and trained models appear in {paths.results}, what each job prints in {paths.results}/logs.",
         "Ctrl-C interrupts the run; the same command continues it.",
@@ -78,17 +79,17 @@ def before(experiment: Experiment) -> str:
 
 def after(experiment: Experiment) -> str:
     """The claims and Tables 2 to 4, as far as the experiment has them, and where all results are."""
-    results = Path(Paths.of(experiment).results)
-    texts = []
+    paths = Paths.of(experiment)
+    results, texts = Path(paths.results), []
+    tables = {table.name for table in Tables(experiment, Runs(experiment, paths), PUBLISHED).all}
     for name, columns in SHOWN.items():
-        if rows := _rows(results / f"tables/{name}.csv", columns):
-            texts.append(tabulate(rows, columns.values(), disable_numparse=True))
-    if rows := _rows(results / "tables/claims.csv", CLAIMS):
-        texts.append(tabulate(rows, CLAIMS.values(), disable_numparse=True))
-        verdicts = Counter(row[0].partition(":")[0] for row in rows)
-        texts.append(
-            f"{len(rows)} claims were tested: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-        )
+        if name not in tables or not (rows := _rows(results / f"tables/{name}.csv", columns)):
+            continue
+        texts.append(tabulate(rows, columns.values(), disable_numparse=True))
+        if name == "claims":
+            verdicts = Counter(row[0].partition(":")[0] for row in rows)
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+            texts.append(f"{len(rows)} claims were tested: {counts}")
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {results}/runs"
     return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report"])
 

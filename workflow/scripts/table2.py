@@ -18,7 +18,7 @@ NOTES = [
     "The seconds are those of the training steps. Other programs on the machine make them longer. The subwords per "
     "second are target subwords.",
     "The recurrent model has LSTMs with attention, much like GNMT (Wu et al. 2016). It trains on the same batches as "
-    "base for as many steps.",
+    "base.",
 ]
 
 

@@ -163,7 +163,7 @@ def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], n
             rf"{line(text(sub) for _, sub in columns)} \midrule",
             *body,
             r"\bottomrule\end{tabular}}\begin{itemize}\footnotesize",
-            *(rf"\item {text(note)}" for note in notes),
+            *(rf"\item{{}} {text(note)}" for note in notes),
             r"\end{itemize}\end{table}" + "\n",
         ]
     )
