@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,8 @@ def test_several_workers_on_a_gpu_are_refused(package):
     message = r"--workers 2 works on CPUs only \(one process is enough for a GPU\); leave it out, or set CUDA_VISIBLE_"
     with pytest.raises(InputError, match=message), decoding(loaded, Path(), Search(1, 0.6, 10), "float32", 2):
         pass
+
+
+@pytest.mark.parametrize(("kind", "nbest"), [("translation", False), ("parsing", True)])
+def test_only_a_parser_returns_its_whole_beam(package, kind, nbest):
+    assert Search.of(replace(package().config, kind=kind)) == Search(3, 0.6, 10, None, nbest)

@@ -563,3 +563,10 @@ def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):
     assert {task for task, settings in own.tasks.items() if settings.models} == {"wsj"}
     assert own.tasks["wsj"].corpus == "penn-treebank"
     assert own.figures.task == "wsj"
+
+
+def test_learned_positions_have_to_hold_the_longest_pair(run_config):
+    assert run_config(positions="learned", longest_pair=24).faults() == []
+    assert run_config(positions="learned", longest_pair=25).faults() == [
+        "longest_pair: 25 is more than the 24 learned positions (max_length); lower it"
+    ]

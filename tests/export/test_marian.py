@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 
 from transformer.decoding.beam import beam_search
 from transformer.export.marian import to_marian
+from transformer.export.package import length_exponent
 from transformer.model.positions import ENCODINGS
 from transformer.package.package import load_package
 from transformer.support.files import InputError
@@ -112,3 +113,14 @@ def test_marian_has_only_sinusoidal_positions(save, tmp_path, positions):
         InputError, match=f"base has positions: {positions}, which Marian cannot express; decode it without Marian"
     ):
         to_marian(save(positions=positions), tmp_path / "out")
+
+
+def test_the_marian_folder_searches_like_the_package(marian):
+    generation = json.loads((marian / "generation_config.json").read_text())
+    assert (generation["num_beams"], generation["length_penalty"]) == (3, pytest.approx(0.6 * 20 / 25))
+    assert json.loads((marian / "tokenizer_config.json").read_text())["model_max_length"] == 1024
+
+
+def test_the_exponent_ranks_like_our_penalty_at_the_typical_length():
+    """d log(length^p) = d log((5 + length)^alpha) at 20 subwords."""
+    assert 20**-1 * length_exponent(0.6) == pytest.approx(0.6 / (5 + 20))

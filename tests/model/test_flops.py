@@ -69,3 +69,16 @@ def test_training_costs_three_times_as_much():
     with FlopCounterMode(display=False) as counter:
         model.logits(model(ids, ids)).sum().backward()
     assert 3 * forward_flops(PLAIN, 30, np.array([[6, 6]] * 2)) == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+@pytest.mark.parametrize(("attention", "scored"), [("scaled", 300), ("additive", 150.5)])
+def test_in_a_restricted_decoder_a_position_reads_itself_and_those_before_it(attention, scored):
+    whole = dataclasses.replace(PLAIN, attention=attention)
+    restricted = dataclasses.replace(whole, attention_radius=4)
+
+    def flops(config, length):
+        return forward_flops(config, 30, np.array([[1, length]]))
+
+    assert flops(restricted, 5) == flops(whole, 5)
+    saved = (scored - 5) * 2 * 3 + (300 - 5) * 2 * 5  # of keys and of values
+    assert flops(whole, 300) - flops(restricted, 300) == 2 * 3 * 300 * saved

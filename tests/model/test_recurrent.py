@@ -1,5 +1,8 @@
+import dataclasses
+
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from transformer.decoding.steps import steps
@@ -163,3 +166,42 @@ def test_the_network_is_not_compiled_for_a_gpu_but_has_memory_for_its_gradients(
 )
 def test_what_is_impossible_in_a_recurrent_network_is_a_fault(changes, fault):
     assert ModelConfig(**{**vars(CONFIG), **changes}).faults() == [fault]
+
+
+@torch.no_grad()
+def test_the_output_is_that_of_the_published_layers(model):
+    (source, *_), (target, *_) = (drawn(side) for side in (0, 1))
+
+    def through(lstm, x):
+        return nn.LSTM.forward(lstm, x)[0]
+
+    x = model.embed(source[None])
+    y = torch.cat([through(model.forwards, x), through(model.backwards, x.flip(1)).flip(1)], -1)
+    for i, layer in enumerate(model.encoder):
+        y = through(layer, y) + (y if i else 0)
+    z = through(model.decoder[0], F.pad(model.embed(target[None, :-1]), (0, 0, 1, 0)))
+    read = model.attention(z, Memory(model.attention.key(y), y, torch.zeros(1, 1, 1, len(source))))
+    for i, layer in enumerate(model.decoder[1:]):
+        z = through(layer, torch.cat([z, read], -1)) + (z if i else 0)
+    torch.testing.assert_close(model(source[None], target[None]), z)
+
+
+def test_dropout_acts_on_the_input_of_every_lstm_in_training_only(model):
+    shares = []
+    for lstm in (each for each in model.modules() if isinstance(each, nn.LSTM)):
+        lstm.register_forward_pre_hook(lambda _, given: shares.append((given[0] == 0).float().mean()))
+    model.dropout.p = 0.9
+    for training in (False, True):
+        shares.clear()
+        model.train(training)
+        model(drawn(0)[1][None], drawn(1)[1][None])
+        assert len(shares) == 2 * CONFIG.N + 1
+        assert all((share > 0.75) == training for share in shares)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("attention", "additive"), ("attention_radius", 3), ("attention_dropout", 0.1)]
+)
+def test_a_recurrent_network_takes_no_key_of_the_transformer(field, value):
+    faults = dataclasses.replace(CONFIG, **{field: value}).faults()
+    assert faults == [f"{field}: a recurrent network does not use it; remove this key"]

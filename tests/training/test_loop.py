@@ -14,8 +14,10 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from transformer.model.flops import forward_flops
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
 from transformer.text.batches import once
@@ -560,3 +562,44 @@ def test_on_a_gpu_the_model_is_compiled_if_possible(run_config, encoded, tmp_pat
     with FakeTensorMode():
         trainer = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cuda", 0))
     assert (trainer.compiled, compiled) == (able, [trainer.model] * able)
+
+
+def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, monkeypatch):
+    now, step, save = [0.0], Trainer.step, Trainer.save
+    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
+
+    def takes(seconds, act):
+        def wrapped(*given):
+            now[0] += seconds
+            act(*given)
+
+        return wrapped
+
+    monkeypatch.setattr(Trainer, "step", takes(2, step))
+    monkeypatch.setattr(Trainer, "save", takes(50, save))
+    trainer = start()
+    trainer.train()
+    assert trainer.state.seconds == 2 * 12
+    speeds = [row[HISTORY.index("tokens_per_second")] for row in trainer.state.history]
+    assert sum(2 * speed for speed in speeds) == pytest.approx(trainer.state.target_tokens)
+
+
+def test_a_step_costs_three_forward_passes_over_its_pairs(start):
+    trainer = start()
+    _, _, batches = next(trainer.batches.from_position(0, 0))
+    trainer.step(batches)
+    lengths = np.concatenate([micro.lengths for micro in batches])
+    assert trainer.state.flops == 3 * forward_flops(trainer.config.architecture, VOCABULARY, lengths)
+
+
+def test_dev_perplexity_is_that_of_the_first_pairs_without_label_smoothing(start, encoded, monkeypatch):
+    monkeypatch.setattr(loop, "DEV_PAIRS", 4)
+    trainer, dev, total, count = start(eps_ls=0.3), encoded("dev"), 0.0, 0
+    found = trainer.dev_perplexity()
+    trainer.model.eval()
+    for pair in once(dev, np.arange(4), 1):
+        with torch.no_grad():
+            logits = trainer.model.logits(trainer.model(pair.source, pair.target)).flatten(0, 1)
+        total += F.cross_entropy(logits, pair.target.flatten(), ignore_index=0, reduction="sum").item()
+        count += pair.target_tokens
+    assert found == pytest.approx(np.exp(total / count), rel=1e-4)

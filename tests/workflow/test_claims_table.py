@@ -194,3 +194,21 @@ def test_a_negative_percentage_has_a_minus_sign():
     assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
     assert typeset("-8.5 % to -2 %", "\u2212{}", "") == "\u22128.5 % to \u22122 %"
     assert typeset("-a to b", "\u2212{}", "") == "-a to b"
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.0495, "reproduced"), (1.0505, "contrary")])
+def test_a_margin_of_perplexity_is_in_percent(made, ratio, verdict):
+    base, claim = (5.0, 5.1, 5.2), {"metric": "perplexity", "rows": ["ende/E-learned", "ende/base"], "margin": 5}
+    scores = {("ende", "base"): perplexity(*base), ("ende", "E-learned"): perplexity(*(ratio * one for one in base))}
+    rows, _, _ = made({"alike": claim}, scores)
+    assert (rows["alike"]["Rows"], rows["alike"]["Verdict"]) == ("E-learned ≈ base (within 5 %)", verdict)
+
+
+def test_the_papers_f1_is_that_of_table_4_and_a_way_of_decoding_has_no_published_number(made):
+    f1 = [{"brackets": {"f1": 88.0}}]
+    claims = {
+        "more": {"metric": "f1", "part": "test", "rows": ["wsj/parser", "semi/parser"]},
+        "averaging": {"rows": ["ende/base", "ende/base/averaged"]},
+    }
+    rows, _, _ = made(claims, {("wsj", "parser"): f1, ("semi", "parser"): f1, ("ende", "base"): bleu(20.0)})
+    assert (rows["more"]["In favour, paper"], rows["averaging"]["In favour, paper"]) == ("+1.4", "")

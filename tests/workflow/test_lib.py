@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from jinja2 import Environment, StrictUndefined
 from snakemake.iocontainers import Wildcards
 
 from transformer.experiment.config import read_experiment, read_sources
@@ -489,3 +490,18 @@ def test_the_caption_of_a_table_names_the_languages_of_the_text(tables):
     assert TABLES["table3"].caption(ende) == f"{title} (English-German, development set)"
     assert TABLES["table3"].caption(replace(ende, source="nl", target="en")) == f"{title} (nl-English, development set)"
     assert TABLES["table1"].caption(ende) == "Table 1: complexity of layers"
+
+
+def test_a_package_averages_the_last_checkpoints(tables):
+    models = {"base": {"steps": 100, "checkpoint_every": 10, "average": 5}}
+    runs = tables(tasks=only(ende=["base"]), models=models).runs
+    run = Wildcards(fromdict={"task": "ende", "model": "base", "seed": "1", "average": "2"})
+    folder = "results/quick/runs/ende/base/1/checkpoints"
+    assert runs.last_checkpoints(run) == [f"{folder}/step-{step}.safetensors" for step in (100, 90)]
+
+
+def test_the_captions_of_tables_name_only_what_their_rules_have(tables):
+    for table in tables().all:
+        caption = (ROOT / f"workflow/report/{table.name}.rst").read_text()
+        snakemake = SimpleNamespace(input=SimpleNamespace(**table.input), params=SimpleNamespace(**table.params))
+        Environment(undefined=StrictUndefined).from_string(caption).render(snakemake=snakemake)
