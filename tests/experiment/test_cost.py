@@ -98,12 +98,18 @@ def rise_of_memory(config, vocabulary, prefix, folder, result):
     result.value = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
-@pytest.mark.parametrize(("network", "layers"), [("transformer", 2), ("recurrent", 3)])
-def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver, network, layers):
-    vocabulary, longest = 8000, 32
+@pytest.mark.parametrize(
+    ("longest", "changes"),
+    [
+        (32, {"N": 2}),
+        (128, {"N": 2, "attention_dropout": 0.2}),
+        (32, {"N": 3, "network": "recurrent"}),
+    ],
+)
+def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver, longest, changes):
+    vocabulary = 8000
     config = run_config(
-        network=network,
-        N=layers,
+        **changes,
         d_model=256,
         d_ff=1024,
         h=8,

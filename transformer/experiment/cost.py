@@ -116,9 +116,9 @@ def activations(run: RunConfig, vocabulary: int) -> int:
         inner = parameters.h_p * (parameters.d_pk + parameters.d_pv + 2 * parameters.n_p)
     # Three attentions keep queries, keys, values, their output, and the weights before and after normalisation.
     # Additive attention also keeps the hidden layer of each score. The five sub-layers of both sides keep a dropout
-    # mask and the input and the output of a LayerNorm. Dropout of attention's weights keeps a mask and its output.
+    # mask and the input and the output of a LayerNorm. Dropout of attention's weights keeps six more numbers for each.
     hidden = sizes.d_k if sizes.attention == "additive" else 0
-    dropped = 2 if sizes.attention_dropout else 0
+    dropped = 6 if sizes.attention_dropout else 0
     attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + (2 + hidden + dropped) * length)
     layer = attention + 2 * inner + 5 * 3 * sizes.d_model
     return 4 * (tokens * (sizes.N + 1) * layer + logits)
