@@ -13,20 +13,8 @@ import pytest
 from transformer.corpora.kinds import Corpus, Files, LibreOfficeHelp
 from workflow.lib.code import ROOT, TELLING, behind_command, behind_kind, behind_script, closure
 
-COMMANDS = [
-    "subwords",
-    "encode",
-    "train",
-    "package",
-    "translate",
-    "parse",
-    "score",
-    "complexity",
-    "compare",
-    "attention",
-    "draw",
-    "plan",
-]
+RULES = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+COMMANDS = sorted(set(re.findall(r'code\("(\w+)"\)', RULES)))
 
 
 def names(files):
