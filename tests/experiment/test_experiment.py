@@ -263,12 +263,12 @@ def test_the_checkpoints_kept_are_the_last_ones():
         ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
         ({"seeds": [2**63]}, "seeds: 9223372036854775808 is too large for a seed; give at most 9223372036854775807"),
         ({"experiment": "my quick"}, "experiment: 'my quick' cannot name a folder; use letters"),
-        (with_models(**{"a/b": {}}), "models: 'a/b' cannot name a folder; use letters, digits, ., - and _"),
-        (with_models(_mine={}), "models: '_mine' cannot name a folder; use letters, digits, ., - and _, and begin"),
-        ({"results": "~/results"}, "results: '~/results': ~ does not stand for your home here; write the whole path"),
+        (with_models(**{"a/b": {}}), "models: 'a/b' cannot name a folder; use letters, digits, then ., - and _, too"),
+        (with_models(_mine={}), "models: '_mine' cannot name a folder; use letters, digits, then ., - and _, too"),
+        ({"results": "~/results"}, "results: '~/results': ~ is not your home here; use another name"),
         (
             with_models(mine={"d_ff": 9, "attention_over_parameters": {"h_p": 1, "d_pk": 8, "d_pv": 8, "n_p": 8}}),
-            "models.mine.d_ff: attention over parameters takes the place of feed-forward layers; remove it",
+            "models.mine.d_ff: attention over parameters takes the place of d_ff; remove it",
         ),
         ({"experiment": "downloads"}, "experiment: `downloads` is the folder that all experiments share; choose"),
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
@@ -303,8 +303,8 @@ def test_all_unknown_names_are_reported_together():
     )
     assert found == [
         "seeds: -1 is negative",
-        "results: 'my {results}' has a brace, which is special to Snakemake; use another name",
-        "mirror: '{mirror}' has a brace, which is special to Snakemake; use another name",
+        "results: 'my {results}': { and } are special to Snakemake; use another name",
+        "mirror: '{mirror}': { and } are special to Snakemake; use another name",
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",

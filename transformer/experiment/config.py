@@ -115,18 +115,14 @@ class Experiment:
         for noun, names in (("experiment", [self.experiment]), ("tasks", self.tasks), ("models", models)):
             for name in names:
                 if not re.fullmatch(r"[^\W_][\w.-]*", name):
-                    found.append(
-                        f"{noun}: {name!r} cannot name a folder; use letters, digits, ., - and _, "
-                        "and begin with a letter or a digit"
-                    )
+                    found.append(f"{noun}: {name!r} cannot name a folder; use letters, digits, then ., - and _, too")
         if self.experiment == "downloads":
             found.append("experiment: `downloads` is the folder that all experiments share; choose another name")
         for key in ("results", "packages", "mirror"):
             folder = getattr(self, key) or ""
-            if re.search("[{}]", folder):
-                found.append(f"{key}: {folder!r} has a brace, which is special to Snakemake; use another name")
-            if folder.startswith("~"):
-                found.append(f"{key}: {folder!r}: ~ does not stand for your home here; write the whole path")
+            if re.search("[{}]|^~", folder):
+                why = "~ is not your home here" if folder[0] == "~" else "{ and } are special to Snakemake"
+                found.append(f"{key}: {folder!r}: {why}; use another name")
         if not self.seeds:
             found.append("seeds: is empty; give at least one")
         if "base" not in self.models:
@@ -265,9 +261,7 @@ class Experiment:
             values["precision"] = "float32"
         faults: list[str] = []
         if model != "base" and {"attention_over_parameters", "d_ff"} <= self.models[model].keys():
-            faults.append(
-                f"models.{model}.d_ff: attention over parameters takes the place of feed-forward layers; remove it"
-            )
+            faults.append(f"models.{model}.d_ff: attention over parameters takes the place of d_ff; remove it")
         if values.get("network") == "recurrent":
             others = {key.name for key in dataclasses.fields(ModelConfig)} - set(RECURRENT)
             faults += [
@@ -312,11 +306,8 @@ def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
     files = [path.absolute() for path in (*OWN_FILES, *overlays)]
     here = Path.cwd()
     names = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
-    sources: dict[str, Mapping[str, Any]] = {}
-    for name in names:
-        sources.pop(str(name), None)  # of a file that is given twice, or of the project's, the last place counts
-        sources[str(name)] = read_keys(name)
-    return sources
+    unique = reversed(dict.fromkeys(reversed(names)))  # the last place of a name counts
+    return {str(name): read_keys(name) for name in unique}
 
 
 def load_experiment(values: Any, sources: Mapping[str, Mapping[str, Any]]) -> Experiment:
