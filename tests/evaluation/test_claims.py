@@ -59,7 +59,7 @@ def test_holms_correction_starts_with_the_smallest_p():
 
 def test_at_most_one_family_in_twenty_has_a_false_verdict():
     generator = np.random.default_rng(4)
-    families = 2000
+    families = 1000
     false = 0
     for _ in range(families):
         # `reproduced` is false for the last two claims: their true differences are at the margin and beyond it.

@@ -5,7 +5,8 @@ from operator import getitem
 
 import pytest
 
-from transformer.evaluation.metrics import METRICS, in_words, keys, metrics_of
+from transformer.evaluation.bleu import paper_bleu
+from transformer.evaluation.metrics import METRICS, Output, in_words, keys, metrics_of
 from transformer.evaluation.score import score
 from transformer.support.files import write_lines
 from transformer.text.subwords import pairs_of
@@ -83,3 +84,35 @@ def test_a_record_that_lacks_a_metric_is_refused(record, kind, metric):
     del made[metric.key]
     with pytest.raises(KeyError, match=metric.key):
         in_words(made, kind)
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """The result of a metric for translations of references into a language."""
+
+    def make(key, translations, references, language="en"):
+        output = Output(1.0, tmp_path / "translations", tmp_path / "references", language)
+        write_lines(output.translations, translations)
+        write_lines(output.reference, references)
+        [metric] = [metric for metric in METRICS if metric.key == key]
+        return metric.function(output)
+
+    return make
+
+
+def test_the_paper_s_bleu_has_tokens_of_the_target_s_language(scored):
+    texts = ["l' homme dort bien ici"], ["l'homme dort bien ici"]
+    found = {language: scored("paper_bleu", *texts, language)["score"] for language in ("en", "fr")}
+    assert found == {language: paper_bleu(*texts, language).score for language in found}
+    assert found["en"] != found["fr"]
+
+
+@pytest.mark.parametrize(("adjectives", "f1"), [(35, 50), (36, 100)])
+def test_f1_up_to_40_words_leaves_out_longer_sentences(scored, adjectives, f1):
+    """The second tree has so many adjectives and five other words, one of them a point. Its parse is wrong."""
+    long = f"(S (NP (DT the) {'(JJ big) ' * adjectives}(NN cat)) (VP (VBZ sees) (NP (NN dogs))) (. .))"
+    wrong = long.replace("(NP", "(PP").replace("(VP", "(PP").replace("(S", "(X")
+    parses = [linearise(read_tree(tree)) for tree in (TREE, wrong)]
+    found = scored("brackets", parses, [TREE, long])
+    assert found["up_to_40_words"]["f1"] == pytest.approx(f1)
+    assert found["f1"] == pytest.approx(50)

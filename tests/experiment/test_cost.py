@@ -149,8 +149,8 @@ def test_larger_models_ask_for_longer_jobs_with_more_memory():
     asked = [request(run(model), 37000) for model in ("base", "big")]
     for model, job in zip(("base", "big"), asked, strict=True):
         planned = cost(run(model), 37000, 1, [DEVICES["A100"]])
-        assert job.minutes > 60 * planned.hours[0]
-        assert job.megabytes > planned.memory / 1e6
+        assert job.minutes == pytest.approx(30 + 1.5 * 60 * planned.hours[0], abs=1)
+        assert job.megabytes == pytest.approx(2000 + 4 / 3 * planned.memory / 1e6, abs=1)
     assert asked[1].minutes > asked[0].minutes
     assert asked[1].megabytes > asked[0].megabytes
 

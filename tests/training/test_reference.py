@@ -159,7 +159,7 @@ def test_batches_of_one_shape_are_one_graph_without_a_break(row):
         return graph.forward
 
     compiled = torch.compile(model, dynamic=False, fullgraph=True, backend=backend)
-    for pairs, source, target in ((2, 5, 7), (4, 9, 9), (2, 5, 7)):
-        ids = [torch.randint(END + 1, VOCABULARY, (pairs, length)) for length in (source, target)]
+    for _ in range(2):
+        ids = [torch.randint(END + 1, VOCABULARY, (2, length)) for length in (5, 7)]
         torch.testing.assert_close(compiled(*ids), model(*ids))
-    assert len(graphs) == 2
+    assert len(graphs) == 1

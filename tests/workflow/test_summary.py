@@ -1,6 +1,7 @@
 """What `make reproduce` says before a run and after it."""
 
 import csv
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -31,6 +32,21 @@ def test_before_a_run_it_says_what_is_made_how_long_and_where_to_look(experiment
     assert lines[1].startswith("Estimated time: ")
     assert "3 CPU cores" in lines[1]
     assert f"{tmp_path}/quick/logs" in lines[2]
+
+
+def test_the_estimated_time_is_that_of_the_trainings_left_with_their_share_of_decoding(
+    experiment, tmp_path, monkeypatch
+):
+    hours = {("ende", "base"): 1, ("ende", "big"): 3}
+    monkeypatch.setattr(summary, "costs", lambda *_: {run: SimpleNamespace(hours=(hours[run],)) for run in hours})
+    monkeypatch.setattr(summary, "decoded", lambda *_: [SimpleNamespace(hours=(0.25,)), SimpleNamespace(hours=(0.75,))])
+    assert "Estimated time: 100 minutes, on 3 CPU cores" in summary.before(experiment)
+    record = tmp_path / "quick/runs/ende/base/1/training.json"
+    record.parent.mkdir(parents=True)
+    record.touch()
+    assert "Estimated time: 70 minutes, on 3 CPU cores" in summary.before(experiment)
+    hours["ende", "big"] = 6
+    assert "Estimated time: 2.2 hours, on 3 CPU cores" in summary.before(experiment)
 
 
 def test_an_interrupted_run_says_what_is_left(experiment, tmp_path):
