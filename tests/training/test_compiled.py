@@ -74,7 +74,7 @@ def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pai
     """200 steps and the dev pairs have two shapes each; micro-batches of r and of r + 1 rows are two shapes."""
     counting = Counting()
     with torch.device("meta"):
-        model = compiled(Transformer(run_config(N=1, P_drop=0.0, max_length=1000).architecture, VOCABULARY), counting)
+        model = compiled(Transformer(run_config(P_drop=0.0, max_length=1000).architecture, VOCABULARY), counting)
     train, dev = (
         list({(batch.source.shape, batch.target.shape): batch for batch in batches}.values())
         for batches in (of_wmt(pairs, micro, share), once(pairs, np.arange(250), micro))
