@@ -28,8 +28,8 @@ def test_to_a_word_weights_are_summed_and_from_a_word_they_are_averaged(package)
         groups[-1].append(i)
     assert len(groups) == 8
     assert max(map(len, groups)) > 1
-    with torch.no_grad():
-        weights = loaded.model.encoder_attention_weights(torch.tensor(loaded.subwords.encode([SENTENCE])), 1)[0]
+    [ids] = loaded.subwords.encode([SENTENCE])
+    [weights] = weights_of_all(loaded.model, ids, [END])["encoder"]
     found = word_attention(loaded, SENTENCE, 1)
     for q, query in enumerate(groups):
         for k, key in enumerate(groups):

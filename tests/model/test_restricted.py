@@ -33,7 +33,7 @@ def cut_early(monkeypatch):
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_position_reads_only_its_sentence_and_no_farther_than_the_radius(causal):
-    rows = sentences(ROWS, END)
+    rows = sentences(ROWS)
     bias = sentence_bias(rows, rows, causal, radius=2)
     for row, number in enumerate(rows.number.tolist()):
         for i, j in torch.cartesian_prod(torch.arange(36), torch.arange(36)).tolist():
@@ -45,7 +45,7 @@ def test_a_position_reads_only_its_sentence_and_no_farther_than_the_radius(causa
 @pytest.mark.parametrize("radius", [1, 2, 5, 35, 50])
 @pytest.mark.usefixtures("cut_early")
 def test_attention_in_blocks_equals_attention_with_a_mask(causal, radius):
-    layer, rows = SelfAttention(8, h=2, d_k=3, d_v=5), sentences(ROWS, END)
+    layer, rows = SelfAttention(8, h=2, d_k=3, d_v=5), sentences(ROWS)
     x, weight = torch.randn(2, 2, 36, 8).unbind()
     gradients = []
     for bias in (own_bias(rows, causal, radius), sentence_bias(rows, rows, causal, radius)):
@@ -58,9 +58,9 @@ def test_attention_in_blocks_equals_attention_with_a_mask(causal, radius):
 
 
 def test_short_rows_are_not_cut():
-    assert own_bias(sentences(ROWS, END), radius=3).shape == (2, 1, 36, 36)
-    assert own_bias(sentences(ROWS.repeat(1, 4), END), radius=3).shape == (2, 9, 1, 16, 48)
-    assert own_bias(sentences(ROWS.repeat(1, 4), END), radius=20).shape == (2, 1, 144, 144)
+    assert own_bias(sentences(ROWS), radius=3).shape == (2, 1, 36, 36)
+    assert own_bias(sentences(ROWS.repeat(1, 4)), radius=3).shape == (2, 9, 1, 16, 48)
+    assert own_bias(sentences(ROWS.repeat(1, 4)), radius=20).shape == (2, 1, 144, 144)
 
 
 def test_a_radius_beyond_the_sentences_restricts_nothing():

@@ -105,7 +105,7 @@ def test_decoding_step_by_step_equals_the_forward_pass(model):
     width = 2
     source, target = sources(), draw(B, width, T)
     forward = model(source.repeat_interleave(width, 0), target.flatten(0, 1))
-    (encoded, _), bias = model.encode(source), padding_bias(source, PADDING)
+    (encoded, _), bias = model.encode(source), padding_bias(source)
     cache, memories = Cache(model.config, B, source.device), model.memory(encoded)
     steps = [model.step(None, 0, memories, bias, *cache.grow(1)).expand(-1, width, -1)]
     cache.follow(torch.zeros(B, width, dtype=torch.long))
@@ -141,45 +141,6 @@ def test_the_first_output_does_not_depend_on_the_target():
     model = build().eval()
     source = sources()
     torch.testing.assert_close(model(source, draw(B, T))[:, :1], model(source, draw(B, 1)))
-
-
-@torch.no_grad()
-def test_encoder_attention_weights_sum_to_one_and_leave_out_padding(model):
-    source = sources()
-    for layer in range(1, model.config.N + 1):
-        weights = model.encoder_attention_weights(source, layer)
-        assert weights.shape == (B, model.config.h, S, S)
-        torch.testing.assert_close(weights.sum(-1), torch.ones(B, model.config.h, S))
-        real = (source != PADDING)[:, None, :, None] & (source == PADDING)[:, None, None]
-        assert not weights[real.expand_as(weights)].any()
-
-
-@torch.no_grad()
-def test_encoder_attention_weights_are_those_that_the_layer_uses():
-    model, source = build(d_v=3).eval(), sources()
-    x, _ = model.encode(source, 1)
-    layer = model.encoder[1].self_attention
-    mixed = model.encoder_attention_weights(source, 2) @ layer.project(x)[2]
-    expected = layer(x, padding_bias(source, PADDING))
-    real = source != PADDING
-    torch.testing.assert_close(layer.output(mixed.transpose(1, 2).flatten(2))[real], expected[real])
-    torch.testing.assert_close(model.encode(source, BASE.N)[0], model.encode(source)[0])
-
-
-@torch.no_grad()
-def test_encoder_decoder_attention_weights_are_those_that_the_layer_uses():
-    model, source, target = build(d_v=3).eval(), sources(), draw(B, T)
-    for layer in (1, 2):
-        attention = model.decoder[layer - 1].encoder_attention
-        outputs = []
-        with attention.register_forward_hook(lambda *given, outputs=outputs: outputs.append(given[-1])):
-            model(source, target)
-        weights = model.encoder_decoder_attention_weights(source, target, layer)
-        assert weights.shape == (B, BASE.h, T, S)
-        assert not weights.transpose(1, 3)[source == PADDING].any()
-        mixed = weights @ model.memory(model.encode(source)[0])[layer - 1].values
-        torch.testing.assert_close(attention.output(mixed.transpose(1, 2).flatten(2)), outputs[0])
-        assert not attention._forward_pre_hooks
 
 
 def test_dropout_depends_on_the_seed_and_acts_only_in_training():

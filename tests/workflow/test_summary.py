@@ -1,6 +1,7 @@
 """What `make reproduce` says before a run and after it."""
 
 import csv
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -27,7 +28,7 @@ def experiment(tmp_path, monkeypatch):
 
 def test_before_a_run_it_says_what_is_made_how_long_and_where_to_look(experiment, tmp_path):
     lines = summary.before(experiment).splitlines()
-    assert lines[0].startswith("quick: 2 trainings, ")
+    assert lines[0].startswith("quick: 2 models, ")
     assert "tables" in lines[0]
     assert lines[1].startswith("Estimated time: ")
     assert "3 CPU cores" in lines[1]
@@ -47,6 +48,14 @@ def test_the_estimated_time_is_that_of_the_trainings_left_with_their_share_of_de
     assert "Estimated time: 70 minutes, on 3 CPU cores" in summary.before(experiment)
     hours["ende", "big"] = 6
     assert "Estimated time: 2.2 hours, on 3 CPU cores" in summary.before(experiment)
+
+
+def test_given_packages_are_named_and_not_trained(experiment, tmp_path):
+    given = replace(experiment, packages=f"{tmp_path}/given")
+    _, second, third, _ = summary.before(given).splitlines()
+    assert second == f"Nothing is trained: the models are those in {tmp_path}/given."
+    assert third.startswith("Tables, figures ")
+    assert f"Trained models: {tmp_path}/given\n" in summary.after(given)
 
 
 def test_an_interrupted_run_says_what_is_left(experiment, tmp_path):

@@ -1,6 +1,7 @@
 """Get the help pages of LibreOffice from Debian packages, and check the SHA-256 of their text.
 
-This module imports only the standard library, because `make reproduce` calls it before anything is installed.
+`make reproduce` calls this module before anything is installed. So it imports only the standard library, and modules of
+this project that do the same.
 """
 
 import hashlib

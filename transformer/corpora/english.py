@@ -96,7 +96,7 @@ V.i  sleep|slept|slept fall|fell|fallen arrive laugh work walk play wait dance t
 V.t  see|saw|seen watch hear|heard|heard know|knew|known find|found|found like love visit follow open \
      close paint clean break|broke|broken build|built|built buy|bought|bought sell|sold|sold eat|ate|eaten \
      read|read|read write|wrote|written draw|drew|drawn carry move catch|caught|caught kill help \
-     meet|met|met call order plan report answer attack protect study discover describe remember \
+     meet|met|met call order report answer attack protect study discover describe remember \
      choose|chose|chosen steal|stole|stolen leave|left|left
 V.d  give|gave|given send|sent|sent show|showed|shown offer teach|taught|taught lend|lent|lent hand \
      tell|told|told sell|sold|sold write|wrote|written

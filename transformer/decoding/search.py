@@ -95,8 +95,8 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
             f"--workers {workers} works on CPUs only (one process is enough for a GPU); leave it out, or set "
             "CUDA_VISIBLE_DEVICES= to translate on the CPU"
         )
-    model = in_precision(package.model, precision)
     if workers == 1:
+        model = in_precision(package.model, precision)
         yield lambda batches: (search(model, batch) for batch in batches)
         return
     pool = ProcessPoolExecutor(

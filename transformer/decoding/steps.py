@@ -5,13 +5,11 @@ Shapes: B sentences, S source subwords, W hypotheses of each sentence, V vocabul
 
 from typing import Protocol, cast
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.decoding.cache import ROW, Cache
-from transformer.model.attention import KeysValues, padding_bias
-from transformer.model.ids import PADDING
+from transformer.model.attention import HIDDEN, KeysValues, padding_bias
 from transformer.model.network import Network
 from transformer.model.recurrent import Memory, Recurrent, State
 from transformer.model.transformer import Transformer
@@ -34,9 +32,9 @@ class TransformerSteps:
     """`Steps` of a Transformer: holds keys and values of the source, and a cache of those of the target."""
 
     def __init__(self, model: Transformer, source_BS: Tensor):
-        (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS, PADDING)
+        (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS)
         more = -source_BS.size(1) % ROW
-        encoded, self.bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=-torch.inf)
+        encoded, self.bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=HIDDEN)
         self.memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
         self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
 

@@ -3,15 +3,23 @@
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor
 
 from transformer.decoding.translate import check_lengths
-from transformer.model.attention import sentence_bias, sentences
+from transformer.model.attention import (
+    EncoderDecoderAttention,
+    KeysValues,
+    SelfAttention,
+    sentence_bias,
+    sentences,
+    split_heads,
+)
 from transformer.model.ids import END
-from transformer.model.layers import DecoderLayer
+from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.network import Network
 from transformer.model.recurrent import Recurrent
 from transformer.model.transformer import Transformer
@@ -48,32 +56,31 @@ def weights_of_all(model: Network, source: Sequence[int], target: Sequence[int])
     source_1S, target_1T = (torch.tensor([ids], device=model.embedding.device) for ids in (source, target))
     if not isinstance(model, Transformer):
         return {"encoder-decoder": cast(Recurrent, model).last_attention_weights(source_1S, target_1T)}
-    layers = range(1, model.config.N + 1)
-    return {
-        "encoder": torch.cat([model.encoder_attention_weights(source_1S, layer) for layer in layers]),
-        "decoder": _decoder_weights(model, source_1S, target_1T),
-        "encoder-decoder": torch.cat(
-            [model.encoder_decoder_attention_weights(source_1S, target_1T, layer) for layer in layers]
-        ),
-    }
+    found: dict[Kind, list[Tensor]] = {"encoder": [], "decoder": [], "encoder-decoder": []}
 
-
-def _decoder_weights(model: Transformer, source_1S: Tensor, target_1T: Tensor) -> Tensor:
-    """Weights [layer, head, T, T] of the decoder's self-attention, from what its layers are given."""
-    attentions = [layer.self_attention for layer in cast(Iterable[DecoderLayer], model.decoder)]
-    inputs: list[tuple[Tensor, Tensor, Tensor | None]] = []
-    with ExitStack() as hooks:
-        for each in attentions:
-            hooks.enter_context(each.register_forward_pre_hook(lambda _, given: inputs.append(given)))
-        model(source_1S, target_1T)
-    weights = []
-    for attention, (x, bias, turns) in zip(attentions, inputs, strict=True):
+    def of_self(kind: Kind, ids: Tensor, attention: SelfAttention, given: tuple[Tensor, Tensor, Tensor | None]) -> None:
+        x, bias, turns = given
         if bias.dim() == 5:  # of blocks, where restricted attention cuts a long row
-            rows = sentences(target_1T, END)
-            bias = sentence_bias(rows, rows, causal=True, radius=model.config.attention_radius)
+            rows = sentences(ids)
+            bias = sentence_bias(rows, rows, kind == "decoder", model.config.attention_radius)
         q, k, _ = attention.project(x, turns)
-        weights.append(attention.attend.weights(q, k, bias))
-    return torch.cat(weights)
+        found[kind].append(attention.attend.weights(q, k, bias))
+
+    def of_source(attention: EncoderDecoderAttention, given: tuple[Tensor, KeysValues, Tensor]) -> None:
+        x, memory, bias = given
+        q = split_heads(attention.query(x), attention.h)
+        found["encoder-decoder"].append(attention.attend.weights(q, memory.keys, bias))
+
+    with ExitStack() as hooks:
+        for reader in cast(Iterable[EncoderLayer], model.encoder):
+            hook = partial(of_self, "encoder", source_1S)
+            hooks.enter_context(reader.self_attention.register_forward_pre_hook(hook))
+        for writer in cast(Iterable[DecoderLayer], model.decoder):
+            hook = partial(of_self, "decoder", target_1T)
+            hooks.enter_context(writer.self_attention.register_forward_pre_hook(hook))
+            hooks.enter_context(writer.encoder_attention.register_forward_pre_hook(of_source))
+        model(source_1S, target_1T)
+    return {kind: torch.cat(weights) for kind, weights in found.items()}
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,8 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
     if membership.size(1) != len(words) + 1:
         raise InputError(f"{sentence!r}: its subwords do not keep its words apart; write it in plain characters")
     check_lengths(package, [len(starts)], number, "sentence")
-    ids = torch.tensor(package.subwords.encode([" ".join(words)]), device=model.embedding.device)
-    weights = model.encoder_attention_weights(ids, layer)[0].cpu()  # [heads, subwords, subwords]
+    [ids] = package.subwords.encode([" ".join(words)])
+    weights = weights_of_all(model, ids, [END])["encoder"][layer - 1].cpu()  # [heads, subwords, subwords]
     mean = membership / membership.sum(0)
     between = mean.t() @ weights @ membership
     return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])

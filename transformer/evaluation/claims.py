@@ -83,7 +83,7 @@ def _error(each: np.ndarray) -> float:
 
 
 def _beyond(each: np.ndarray, bound: float) -> float:
-    """The one-sided p: the chance of a mean at least so far above `bound` if the true mean is at `bound`."""
+    """The one-sided p: the chance of a mean at least this far above `bound` if the true mean is at `bound`."""
     above, error = each.mean() - bound, _error(each)
     if error == 0:
         return 0.0 if above > 0 else 1.0

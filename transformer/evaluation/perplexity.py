@@ -32,7 +32,8 @@ class OfLength(NamedTuple):
 def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     """exp of the mean negative log-likelihood of the target subwords, in float32.
 
-    Raises InputError for a pair that is longer than the learned positions, and when memory runs out.
+    Raises InputError for a pair longer than the learned positions or, with other positions, than LONGEST, and when
+    memory runs out.
     """
     check_lengths(package, pairs.lengths.max(1))
     return _perplexity(package, pairs, np.arange(len(pairs)), batch_tokens)

@@ -63,7 +63,7 @@ AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends o
 
 @dataclass(frozen=True)
 class Figures:
-    """The run whose attention figures 3 to 5 show."""
+    """The run whose attention is drawn in figures 3 to 5."""
 
     task: str
     model: str

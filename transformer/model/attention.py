@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model.ids import END, PADDING
 from transformer.model.positions import turned
 from transformer.model.restricted import block_size, in_blocks, shown_in_blocks
 
@@ -59,8 +60,8 @@ def attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (equation 1), [B, H, T, V], with dropout of the weights.
 
-    `bias` is added to the scores. It is -infinity or HIDDEN where a query may not read a key; elsewhere it is 0 or what
-    the positional encoding adds. On a GPU, PyTorch's fused attention computes the equation. On a CPU, this module
+    `bias` is added to the scores. It is HIDDEN where a query may not read a key; elsewhere it is 0 or what the
+    positional encoding adds. On a GPU, PyTorch's fused attention computes the equation. On a CPU, this module
     computes it, because PyTorch's fused attention is slow there on short sentences.
     """
     scale = q_BHTK.size(-1) ** -0.5 if scale is None else scale
@@ -196,9 +197,9 @@ ATTENTIONS: dict[str, Callable[[int, int, float], DotProductAttention | Additive
 }
 
 
-def padding_bias(ids_BS: Tensor, padding: int) -> Tensor:
-    """[B, 1, 1, S]: 0 at subwords, -infinity at padding."""
-    return torch.zeros(ids_BS.shape, device=ids_BS.device).masked_fill(ids_BS == padding, float("-inf"))[:, None, None]
+def padding_bias(ids_BS: Tensor) -> Tensor:
+    """[B, 1, 1, S]: 0 at subwords, HIDDEN at padding."""
+    return torch.where(ids_BS == PADDING, HIDDEN, 0.0)[:, None, None]
 
 
 class Sentences(NamedTuple):
@@ -208,9 +209,9 @@ class Sentences(NamedTuple):
     position: Tensor
 
 
-def sentences(ids_RL: Tensor, end: int) -> Sentences:
-    """Find the sentences of rows. Each ends with the id `end`. The padding after the last counts as one more."""
-    ends = (ids_RL == end).long()
+def sentences(ids_RL: Tensor) -> Sentences:
+    """Find the sentences of rows. Each ends with the id END. The padding after the last counts as one more."""
+    ends = (ids_RL == END).long()
     number = ends.cumsum(1) - ends
     return Sentences(number, (number[:, :, None] == number[:, None, :]).tril(-1).sum(-1))
 

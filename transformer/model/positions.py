@@ -28,12 +28,12 @@ def sinusoids(length: int, d_model: int) -> Tensor:
     return table.float()
 
 
-class NoPositions(nn.Module):
-    """No encoding: only the decoder's mask distinguishes positions (Haviv et al. 2022).
+class PositionalEncoding(nn.Module):
+    """How positions enter a stack of layers.
 
-    Positions can enter a stack of layers in three ways, and every other encoding overrides one of them: it adds to the
-    embeddings, adds to the scores of self-attention, or turns the queries and keys of self-attention. The argument
-    `position` holds the positions of the subwords of rows [R, L], or one number for all hypotheses of a decoding step.
+    There are three ways, and each encoding overrides one of them: it adds to the embeddings, adds to the scores of
+    self-attention, or turns the queries and keys of self-attention. The argument `position` holds the positions of the
+    subwords of rows [R, L], or one number for all hypotheses of a decoding step.
     """
 
     def prepare(self, length: int) -> None:
@@ -49,7 +49,11 @@ class NoPositions(nn.Module):
         """The angles by which queries and keys are `turned`, [R, 1, L, K] or [1, K]: sines and cosines, interleaved."""
 
 
-class AbsolutePositions(NoPositions):
+class NoPositions(PositionalEncoding):
+    """No encoding: only the decoder's mask distinguishes positions (Haviv et al. 2022)."""
+
+
+class AbsolutePositions(PositionalEncoding):
     """A vector for each position, added to the embeddings."""
 
     def forward(self, length: int, start: int = 0) -> Tensor:
@@ -109,7 +113,7 @@ class LearnedPositions(AbsolutePositions):
         return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
 
 
-class T5Positions(NoPositions):
+class T5Positions(PositionalEncoding):
     """A learned bias for each bucket of distances and each head, shared by all layers of a stack (Raffel et al. 2020).
 
     Half of the buckets hold one distance each; the others hold ranges that widen up to FARTHEST. In an encoder, half of
@@ -137,7 +141,7 @@ class T5Positions(NoPositions):
         return F.embedding(self.bucket(distances(queries, keys)), self.table).permute(0, 3, 1, 2).contiguous()
 
 
-class ALiBiPositions(NoPositions):
+class ALiBiPositions(PositionalEncoding):
     """Scores fall linearly with the distance; each head has its own slope (Press et al. 2022).
 
     The slopes are those of its authors' code, also if the number of heads is not a power of two.
@@ -153,7 +157,7 @@ class ALiBiPositions(NoPositions):
         return -self.slopes * distances(queries, keys).abs()[:, None]
 
 
-class RotaryPositions(NoPositions):
+class RotaryPositions(PositionalEncoding):
     """Each pair of elements of queries and keys is turned by its own angle (Su et al. 2021, RoFormer)."""
 
     def __init__(self, d_k: int, length: int):
@@ -198,7 +202,7 @@ def slopes(h: int) -> list[float]:
 
 
 # Each value takes a config, and whether the stack is causal, and makes the encoding.
-ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {
+ENCODINGS: dict[str, Callable[[ModelConfig, bool], PositionalEncoding]] = {
     "none": lambda *_: NoPositions(),
     "sinusoidal": lambda config, _: SinusoidalPositions(config.d_model, config.max_length),
     "learned": lambda config, _: LearnedPositions(config.d_model, config.max_length),
@@ -208,7 +212,7 @@ ENCODINGS: dict[str, Callable[[ModelConfig, bool], NoPositions]] = {
 }
 
 
-def positions(config: ModelConfig, causal: bool) -> NoPositions:
+def positions(config: ModelConfig, causal: bool) -> PositionalEncoding:
     """The positional encoding that a model's config names, for one stack."""
     return ENCODINGS[config.positions](config, causal)
 

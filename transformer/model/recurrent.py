@@ -21,9 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import HIDDEN, AdditiveAttention, Sentences, sentences, xavier_linear
+from transformer.model.attention import AdditiveAttention, Sentences, padding_bias, sentences, xavier_linear
 from transformer.model.config import ModelConfig
-from transformer.model.ids import END, PADDING
+from transformer.model.ids import PADDING
 from transformer.model.network import Network
 
 # The number of sentences and their length are rounded up to multiples of these, because oneDNN keeps code and memory
@@ -131,8 +131,7 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        bias = torch.where(source_BS == PADDING, HIDDEN, 0.0)[:, None, None]  # finite, because a sentence may be empty
-        return Memory(self.attention.key(encoded), encoded, bias)
+        return Memory(self.attention.key(encoded), encoded, padding_bias(source_BS))
 
     def decode(self, x_BTD: Tensor, memory: Memory, through: Callable[[int, Tensor], Tensor]) -> Tensor:
         """The decoder's output [B, T, D] for its input. `through(i, x)` is the output of the i-th LSTM for input x."""
@@ -157,9 +156,9 @@ class Recurrent(Network):
         The k-th sentence of a target row translates the k-th of the source row. The sentences are separated, so that no
         LSTM carries its state from one sentence to the next. Then the outputs are put back into rows.
         """
-        source = sentences(source_RS, END)
+        source = sentences(source_RS)
         count = ((source.position == 0) & (source_RS != PADDING)).sum(1)
-        source_BS, target = apart(source_RS, source, count).ids, apart(target_RT, sentences(target_RT, END), count)
+        source_BS, target = apart(source_RS, source, count).ids, apart(target_RT, sentences(target_RT), count)
         y = self.decode(self._shifted(target.ids), self.memory(source_BS), self._whole)
         return y.flatten(0, 1)[target.place.clamp(min=0)]
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 SMALLEST = 16  # the smallest size of a block, in subwords
-LONG = 8  # a row of at least so many blocks is cut; for a shorter row one mask is faster (docs/speed.md)
+LONG = 8  # a row of at least this many blocks is cut; for a shorter row one mask is faster (docs/speed.md)
 
 
 def block_size(length: int, radius: int | None) -> int | None:

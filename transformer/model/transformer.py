@@ -17,13 +17,11 @@ from transformer.model.attention import (
     own_bias,
     sentence_bias,
     sentences,
-    split_heads,
 )
 from transformer.model.config import ModelConfig
-from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.network import Network
-from transformer.model.positions import NoPositions, plus, positions
+from transformer.model.positions import PositionalEncoding, plus, positions
 
 
 class Transformer(Network):
@@ -48,43 +46,22 @@ class Transformer(Network):
                 module.weights = torch.compiler.disable(module.weights)  # type: ignore[method-assign]
         super().compile(*args, **kwargs)
 
-    def encode(self, source_RS: Tensor, layers: int | None = None) -> tuple[Tensor, Sentences]:
-        """The output [R, S, D] of the encoder, or of its first `layers` layers, and the sentences of the source."""
-        source = sentences(source_RS, END)
+    def encode(self, source_RS: Tensor) -> tuple[Tensor, Sentences]:
+        """The encoder's output [R, S, D], and the sentences of the source."""
+        source = sentences(source_RS)
         bias, turns = self._reading(self.source_positions, source)
         x = self.dropout(plus(self.embed(source_RS), self.source_positions.of_embeddings(source.position)))
-        for layer in self.encoder[:layers]:
+        for layer in self.encoder:
             x = layer(x, bias, turns)
         return x, source
-
-    def encoder_attention_weights(self, source_BS: Tensor, layer: int) -> Tensor:
-        """Weights [B, H, S, S] of the self-attention in encoder layer `layer`, counted from 1 (figures 3 to 5)."""
-        x, source = self.encode(source_BS, layer - 1)
-        attention = cast(EncoderLayer, self.encoder[layer - 1]).self_attention
-        q, k, _ = attention.project(x, self.source_positions.turns(source.position))
-        bias = sentence_bias(source, source, radius=self.config.attention_radius)
-        return attention.attend.weights(
-            q, k, plus(bias, self.source_positions.of_scores(source.position, source.position))
-        )
-
-    def encoder_decoder_attention_weights(self, source_BS: Tensor, target_BT: Tensor, layer: int) -> Tensor:
-        """Weights [B, H, T, S] of the attention over the source in decoder layer `layer`, counted from 1.
-
-        The weights at a target position are used to predict the subword at this position.
-        """
-        attention = cast(DecoderLayer, self.decoder[layer - 1]).encoder_attention
-        inputs: list[tuple[Tensor, KeysValues, Tensor]] = []
-        with attention.register_forward_pre_hook(lambda _, given: inputs.append(given)):
-            self(source_BS, target_BT)
-        ((x, memory, bias),) = inputs
-        q = split_heads(attention.query(x), self.config.h)
-        return attention.attend.weights(q, memory.keys, bias)
 
     def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
         """The keys and values that each decoder layer computes from the encoder's output."""
         return [layer.encoder_attention.keys_values(encoded_BSD) for layer in self._decoder_layers()]
 
-    def _reading(self, encoding: NoPositions, rows: Sentences, causal: bool = False) -> tuple[Tensor, Tensor | None]:
+    def _reading(
+        self, encoding: PositionalEncoding, rows: Sentences, causal: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
         """What a stack's self-attention needs: the bias of its scores, and the turns of its queries and keys."""
         radius, more = self.config.attention_radius, encoding.of_scores(rows.position, rows.position)
         bias = own_bias(rows, causal, radius) if more is None else sentence_bias(rows, rows, causal, radius) + more
@@ -101,7 +78,7 @@ class Transformer(Network):
         zero vector.
         """
         encoded, source = self.encode(source_RS)
-        target = sentences(target_RT, END)
+        target = sentences(target_RT)
         causal, turns = self._reading(self.target_positions, target, causal=True)
         across = sentence_bias(target, source)
         y = F.pad(self.embed(target_RT[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
@@ -119,17 +96,17 @@ class Transformer(Network):
         caches: Sequence[KeysValues],
         place: int,
         own: Tensor,
-        keys: Tensor,
+        positions: Tensor,
     ) -> Tensor:
         """Logits [B, W, N] of the token at `position`, given the token before it (None at position 0, where W is 1).
 
         `bias` [B, 1, 1, S] hides the padding of the source. Each layer writes keys and values to its cache from `place`
         on. `own` [B, 1, W, places] lets each hypothesis read only its own places in the caches (`SelfAttention.step`).
-        `keys` [B, places] holds the position of the token at each place.
+        `positions` [B, places] holds the position of the token at each place.
         """
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(plus(y, self.target_positions.of_embeddings(position)))
-        own = plus(own, self.target_positions.of_scores(position, keys))
+        own = plus(own, self.target_positions.of_scores(position, positions))
         turns = self.target_positions.turns(position)
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
             y = layer.step(y, memory, bias, cache, place, own, turns)

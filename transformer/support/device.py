@@ -19,7 +19,7 @@ from torch import nn
 
 from transformer.support.files import InputError, locked
 
-SHAPES = 64  # PyTorch compiles a model for at most so many batch shapes; batches of other shapes run uncompiled
+SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # options of glibc's mallopt
 
 

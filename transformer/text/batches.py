@@ -71,7 +71,7 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
     """Shapes for pairs of `lengths` [pairs, 2], the one with the shortest rows first.
 
     A step of each shape has about `tokens` subwords on its longer side. Rows of the last shape can hold every pair.
-    Each shape has twice as many rows as the next.
+    Each shape has about twice as many rows as the next.
     """
     mean, longest = lengths.mean(0), lengths.max(0)
     sample = lengths[:: max(1, len(lengths) // math.ceil(TRIED * tokens / mean.max()))]

@@ -51,8 +51,8 @@ class _Loss(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
-        return batch_loss(self.model, pairs, eps_ls, share)
+    def forward(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+        return batch_loss(self.model, batch, eps_ls, share)
 
 
 class Trainer:
@@ -221,9 +221,9 @@ class Trainer:
         first = (self.not_finite == 0) & ~torch.isfinite(self.loss_sum)
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
 
-    def loss(self, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+    def loss(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
         """The loss of a batch: `batch_loss`."""
-        return self.replica(pairs, eps_ls, share)
+        return self.replica(batch, eps_ls, share)
 
     def summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
         """The context of a micro-batch's passes. Processes exchange gradients in the step's last micro-batch only."""
@@ -284,10 +284,10 @@ class Trainer:
             return None
         self.model.eval()
         total, tokens = 0.0, 0
-        for pairs in self.dev:
+        for batch in self.dev:
             with self.autocast():
-                total += self.loss(pairs, 0.0).total.item()
-            tokens += pairs.target_tokens
+                total += self.loss(batch, 0.0).total.item()
+            tokens += batch.target_tokens
         self.model.train()
         if (found := per_subword(total, tokens)) == math.inf:
             raise self.diverged("dev perplexity", self.state.step)

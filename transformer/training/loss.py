@@ -66,9 +66,9 @@ def _compiled_part() -> Part:
     return torch.compile(_fused_part) if can_compile() else _part
 
 
-def batch_loss(model: Network, pairs: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+def batch_loss(model: Network, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
     """The loss of a batch, summed over its target subwords without padding. The gradient is scaled by `share`."""
-    source, target = (moved(ids, model.embedding.device) for ids in (pairs.source, pairs.target))
+    source, target = (moved(ids, model.embedding.device) for ids in (batch.source, batch.target))
     logits = model.logits(model(source, target)).flatten(0, 1)
     return Loss(smoothed_cross_entropy(logits.detach(), target.flatten(), eps_ls, share), logits)
 

@@ -18,9 +18,12 @@ class Claims:
         self.all = [self._resolved(name, claim) for name, claim in claims.items()]
 
     def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
-        """A claim as mappings. It is judged if all its rows are run and they are different models at this scale."""
-        scores = self._scores(claim)
-        judged = all(scores) and len(set(map(tuple, scores))) > 1
+        """A claim as mappings. Its scores are those of each row, but rows that are one model at this scale count once.
+
+        It is judged if all its rows are run and they are not all one model.
+        """
+        scores = list(map(list, dict.fromkeys(map(tuple, self._scores(claim)))))
+        judged = all(scores) and len(scores) > 1
         rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
         return {**plain(claim), "name": name, **rows, "judged": judged}
 

@@ -48,6 +48,10 @@ class Inputs:
         task = self.experiment.tasks[wildcards.task]
         return plain(TaskCorpus(task.corpus, task.source, task.target, self.experiment.corpora[task.corpus]))
 
+    def length_config(self, wildcards: Wildcards) -> Any:
+        """The config file of the command `length`: a run of the study of length."""
+        return plain(self.experiment.length.run(wildcards.problem, wildcards.positions, int(wildcards.seed)))
+
     def debian_packages(self, wildcards: Wildcards) -> dict[str, Any]:
         """The Debian packages that contain the pages of a corpus."""
         corpus = cast(LibreOfficeHelp, self.experiment.corpora[wildcards.corpus])

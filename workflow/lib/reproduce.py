@@ -1,7 +1,7 @@
 """`make reproduce` and `make report`: find out which text this machine can get, install, and run the experiment on it.
 
-It imports nothing but the standard library, because it installs nothing before it knows that it can get a text. Run it
-in the clone: python -m workflow.lib.reproduce [report]
+It installs nothing before it knows that it can get a text. So it imports only the standard library, and modules of this
+project that do the same. Run it in the clone: python -m workflow.lib.reproduce [report]
 """
 
 import http.client

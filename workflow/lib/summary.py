@@ -56,10 +56,12 @@ def before(experiment: Experiment) -> str:
         for model in models
         for record in runs.files_of(task, [model], "training.json")
     ]
-    left = [(task, model) for task, model, done in trained if not done]
+    left = [(task, model) for task, model, done in trained if not (done or experiment.packages)]
     figures = 3 + len(tables.drawn) + bool(tables.parses())  # figures 3 to 5 of the paper, and others
-    lines = [f"{experiment.experiment}: {len(trained)} trainings, {len(tables.all)} tables, {figures} figures."]
-    if len(left) < len(trained):
+    lines = [f"{experiment.experiment}: {len(trained)} models, {len(tables.all)} tables, {figures} figures."]
+    if experiment.packages:
+        lines.append(f"Nothing is trained: the models are those in {paths.packages}.")
+    elif len(left) < len(trained):
         lines.append(f"Trainings finished: {len(trained) - len(left)}, left: {len(left)}.")
     if left:
         torch.set_num_threads(1)  # a training has one thread; the trainings run side by side, one on each core
@@ -90,7 +92,7 @@ def after(experiment: Experiment) -> str:
             verdicts = Counter(row[0].partition(":")[0] for row in rows)
             counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
             texts.append(f"{len(rows)} claims were tested: {counts}")
-    places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {results}/runs"
+    places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
     return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report"])
 
 

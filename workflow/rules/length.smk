@@ -3,6 +3,10 @@
 
 
 STUDY = f"{RESULTS}/length/{{problem}}/{{positions}}/{{seed}}"
+OF_STUDY = {
+    "problem": any_of(experiment.length.tasks),
+    "positions": any_of(experiment.length.positions),
+}
 STUDIED = collect(
     f"{STUDY}/exact_match.json",
     problem=experiment.length.tasks,
@@ -22,12 +26,12 @@ rule configure_length:
         f"{STUDY}/config.yaml",
     log:
         f"{RESULTS}/logs/length/{{problem}}/{{positions}}/{{seed}}/configure.log",
+    wildcard_constraints:
+        **OF_STUDY,
     conda:
         "../../environment.yml"
     params:
-        config=lambda wildcards: plain(
-            experiment.length.run(wildcards.problem, wildcards.positions, int(wildcards.seed))
-        ),
+        config=inputs.length_config,
     script:
         "../scripts/write_config.py"
 
@@ -43,6 +47,8 @@ rule measure_length:
         f"{RESULTS}/logs/length/{{problem}}/{{positions}}/{{seed}}/measure.log",
     benchmark:
         f"{RESULTS}/benchmarks/length/{{problem}}/{{positions}}/{{seed}}.tsv"
+    wildcard_constraints:
+        **OF_STUDY,
     conda:
         "../../environment.yml"
     threads: 1

@@ -105,9 +105,10 @@ rule find_longer:
         mem_mb=growing(demands.reading_megabytes),
     params:
         longest=inputs.longest_pair,
+        folder=subpath(output.source, parent=True),
     shell:
         "python -m transformer longer --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
-        ' --than {params.longest:q} --output "$(dirname {output.source:q})"/longer --threads {threads} 2>&1 | tee -i {log:q}'
+        " --than {params.longest:q} --output {params.folder:q}/longer --threads {threads} 2>&1 | tee -i {log:q}"
 
 
 rule gather_held_out:

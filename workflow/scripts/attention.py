@@ -1,7 +1,7 @@
 """Figures 3, 4 and 5: encoder self-attention on the paper's sentences, drawn as the paper draws it.
 
-The sentence stands there twice, with its words upright. Each word of the upper line attends to the words of the lower
-line. A line between two words has the opacity of their attention weight, and the colour of its head.
+Each panel shows the sentence twice, with its words upright. Each word of the upper row attends to the words of the
+lower row. A line between two words has the opacity of their attention weight, and the colour of its head.
 """
 
 from collections.abc import Mapping, Sequence

@@ -22,7 +22,8 @@ DIFFERENCES = (
     "A positive difference is in favour of the claim. Its unit is points of BLEU (tokenised) or F1, percent less "
     "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper "
     "claims that each row is better than the row before it. With three rows we test the last against the first, with "
-    "more the linear trend; not in order means that a row between them is out of its place. With ≈ the paper claims "
+    "more the linear trend; not in order means that a row between them is out of its place. Rows that are one model at "
+    "this scale count once. With ≈ the paper claims "
     "that the two rows are alike: then a difference near zero is in favour, whatever its sign."
 )
 FEW_SEEDS = f"Our difference is the mean over runs of the same seed. A verdict needs at least {SEEDS} seeds."
@@ -170,7 +171,9 @@ def results(snakemake: Any) -> list[Result]:
             values = [[measure.value(measured(path, measure.key)) for path in row] for row in claim["scores"]]
             known = np.isfinite(values).all(1)
             if not known.all():  # only perplexity beyond training can be unknown
-                unknown[claim["name"]] = "longer than the learned positions" if known.any() else "no pairs so long"
+                unknown[claim["name"]] = (
+                    "longer than the learned positions" if known.any() else "no pairs of this length"
+                )
             else:
                 ours[claim["name"]] = effects(values)
                 in_order[claim["name"]] = bool((np.diff(np.mean(values, 1)) > 0).all())
@@ -188,7 +191,7 @@ def results(snakemake: Any) -> list[Result]:
             ours.get(name, np.empty(0)).tolist(),
             in_order.get(name, False),
             judged.get(name),
-            unknown.get(name, "one model at this scale"),
+            unknown.get(name, "the rows are the same here"),
         )
         for claim in snakemake.params.claims
     ]
