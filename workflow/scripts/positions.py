@@ -90,4 +90,4 @@ def main(snakemake: Any) -> None:
     by_length = length_notes(lengths, classes, longest, snakemake.params.held_out)
     sources = "; ".join(f"{row['name']}, {row['source']}" for row in shown)
     told = [*notes, f"Where the encodings are from: {sources}.", *NOTES, *by_length, *COMPARED]
-    write_table(snakemake, rows, 2, told, made, (*CSV_ONLY, "p, randomisation"))
+    write_table(snakemake, rows, 2, told, made, CSV_ONLY)

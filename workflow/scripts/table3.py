@@ -19,16 +19,16 @@ NOTES = [
     "split. sacreBLEU is computed as its signature says.",
     LENGTH,
 ]
-CSV_ONLY = ("difference", "p, bootstrap")
+CSV_ONLY = ("difference", "p, randomisation", "p, bootstrap")
 COMPARED = [
     "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent. "
     "The csv also has how far our numbers are from the published ones.",
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
-    "approximate randomisation; p is the largest of the seeds. With several seeds the means must also differ by at "
-    "least two standard deviations of base.",
+    "approximate randomisation. With several seeds the means must also differ by at least two standard deviations of "
+    "base.",
     "A starred difference would show on other sentences, too. With one seed, another training might not show it: two "
-    "trainings of the same model can differ by that much. The csv also has the "
-    "p-value of a paired bootstrap. That test asks in one direction only, so its p is about half.",
+    "trainings of the same model can differ by that much. The csv also has the p of this test, the largest of the "
+    "seeds, and that of a paired bootstrap. The bootstrap asks in one direction only, so its p is about half.",
 ]
 
 

@@ -19,7 +19,7 @@ LATEX = str.maketrans(
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
 )
 LONG = 24  # characters of a text that gets a wider column
-SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "randomi-sation"  # where a heading may break
+SYLLABLES = "pub-lished", "differ-ence", "sen-tences"  # where a heading may break
 
 # Everything is inside one <section>, so that another page can take it as it is. Colours are those of that page.
 STYLE = """
