@@ -1,7 +1,6 @@
 """The attention page as a reader uses it: by mouse, by keyboard, on a phone, in the dark."""
 
 import pytest
-from chromium import browser, executable
 
 from transformer.evaluation.attention import word_attention
 from transformer.evaluation.attention_page import attention_page
@@ -15,14 +14,6 @@ HOSTILE = [
     "\u202eשלום\u202c عالم",
     "e\u0301\u0301 \u2028 the cat",
 ]
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    if executable() is None:
-        pytest.skip("no Chromium or Chrome is installed (Debian: apt-get install chromium)")
-    with browser(tmp_path_factory.mktemp("browser")) as page:
-        yield page
 
 
 @pytest.fixture
