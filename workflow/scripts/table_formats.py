@@ -26,7 +26,7 @@ STYLE = """
 .results { font: 13px/1.4 system-ui, sans-serif; overflow-x: auto }
 .results table { border-collapse: collapse; border-block: 2px solid; font: inherit }
 .results caption { padding: .5em; font-size: 15px; font-weight: 600; text-align: left }
-.results :is(th, td) { padding: .2em .35em; border: 0; text-align: right; vertical-align: top }
+.results :is(th, td) { padding: .2em .3em; border: 0; text-align: right; vertical-align: top }
 .results thead th { vertical-align: bottom }
 .results thead th[colspan] { border-bottom: 1px solid #8888; text-align: center }
 .results thead tr:last-child th { font-weight: 400; font-size: 11px }
