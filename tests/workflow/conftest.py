@@ -26,8 +26,10 @@ class SyntheticResults:
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return str(path)
 
-    def run(self, task, model, seed=1, part="dev", average=1, p=None, **scores):
-        """Write a run's scores and its package's record of the training. `scores` replaces keys of the scores.
+    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, **scores):
+        """Write a run's scores and its package's record of the training. `training` adds keys to this record.
+
+        `scores` replaces keys of the scores.
 
         With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
         """
@@ -59,7 +61,9 @@ class SyntheticResults:
                 f"{folder}/average-{average}/{part}.scores.json",
                 {**head, **decoding, **(f1 if task in ("wsj", "semi") else bleu), **scores},
             ),
-            package=self.write(f"{package}/config.json", {"training": {**head, **cost, **size, **made}}),
+            package=self.write(
+                f"{package}/config.json", {"training": {**head, **cost, **size, **made, **(training or {})}}
+            ),
             history=self.write(f"{package}/history.csv", history(f"{task} {model} {seed}")),
         )
 

@@ -112,6 +112,25 @@ def test_rows_that_are_one_model_show_its_one_run(results):
     assert (base["Model"], both["Model"]) == ("base", "C-N2, C-N4")
 
 
+def test_notes_say_what_training_left_out_and_how_fast_the_devices_were(results):
+    few, none = ({"pairs": 900, "left_out": count, "longest_pair": 20} for count in (100, 0))
+    base = results.run("ende", "base", training=few)
+    _, texts = make(results, "table3", [base, results.run("ende", "A-h1", training=none)])
+    said = "- Training of base (ende) leaves out 100 of 1,000 pairs: they have more than 20 subwords on a side."
+    assert texts[0].count("Training of ") == 1
+    assert said in texts[0].splitlines()
+    assert "- Device: a CPU, 5.0e+10 FLOP/s sustained." in texts[0].splitlines()
+    _, texts = make(results, "table3", [base, results.run("ende", "A-h1", training=few)])
+    assert said.replace("base", "every model") in texts[0].splitlines()
+
+
+def test_the_appendix_has_the_hours_of_training(results):
+    rows, _ = make(
+        results, "appendix", [results.run("ende", "base"), results.run("ende", "aop1", training={"seconds": 900})]
+    )
+    assert [row["Hours, ours"] for row in rows] == ["0.056", "0.250", ""]  # 200 s and 900 s
+
+
 def test_a_task_that_is_not_shown_in_full_shows_only_rows_that_are_run(results):
     base = [results.run("ende", "base")]
     assert [row["Model"] for row in make(results, "table3", base, in_full=[])[0]] == ["base"]
