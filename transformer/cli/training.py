@@ -53,9 +53,7 @@ def train(arguments: argparse.Namespace) -> None:
         except Interrupted as interruption:
             if world.first:
                 print(interruption, file=sys.stderr)
-            world.leave(128 + interruption.number)
             sys.exit(128 + interruption.number)
-        world.leave(0)
 
 
 @command(

@@ -63,14 +63,6 @@ class World:
         """Wait until every process has called this."""
         self.gather(torch.zeros(()))
 
-    def leave(self, status: int) -> None:
-        """End this process at once if it is one of several: Gloo's threads sometimes abort an orderly exit."""
-        if self.size > 1:
-            self.wait()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
-
 
 ALONE = World()
 
@@ -79,8 +71,9 @@ ALONE = World()
 def joined() -> Iterator[World]:
     """Join the processes that torchrun's environment variables describe; they communicate through Gloo.
 
-    The first process that fails raises its error; the others then exit silently. Raises InputError when a process has
-    died.
+    All of several processes end together, with the block: at once, because Gloo's threads sometimes abort an orderly
+    exit. Their status is 0, or that of `sys.exit` in the block. The first process that fails raises its error; the
+    others then exit silently. Raises InputError when a process has died.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
@@ -88,10 +81,14 @@ def joined() -> Iterator[World]:
     store, rank, size = next(dist.rendezvous("env://"))
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
     world = World(rank, size, int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
+    status: Any = 0
     try:
-        yield world
+        try:
+            yield world
+        except SystemExit as ended:
+            status = ended.code
         world.wait()
-    except Exception as error:  # do not destroy the group: that would wait for the other processes
+    except Exception as error:
         if not _first_to_fail(store):
             raise SystemExit(1) from error
         if isinstance(error, dist.DistError) or "gloo" in str(error):
@@ -100,10 +97,9 @@ def joined() -> Iterator[World]:
                 "out; start the command again to resume"
             ) from error
         raise
-    except SystemExit:
-        dist.destroy_process_group()
-        raise
-    dist.destroy_process_group()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def replicated(
