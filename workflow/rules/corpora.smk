@@ -1,4 +1,5 @@
 # Corpora: texts in the parts train, dev and test.
+# `cache` identifies a result by its inputs and params, so no param names a folder of the experiment (docs/cluster.md).
 
 
 localrules:

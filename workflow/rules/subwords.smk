@@ -1,6 +1,5 @@
 # One vocabulary for each task, shared by source and target, and the corpus encoded with it.
-# `cache` identifies a result by its inputs and params, so params must not name a folder of the experiment
-# (docs/cluster.md).
+# `cache` identifies a result by its inputs and params, so no param names a folder of the experiment (docs/cluster.md).
 
 
 rule learn_subwords:
