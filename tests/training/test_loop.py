@@ -477,6 +477,14 @@ def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config,
     assert trainer.state.history[-1][5] is None
 
 
+@pytest.mark.parametrize(("longest_pair", "counted"), [(29, False), (30, True)])
+def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, encoded, longest_pair, counted):
+    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
+    given = (encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    trainer = Trainer(run_config(longest_pair=longest_pair), VOCABULARY, *given)
+    assert (trainer.dev_perplexity() is not None) == counted
+
+
 @pytest.mark.parametrize("longest", ["train", "dev"])
 def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp_path, longest):
     """A table that grows would have a compiled model compiled again."""

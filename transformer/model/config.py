@@ -45,7 +45,7 @@ class ModelConfig:
     d_v: int
     P_drop: float
     positions: Positions
-    max_length: int  # the number of learned positions, in subwords; a training's dev perplexity leaves out longer pairs
+    max_length: int  # the number of learned positions, in subwords
     attention_over_parameters: AttentionOverParametersConfig | None = None
     # The scores: scaled is Q K^T / sqrt(d_k), unscaled is Q K^T, additive is v^T tanh(Q + K).
     attention: Literal["scaled", "unscaled", "additive"] = added("scaled")

@@ -89,7 +89,8 @@ class Trainer:
         self.batches = Batches(
             train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
         )
-        which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= config.architecture.max_length)
+        most = max(config.architecture.max_length, training.longest_pair)
+        which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= most)
         self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
         torch.manual_seed(config.seed)
         self.model = network(config.architecture, vocabulary).to(device)
@@ -277,8 +278,8 @@ class Trainer:
     def dev_perplexity(self) -> float | None:
         """Perplexity per subword of the first DEV_PAIRS pairs of dev, without label smoothing.
 
-        The end of sentence counts as a subword. Pairs longer than max_length are left out. Raises InputError when the
-        perplexity is not finite.
+        The end of sentence counts as a subword. Pairs longer than max_length and longest_pair are left out. Raises
+        InputError when the perplexity is not finite.
         """
         if not self.dev:
             return None
