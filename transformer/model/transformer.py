@@ -96,17 +96,17 @@ class Transformer(Network):
         caches: Sequence[KeysValues],
         place: int,
         own: Tensor,
-        positions: Tensor,
+        key_positions: Tensor,
     ) -> Tensor:
         """Logits [B, W, N] of the token at `position`, given the token before it (None at position 0, where W is 1).
 
         `bias` [B, 1, 1, S] hides the padding of the source. Each layer writes keys and values to its cache from `place`
         on. `own` [B, 1, W, places] lets each hypothesis read only its own places in the caches (`SelfAttention.step`).
-        `positions` [B, places] holds the position of the token at each place.
+        `key_positions` [B, places] holds the position of the token at each place.
         """
         y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
         y = self.dropout(plus(y, self.target_positions.of_embeddings(position)))
-        own = plus(own, self.target_positions.of_scores(position, positions))
+        own = plus(own, self.target_positions.of_scores(position, key_positions))
         turns = self.target_positions.turns(position)
         for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
             y = layer.step(y, memory, bias, cache, place, own, turns)
