@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.model.attention import KeysValues
+from transformer.model.attention import HIDDEN, KeysValues
 from transformer.model.config import ModelConfig
 
 ROOM = 16  # when the cache grows, it makes room for at least this many tokens of each hypothesis
@@ -28,7 +28,7 @@ class Cache:
         ]
         self.radius = config.attention_radius
         self.used, self.full, self.length = 0, FULL, 0
-        self.own = torch.full((sentences, 1, 0), -torch.inf, device=device)  # [B, W, places]; 0 at places that are read
+        self.own = torch.full((sentences, 1, 0), HIDDEN, device=device)  # [B, W, places]; 0 at places that are read
         self.position = torch.zeros((sentences, 0), dtype=torch.long, device=device)  # [B, places]
 
     def grow(self, width: int) -> tuple[list[KeysValues], int, Tensor, Tensor]:
@@ -44,12 +44,12 @@ class Cache:
             more = max(room, ROOM * width // ROW * ROW)
             self.layers = [KeysValues(*(F.pad(tensor, (0, 0, 0, more)) for tensor in layer)) for layer in self.layers]
         if read > self.own.size(2):
-            self.own = F.pad(self.own, (0, read - self.own.size(2)), value=-torch.inf)
+            self.own = F.pad(self.own, (0, read - self.own.size(2)), value=HIDDEN)
             self.position = F.pad(self.position, (0, read - self.position.size(1)))
         self.position[:, place : self.used] = self.length
         self.own[:, :, place : self.used].diagonal(dim1=1, dim2=2).zero_()
         if self.radius is not None:
-            self.own = self.own.masked_fill((self.position < self.length - self.radius)[:, None], -torch.inf)
+            self.own = self.own.masked_fill((self.position < self.length - self.radius)[:, None], HIDDEN)
         self.length += 1
         layers = [KeysValues(*(tensor[:, :, :read] for tensor in layer)) for layer in self.layers]
         return layers, place, self.own[:, None], self.position

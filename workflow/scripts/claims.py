@@ -23,8 +23,8 @@ DIFFERENCES = (
     "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper "
     "claims that each row is better than the row before it. With three rows we test the last against the first, with "
     "more the linear trend; not in order means that a row between them is out of its place. Rows that are one model at "
-    "this scale count once. With ≈ the paper claims "
-    "that the two rows are alike: then a difference near zero is in favour, whatever its sign."
+    "this scale count once. With ≈ the paper claims that the two rows are alike: then a difference near zero is in "
+    "favour, whatever its sign."
 )
 FEW_SEEDS = f"Our difference is the mean over runs of the same seed. A verdict needs at least {SEEDS} seeds."
 JUDGED = [
