@@ -44,7 +44,7 @@ site: .venv/site
 	@$(NEW_ENOUGH)
 	$(PYTHON) -m venv .venv
 	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
-	! .venv/bin/python -m pip config list | grep -q -e index -e find-links; then \
+	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
 		echo "no NVIDIA driver: PyTorch without CUDA (with it: rm -r .venv; PIP_NO_INDEX=0 make .venv/installed)"; \
 		.venv/bin/python -m pip install --disable-pip-version-check --timeout 5 --retries 0 --no-deps \
 			--index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' $<)" || \
