@@ -76,7 +76,7 @@ def test_only_the_seeds_that_are_not_released_are_trained(clone):
     assert option == "--config"
     assert not (OF_TEXT | OF_MODELS) & planned(clone, whole, option, f"mirror={mirror}").keys()
     both = planned(clone, TRAIN, f"mirror={mirror}")
-    assert both["train"] == "31"
+    assert both["train"] == "34"
     assert not OF_TEXT & both.keys()
 
 
