@@ -9,6 +9,7 @@ from transformer.model import recurrent
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.networks import network
+from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
 
 SIZES = {"N": 3, "d_model": 8, "d_ff": 24, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.1}
@@ -17,6 +18,7 @@ OVER = ModelConfig(
     **SIZES, positions="learned", max_length=20, attention_over_parameters=AttentionOverParametersConfig(2, 4, 6, 7)
 )
 RECURRENT = ModelConfig(**SIZES, positions="sinusoidal", max_length=20, network="recurrent")
+EVEN = dataclasses.replace(PLAIN, d_k=4)  # rotary positions need pairs
 
 
 def counted(config, pairs, source, target):
@@ -26,7 +28,11 @@ def counted(config, pairs, source, target):
     return counter.get_total_flops()
 
 
-@pytest.mark.parametrize("config", [PLAIN, OVER, RECURRENT, dataclasses.replace(PLAIN, attention="additive")])
+@pytest.mark.parametrize(
+    "config",
+    [PLAIN, OVER, RECURRENT, dataclasses.replace(PLAIN, attention="additive")]
+    + [pytest.param(dataclasses.replace(EVEN, positions=name), id=name) for name in ENCODINGS],
+)
 @pytest.mark.parametrize(("pairs", "source", "target"), [(1, 1, 1), (4, 9, 5), (2, 3, 11)])
 def test_the_flops_equal_those_that_pytorch_counts(config, pairs, source, target, monkeypatch):
     monkeypatch.setattr(recurrent, "UNITS", (1, 1))  # no padding

@@ -83,7 +83,7 @@ def test_the_count_from_sizes_equals_that_of_a_recurrent_network():
     assert parameters(config, 30) == count(network_of(config, 30))
 
 
-@pytest.mark.parametrize("experiment", ["paper", "multi30k", None])
+@pytest.mark.parametrize("experiment", ["paper", "multi30k", "small", "quick-captions", None])
 def test_recurrent_is_as_large_as_base_within_5_percent(experiment):
     values = read_experiment([CONFIG / f"{experiment}.yaml"] if experiment else [])
     vocabulary = values.tasks["ende"].vocabulary

@@ -24,6 +24,10 @@ ROWS = {  # of the tables: model and lengths
     "32 heads": ("A-h32", SENTENCES),
     "d_k below d_v": ("B-dk16", SENTENCES),
     "learned positions": ("E-learned", SENTENCES),
+    "no positions": ("E-none", SENTENCES),
+    "T5's positions": ("E-t5", SENTENCES),
+    "ALiBi": ("E-alibi", SENTENCES),
+    "rotary positions": ("E-rotary", SENTENCES),
     "attention over parameters": ("aop1", SENTENCES),
     "parser": ("parser", PARSES),
 }
@@ -40,26 +44,53 @@ def linear(x, w, name):
     return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
 
 
-def attended(q, k, v, h, allowed):
-    """Equation 1 for each head, joined."""
+def attended(q, k, v, bias):
+    """Equation 1 for each head, joined. `bias` is added to the scores [heads, queries, keys]."""
     heads = []
-    for q_head, k_head, v_head in zip(q.chunk(h, 1), k.chunk(h, 1), v.chunk(h, 1), strict=True):
-        scores = q_head @ k_head.T / math.sqrt(q_head.size(1))
-        heads.append(scores.masked_fill(~allowed, -math.inf).softmax(-1) @ v_head)
+    for q_head, k_head, v_head, own in zip(*(x.chunk(len(bias), 1) for x in (q, k, v)), bias, strict=True):
+        heads.append((q_head @ k_head.T / math.sqrt(q_head.size(1)) + own).softmax(-1) @ v_head)
     return torch.cat(heads, 1)
+
+
+def bucket(behind, causal):
+    """T5's bucket for a key: a half of the buckets hold one distance each, the others widen up to 128."""
+    buckets, far = (32, max(behind, 0)) if causal else (16, abs(behind))
+    exact = buckets // 2
+    wide = exact + int(exact * math.log(max(far, exact) / exact) / math.log(128 / exact) + 1e-9)
+    return (far if far < exact else min(wide, buckets - 1)) + 16 * (behind < 0 and not causal)
+
+
+def relative(w, config, length, causal):
+    """What self-attention adds to its scores: what the encoding says of each distance, and -infinity to later keys."""
+    behind = torch.arange(length)[:, None] - torch.arange(length)
+    bias = torch.zeros(config.h, length, length).double()
+    if config.positions == "t5":
+        buckets = torch.tensor([[bucket(each, causal) for each in row] for row in behind.tolist()])
+        bias = w[f"{'target' if causal else 'source'}_positions.table"][buckets].permute(2, 0, 1)
+    if config.positions == "alibi":
+        bias = torch.stack([-behind.abs().double() / 2 ** (8 * head / config.h) for head in range(1, config.h + 1)])
+    return bias.masked_fill(behind < 0, -math.inf) if causal else bias
+
+
+def turned(x, config):
+    """RoFormer: a pair of a head's elements is a complex number, and each position turns it further."""
+    if config.positions != "rotary":
+        return x
+    angles = torch.arange(len(x))[:, None] / 10000 ** (torch.arange(0, config.d_k, 2).double() / config.d_k)
+    pairs = torch.view_as_complex(x.unflatten(1, (config.h, -1, 2)))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)[:, None]).flatten(1)
 
 
 def sub_layers(x, w, layer, config, causal, memory=None):
     """One layer: self-attention, attention to the encoder's output if it is given, position-wise feed-forward."""
     keys, values = config.h * config.d_k, config.h * config.d_v
-    allowed = torch.ones(len(x), len(x), dtype=torch.bool)
     q, k, v = linear(x, w, f"{layer}.self_attention.query_key_value").split([keys, keys, values], 1)
-    y = linear(attended(q, k, v, config.h, allowed.tril() if causal else allowed), w, f"{layer}.self_attention.output")
-    x = normalised(x + y, w, f"{layer}.residuals.0.norm")
+    y = attended(turned(q, config), turned(k, config), v, relative(w, config, len(x), causal))
+    x = normalised(x + linear(y, w, f"{layer}.self_attention.output"), w, f"{layer}.residuals.0.norm")
     if memory is not None:
         q = linear(x, w, f"{layer}.encoder_attention.query")
         k, v = linear(memory, w, f"{layer}.encoder_attention.key_value").split([keys, values], 1)
-        y = attended(q, k, v, config.h, torch.ones(len(x), len(memory), dtype=torch.bool))
+        y = attended(q, k, v, torch.zeros(config.h, len(x), len(memory)))
         x = normalised(x + linear(y, w, f"{layer}.encoder_attention.output"), w, f"{layer}.residuals.1.norm")
     name = f"{layer}.position_wise"
     if parameters := config.attention_over_parameters:
@@ -74,8 +105,11 @@ def sub_layers(x, w, layer, config, causal, memory=None):
 
 
 def positions(w, side, length, config):
+    """What is added to the embeddings."""
     if config.positions == "learned":
         return w[f"{side}_positions.table"][:length] * math.sqrt(config.d_model)
+    if config.positions != "sinusoidal":
+        return 0
     angles = [[p / 10000 ** (2 * (i // 2) / config.d_model) for i in range(config.d_model)] for p in range(length)]
     return torch.tensor([[math.cos(a) if i % 2 else math.sin(a) for i, a in enumerate(row)] for row in angles]).double()
 
