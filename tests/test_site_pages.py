@@ -137,6 +137,13 @@ def test_captions_lose_the_sentences_that_hold_values_of_a_run(project):
     assert "\n\n**Figure 3.** Words\nattend.\n```" in experiment_page(project, "tiny")
 
 
+@pytest.mark.parametrize("figure", sorted({path.stem for path in ROOT.glob("docs/*/figures/*.svg")}))
+def test_the_first_sentence_of_a_caption_holds_no_values_so_that_the_site_shows_it(figure):
+    rules = "".join(path.read_text() for path in ROOT.glob("workflow/rules/*.smk"))
+    (name,) = set(re.findall(rf'(?:figure_report|shown)\("{figure}", "(\w+)"\)', rules))
+    assert "{" not in re.split(r"\.\s", (ROOT / f"workflow/report/{name}.rst").read_text())[0]
+
+
 def test_the_page_of_a_table_is_its_html_under_its_title(project):
     path = project / "docs/tiny/tables/table9.md"
     page = table_page(path)
