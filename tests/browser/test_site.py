@@ -12,7 +12,7 @@ import pytest
 for generator in ("sphinx", "furo", "myst_parser"):
     pytest.importorskip(generator, reason="the packages of the site are not installed: make .venv/site")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CARD = "results/quick/runs/ende/base/1/average-5/package/README.md"
 
 
@@ -123,3 +123,15 @@ def test_a_symbol_or_a_column_that_is_missing_fails_the_build_in_one_line(projec
     assert "table2.csv: has no column None; it has Pair; Model;" in built.stderr
     assert "docs/wsj/tables/table2.csv: no such file; name a released experiment with this table" in built.stderr
     assert "table2.csv: has no row where Pair = no" in built.stderr
+
+
+@pytest.mark.browser
+def test_the_page_of_every_table_shows_the_whole_table_on_a_screen_of_1280_pixels(project, tab):
+    pages = sorted((project / "results/site").glob("docs/*/tables/*.html"))
+    wide = {}
+    for path in pages:
+        tab.open(path, 1280)
+        elements = "[document.documentElement, document.querySelector('.results')]"
+        wide[str(path.relative_to(project))] = max(tab.value(f"{elements}.map(e => e.scrollWidth - e.clientWidth)"))
+    assert len(pages) > 30
+    assert not {path: pixels for path, pixels in wide.items() if pixels}
