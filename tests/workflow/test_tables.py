@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import records
 import yaml
+from means import difference_notes
 
 from transformer.support.markdown import markdown
 
@@ -411,6 +412,17 @@ def test_notes_say_if_runs_were_trained_by_different_means(results, table):
             assert (
                 f"Our runs were not all trained with the same {means}: {theirs}: {name}. All others: {others}." in text
             )
+
+
+@pytest.mark.parametrize(("others", "named"), [(2, "ende base 1, ende base 2"), (6, "6 runs")])
+def test_a_note_counts_runs_if_they_are_too_many_to_name(others, named):
+    runs = [
+        {"task": "ende", "model": "base", "seed": seed, "precision": "float32", "devices": 1, "device": "a CPU"}
+        | {"software": {"commit": "ab" if seed <= others else "cd"}}
+        for seed in range(1, 20)
+    ]
+    (note,) = difference_notes(runs)
+    assert note == f"Our runs were not all trained with the same commit: ab: {named}. All others: cd."
 
 
 def test_notes_say_if_attempts_of_a_run_differ(results):

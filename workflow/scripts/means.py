@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+FEW = 5  # runs that a note names one by one
+
 
 def short_commit(software: Mapping[str, str]) -> str:
     commit, dash, dirty = software["commit"].partition("-")
@@ -33,6 +35,11 @@ def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]]
     return made
 
 
+def listed(names: list[str]) -> str:
+    """The names of a few runs, or how many runs they are."""
+    return ", ".join(names) if len(names) <= FEW else f"{len(names)} runs"
+
+
 def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
     """A note for each of MEANS that is not the same in all runs."""
     runs, notes = list(runs), []
@@ -40,6 +47,6 @@ def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
         made = by_means(runs, of)
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
-            others = "; ".join(f"{means}: {', '.join(names)}" for means, names in made.items() if means != usual)
+            others = "; ".join(f"{means}: {listed(names)}" for means, names in made.items() if means != usual)
             notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
     return notes
