@@ -206,8 +206,8 @@ def power_note(found: Sequence[Result]) -> list[str]:
     seeds = judged[0].seeds
     return [
         f"With {seeds} seeds and {len(judged)} claims other than those about hours, the first verdict needs a mean "
-        f"difference of {first_decided(len(judged), seeds):.1f} standard deviations of its seeds, the last undecided "
-        f"claim alone one of {first_decided(1, seeds):.1f}."
+        f"difference of {first_decided(len(judged), seeds):.1f} times the standard deviation over the seeds. If a "
+        f"single claim is left undecided, {first_decided(1, seeds):.1f} times is enough."
     ]
 
 
