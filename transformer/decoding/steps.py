@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer.decoding.cache import ROW, Cache
 from transformer.model.attention import HIDDEN, KeysValues, padding_bias
 from transformer.model.network import Network
-from transformer.model.recurrent import Memory, Recurrent, State
+from transformer.model.recurrent import Memory, Recurrent
 from transformer.model.transformer import Transformer
 
 
@@ -68,12 +68,12 @@ class RecurrentSteps:
     def follow(self, origin_BW: Tensor) -> None:
         """See `Steps`."""
         index = origin_BW[:, :, None].expand(-1, -1, self.model.config.d_model)
-        self.states = [State(*(each.gather(1, index) for each in state)) for state in self.states]
+        self.states = [type(state)(*(each.gather(1, index) for each in state)) for state in self.states]
 
     def select(self, sentences: Tensor) -> None:
         """See `Steps`."""
         self.memory = Memory(*(each.index_select(0, sentences) for each in self.memory))
-        self.states = [State(*(each.index_select(0, sentences) for each in state)) for state in self.states]
+        self.states = [type(state)(*(each.index_select(0, sentences) for each in state)) for state in self.states]
 
 
 def steps(model: Network, source_BS: Tensor) -> Steps:

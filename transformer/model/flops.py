@@ -40,8 +40,7 @@ def _recurrent(
     # The first LSTM counts 6, because it has two directions of half the width. Each other LSTM counts 8, and the keys
     # of attention count 1.
     encoder = source * width**2 * (6 + 8 * (layers - 1) + 1)
-    # The first LSTM counts 8. Each other LSTM counts 12, because its input is twice as wide. The queries of attention
-    # count 1.
-    decoder = target * width**2 * (8 + 12 * (layers - 1) + 1)
+    # Each LSTM counts 12, because its input is twice as wide. The queries of attention count 1.
+    decoder = target * width**2 * (12 * layers + 1)
     decoder += 2 * source * target * width + target * width * vocabulary
     return float(2 * (encoder + hypotheses * decoder).sum())

@@ -29,7 +29,7 @@ def _linear(inputs: int, outputs: int) -> int:
 def _recurrent(layers: int, width: int) -> int:
     encoder = 2 * _lstm(width, width // 2) + (layers - 1) * _lstm(width, width)
     attention = 2 * _linear(width, width) + width
-    return encoder + attention + _lstm(width, width) + (layers - 1) * _lstm(2 * width, width)
+    return encoder + attention + layers * _lstm(2 * width, width)
 
 
 def _lstm(inputs: int, outputs: int) -> int:

@@ -2,26 +2,27 @@
 
 The form follows the GNMT that MLPerf trained with PyTorch. Encoder and decoder have N layers of width d_model each. The
 output of the decoder's first layer queries the encoder's output by additive attention (Bahdanau et al. 2015). The
-result of this attention is an input of all further layers at the same position. In GNMT it is also an input of the
-first layer at the next position. We leave this out, so that a whole sentence can be trained at once. Dropout acts on
-the input of each LSTM. From the third layer on, a layer adds the output of the layer below to its own output.
+result of this attention is an input of all further layers at the same position, and of the first layer at the next
+position (input feeding). So the first layer goes through a sentence step by step, in training, too; each further layer
+then reads the whole sentence. Dropout acts on the input of each LSTM. From the third layer on, a layer adds the output
+of the layer below to its own output.
 
-MLPerf's differs from ours in four points. The first layer of its encoder reads in both directions at the full width,
-ours at half the width each. Its attention is normalised. Its softmax has a matrix of its own. Its initial weights are
-uniform. Our embeddings, softmax and initial weights are the Transformer's.
+MLPerf's differs from ours in five points. It has no input feeding, which GNMT has. The first layer of its encoder reads
+in both directions at the full width, ours at half the width each. Its attention is normalised. Its softmax has a matrix
+of its own. Its initial weights are uniform. Our embeddings, softmax and initial weights are the Transformer's.
 
 Shapes: R rows, which hold one sentence or several; B padded rows of one sentence each; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import AdditiveAttention, Sentences, padding_bias, sentences, xavier_linear
+from transformer.model.attention import Sentences, padding_bias, sentences, xavier_linear
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
 from transformer.model.network import Network
@@ -32,14 +33,22 @@ UNITS = (8, 4)
 
 
 class State(NamedTuple):
-    """The state of an LSTM for each hypothesis: output and cell, both [B, W, D]."""
+    """The state of an LSTM of the decoder for each hypothesis: output and cell, both [B, W, D]."""
 
     output: Tensor
     cell: Tensor
 
 
+class Reading(NamedTuple):
+    """The state of the decoder's first LSTM for each hypothesis, and what attention read with its output: [B, W, D]."""
+
+    output: Tensor
+    cell: Tensor
+    read: Tensor
+
+
 class Memory(NamedTuple):
-    """What the decoder's attention reads: keys and values [B, S, D], and a bias [B, 1, 1, S] that hides padding."""
+    """What the decoder's attention reads: keys and values [B, S, D], and a bias [B, 1, S] that hides padding."""
 
     keys: Tensor
     values: Tensor
@@ -52,15 +61,17 @@ class SourceAttention(nn.Module):
     def __init__(self, d_model: int):
         super().__init__()
         self.query, self.key = xavier_linear(d_model, d_model), xavier_linear(d_model, d_model)
-        self.attend = AdditiveAttention(1, d_model)
+        self.score = nn.Linear(d_model, 1, bias=False)
+        nn.init.xavier_uniform_(self.score.weight)
 
-    def weights(self, x_BTD: Tensor, memory: Memory) -> Tensor:
-        """[B, 1, T, S], in float32."""
-        return self.attend.weights(self.query(x_BTD)[:, None], memory.keys[:, None], memory.bias)
+    def weights(self, x_BWD: Tensor, memory: Memory) -> Tensor:
+        """softmax(v^T tanh(q + k)), [B, W, S], in float32."""
+        scores = self.score(torch.tanh(self.query(x_BWD)[:, :, None] + memory.keys[:, None])).squeeze(-1)
+        return (scores.float() + memory.bias).softmax(-1)
 
-    def forward(self, x_BTD: Tensor, memory: Memory) -> Tensor:
-        """The weighted sums of the values, [B, T, D]."""
-        return self.attend(self.query(x_BTD)[:, None], *(each[:, None] for each in memory[:2]), memory.bias)[:, 0]
+    def forward(self, x_BWD: Tensor, memory: Memory) -> Tensor:
+        """The weighted sums of the values, [B, W, D]."""
+        return self.weights(x_BWD, memory).to(memory.values.dtype) @ memory.values
 
 
 class Apart(NamedTuple):
@@ -91,6 +102,12 @@ class LSTM(nn.LSTM):
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs, batch_first=True)
 
+    def step(self, x_BWD: Tensor, before: State | Reading) -> State:
+        """The state after one more input of each hypothesis."""
+        state = before.output.flatten(0, 1)[None], before.cell.flatten(0, 1)[None]
+        _, after = self(x_BWD.flatten(0, 1)[:, None], state)
+        return State(*(each.view_as(before.output) for each in after))
+
     def forward(  # type: ignore[override]
         self, x: Tensor, before: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -110,7 +127,7 @@ class Recurrent(Network):
         self.forwards, self.backwards = LSTM(d, d // 2), LSTM(d, d // 2)
         self.encoder = nn.ModuleList(LSTM(d, d) for _ in range(config.N - 1))
         self.attention = SourceAttention(d)
-        self.decoder = nn.ModuleList(LSTM(d if i == 0 else 2 * d, d) for i in range(config.N))
+        self.decoder = nn.ModuleList(LSTM(2 * d, d) for _ in range(config.N))
 
     def compile(self, *_: Any, **__: Any) -> None:
         """Do nothing: PyTorch does not compile LSTMs, and each batch of separated sentences has another shape."""
@@ -131,24 +148,30 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        return Memory(self.attention.key(encoded), encoded, padding_bias(source_BS))
+        return Memory(self.attention.key(encoded), encoded, padding_bias(source_BS)[:, 0])
 
-    def decode(self, x_BTD: Tensor, memory: Memory, through: Callable[[int, Tensor], Tensor]) -> Tensor:
-        """The decoder's output [B, T, D] for its input. `through(i, x)` is the output of the i-th LSTM for input x."""
-        y = through(0, self.dropout(x_BTD))
-        read = self.attention(y, memory)
+    def read(self, x_BWD: Tensor, before: Reading, memory: Memory) -> Reading:
+        """One step of the decoder's first layer and of attention, for the next input of each hypothesis."""
+        given = self.dropout(torch.cat([x_BWD, before.read], -1))
+        state = cast(LSTM, self.decoder[0]).step(given, before)
+        return Reading(*state, self.attention(state.output, memory))
+
+    def decode(self, y: Tensor, read: Tensor, through: Callable[[int, Tensor], Tensor]) -> Tensor:
+        """The decoder's output, given that of its first layer and what attention read, all [B, T, D].
+
+        `through(i, x)` is the output of the i-th LSTM for input x.
+        """
         for i in range(1, len(self.decoder)):
             above = through(i, self.dropout(torch.cat([y, read], -1)))
             y = above + y if i > 1 else above
         return y
 
-    def _whole(self, i: int, x_BTD: Tensor) -> Tensor:
-        y, _ = self.decoder[i](x_BTD)
-        return y
-
-    def _shifted(self, target_BT: Tensor) -> Tensor:
-        """The decoder's input: each target sentence, shifted right by a zero vector."""
-        return F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0))
+    def _readings(self, target_BT: Tensor, memory: Memory) -> Reading:
+        """Outputs, cells and readings [B, T, D] of the first layer. Its input is the target, shifted right by zeros."""
+        x_BTD, steps = F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0)), [self.start(len(target_BT))]
+        for x_BD in x_BTD.unbind(1):
+            steps.append(self.read(x_BD[:, None], steps[-1], memory))
+        return Reading(*(torch.cat(each, 1) for each in zip(*steps[1:], strict=True)))
 
     def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
         """The decoder's output [R, T, D]. At a target position it depends only on the positions before it.
@@ -159,30 +182,36 @@ class Recurrent(Network):
         source = sentences(source_RS)
         count = ((source.position == 0) & (source_RS != PADDING)).sum(1)
         source_BS, target = apart(source_RS, source, count).ids, apart(target_RT, sentences(target_RT), count)
-        y = self.decode(self._shifted(target.ids), self.memory(source_BS), self._whole)
+        memory = self.memory(source_BS)
+        y, _, read = self._readings(target.ids, memory)
+        y = self.decode(y, read, lambda i, x_BTD: self.decoder[i](x_BTD)[0])
         return y.flatten(0, 1)[target.place.clamp(min=0)]
 
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """Weights [B, 1, T, S] of the only attention."""
-        asking = self._whole(0, self._shifted(target_BT))
-        return self.attention.weights(asking, self.memory(source_BS))
+        memory = self.memory(source_BS)
+        return self.attention.weights(self._readings(target_BT, memory).output, memory)[:, None]
 
-    def states(self, sentences: int) -> list[State]:
-        """The states of the decoder's LSTMs before the first step, for one hypothesis of each sentence."""
+    def start(self, sentences: int) -> Reading:
+        """The state of the first layer before the first step, for one hypothesis of each sentence."""
         zero = self.embedding.new_zeros(sentences, 1, self.config.d_model)
-        return [State(zero, zero) for _ in self.decoder]
+        return Reading(zero, zero, zero)
 
-    def step(self, ids_BW: Tensor | None, memory: Memory, states: list[State]) -> Tensor:
+    def states(self, sentences: int) -> list[State | Reading]:
+        """The states of the decoder's LSTMs before the first step, for one hypothesis of each sentence."""
+        first = self.start(sentences)
+        return [first, *(State(first.output, first.cell) for _ in self.decoder[1:])]
+
+    def step(self, ids_BW: Tensor | None, memory: Memory, states: list[State | Reading]) -> Tensor:
         """Logits [B, W, N] of the next token, given the token before it (None at the first step, where W is 1).
 
         `states` is updated in place.
         """
 
         def through(i: int, x_BWD: Tensor) -> Tensor:
-            before = tuple(each.flatten(0, 1)[None] for each in states[i])
-            _, after = self.decoder[i](x_BWD.flatten(0, 1)[:, None], before)
-            states[i] = State(*(each.view_as(states[i].output) for each in after))
+            states[i] = cast(LSTM, self.decoder[i]).step(x_BWD, states[i])
             return states[i].output
 
         x = torch.zeros_like(states[0].output) if ids_BW is None else self.embed(ids_BW)
-        return self.logits(self.decode(x, memory, through))
+        states[0] = first = self.read(x, cast(Reading, states[0]), memory)
+        return self.logits(self.decode(first.output, first.read, through))

@@ -17,8 +17,8 @@ NOTES = [
     "the sustained FLOP/s with as many threads as the training has; bfloat16 products can be faster.",
     "The seconds are those of the training steps. Other programs on the machine make them longer. The subwords per "
     "second are target subwords.",
-    "The recurrent model has LSTMs with attention, much like GNMT (Wu et al. 2016). It trains on the same batches as "
-    "base.",
+    "The recurrent model has LSTMs with attention and input feeding, much like GNMT (Wu et al. 2016). It trains on "
+    "the same batches as base.",
 ]
 
 
