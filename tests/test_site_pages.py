@@ -175,7 +175,10 @@ def test_trained_models_are_listed_where_there_are_any(project):
     card = project / "results/tiny/runs/ende/base/1/average-5/package/README.md"
     card.parent.mkdir(parents=True)
     card.write_text("# base\n")
-    assert f"\ntiny, ende/base/1 </{card.relative_to(project).with_suffix('')}>\n" in models_page(project)
+    assert f"\ntiny here, ende/base/1 </{card.relative_to(project).with_suffix('')}>\n" in models_page(project)
+    (project / "docs/tiny/models").mkdir()
+    (project / "docs/tiny/models/ende-base.md").write_text("# base\n")
+    assert "\ntiny, ende-base </docs/tiny/models/ende-base>\n" in models_page(project)
 
 
 def test_the_site_pins_what_it_needs_beside_the_other_pins():

@@ -1,4 +1,4 @@
-"""Pages of the released results, docs/EXPERIMENT/{tables,figures}, and of the trained models of this machine."""
+"""Pages of the released results, docs/EXPERIMENT/{tables,figures,models}, and of the trained models of this machine."""
 
 import csv
 import re
@@ -42,11 +42,15 @@ def experiment_page(root: Path, name: str) -> str:
 
 
 def models_page(root: Path) -> str | None:
-    """A page that lists the cards of the trained packages in results/; None where there are none."""
-    cards = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
-    entries = [f"{card.parts[1]}, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in cards]
-    text = "# Trained models\n\nThe models in `results/` of this machine.\n\n"
-    return text + toctree(entries, "maxdepth: 1") if cards else None
+    """A page that lists the cards of trained models: released ones, and those in results/; None where there are none."""
+    released = [path.relative_to(root) for path in sorted(root.glob("docs/*/models/*.md"))]
+    own = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
+    entries = [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
+    entries += [f"{card.parts[1]} here, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in own]
+    text = "# Trained models\n\nThe models behind the released tables. `make reproduce` trains them.\n\n"
+    if own:
+        text += 'Those marked "here" are in `results/` of this machine.\n\n'
+    return text + toctree(entries, "maxdepth: 1") if entries else None
 
 
 def table_page(path: Path) -> str:
