@@ -47,6 +47,15 @@ def test_a_module_from_a_clone_has_all_jobs_and_takes_changes_of_the_copied_conf
 
 
 @pytest.mark.workflow
+def test_the_snakefile_where_the_catalog_looks_has_the_same_jobs(tmp_path):
+    files = (ROOT / "Snakefile", ROOT / "workflow/Snakefile")
+    own, found = (jobs(snakemake(tmp_path, "--dry-run", "--snakefile", str(path))) for path in files)
+    assert found.pop("everything") == own.pop("all") == "1"
+    assert own["train"]
+    assert found == own
+
+
+@pytest.mark.workflow
 def test_a_module_from_a_repository_is_refused_in_a_line(deployed, tmp_path, copy_project):
     (repository := tmp_path / "repository").mkdir()
     copy_project(repository)
