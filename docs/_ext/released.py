@@ -42,7 +42,7 @@ def experiment_page(root: Path, name: str) -> str:
 
 
 def models_page(root: Path) -> str | None:
-    """A page that lists the cards of trained models: released ones, and those in results/; None where there are none."""
+    """A page that lists the cards of trained models, released and in results/; None where there are none."""
     released = [path.relative_to(root) for path in sorted(root.glob("docs/*/models/*.md"))]
     own = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
     entries = [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
