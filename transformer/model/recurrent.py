@@ -3,13 +3,14 @@
 The form follows the GNMT that MLPerf trained with PyTorch. Encoder and decoder have N layers of width d_model each. The
 output of the decoder's first layer queries the encoder's output by additive attention (Bahdanau et al. 2015). The
 result of this attention is an input of all further layers at the same position, and of the first layer at the next
-position (input feeding). So the first layer goes through a sentence step by step, in training, too; each further layer
-then reads the whole sentence. Dropout acts on the input of each LSTM. From the third layer on, a layer adds the output
-of the layer below to its own output.
+position (input feeding). So in training, too, the first layer goes step by step. The further layers then read whole
+sentences at once. Dropout acts on the input of each LSTM. From the third layer on, a layer adds the output of the layer
+below to its own output.
 
 MLPerf's differs from ours in five points. It has no input feeding, which GNMT has. The first layer of its encoder reads
 in both directions at the full width, ours at half the width each. Its attention is normalised. Its softmax has a matrix
-of its own. Its initial weights are uniform. Our embeddings, softmax and initial weights are the Transformer's.
+of its own; our embeddings and softmax are the Transformer's. All its initial weights are uniform; of ours only those of
+the LSTMs are, as in PyTorch.
 
 Shapes: R rows, which hold one sentence or several; B padded rows of one sentence each; S source and T target subwords;
 W hypotheses of a sentence; D d_model; N subwords of the vocabulary.
@@ -166,12 +167,12 @@ class Recurrent(Network):
             y = above + y if i > 1 else above
         return y
 
-    def _readings(self, target_BT: Tensor, memory: Memory) -> Reading:
-        """Outputs, cells and readings [B, T, D] of the first layer. Its input is the target, shifted right by zeros."""
+    def _readings(self, target_BT: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Outputs of the first layer and what attention read, [B, T, D]. The input is the target, shifted by zeros."""
         x_BTD, steps = F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0)), [self.start(len(target_BT))]
         for x_BD in x_BTD.unbind(1):
             steps.append(self.read(x_BD[:, None], steps[-1], memory))
-        return Reading(*(torch.cat(each, 1) for each in zip(*steps[1:], strict=True)))
+        return torch.cat([each.output for each in steps[1:]], 1), torch.cat([each.read for each in steps[1:]], 1)
 
     def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
         """The decoder's output [R, T, D]. At a target position it depends only on the positions before it.
@@ -183,14 +184,15 @@ class Recurrent(Network):
         count = ((source.position == 0) & (source_RS != PADDING)).sum(1)
         source_BS, target = apart(source_RS, source, count).ids, apart(target_RT, sentences(target_RT), count)
         memory = self.memory(source_BS)
-        y, _, read = self._readings(target.ids, memory)
+        y, read = self._readings(target.ids, memory)
         y = self.decode(y, read, lambda i, x_BTD: self.decoder[i](x_BTD)[0])
         return y.flatten(0, 1)[target.place.clamp(min=0)]
 
     def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """Weights [B, 1, T, S] of the only attention."""
         memory = self.memory(source_BS)
-        return self.attention.weights(self._readings(target_BT, memory).output, memory)[:, None]
+        asking, _ = self._readings(target_BT, memory)
+        return self.attention.weights(asking, memory)[:, None]
 
     def start(self, sentences: int) -> Reading:
         """The state of the first layer before the first step, for one hypothesis of each sentence."""
