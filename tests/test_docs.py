@@ -35,6 +35,60 @@ def test_every_verdict_of_the_readme_is_a_row_of_the_released_claims():
     assert [row for row in rows if row not in known] == []
 
 
+def claims_of(verdict):
+    """The claims of `small` with this verdict: (section, claim) -> rows of the released table."""
+    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    with (ROOT / "docs/small/tables/claims.csv").open() as stream:
+        for row in csv.DictReader(stream):
+            if row["Verdict"] == verdict:
+                found.setdefault((row["Section"], row["Claim"]), []).append(row)
+    return found
+
+
+def numbers(text):
+    """The numbers in a text, and half a unit of the last digit of each, by which a number may be rounded."""
+    found = re.findall(r"[-+]?\d[\d.]*", text)
+    return [float(one) for one in found], [0.51 * 10 ** -len(one.partition(".")[2]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("heading", "verdicts", "columns"),
+    [
+        ("| section | claim | verdict | difference, by seed |", ("reproduced", "contrary"), ["In favour, each seed"]),
+        ("| section | claim | mean | five seeds could show |", ("undecided",), ["In favour, ours", "Could show"]),
+    ],
+)
+def test_the_claims_of_the_page_of_small_are_those_of_the_released_table(heading, verdicts, columns):
+    table = (ROOT / "docs/small.md").read_text().partition(heading)[2].partition("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    released = {verdict: claims_of(verdict) for verdict in verdicts}
+    assert len(table) == sum(len(rows) for claims in released.values() for rows in claims.values())
+    for section, claim, *told in cells:
+        name, _, measure = re.fullmatch(r"(.*?)( \((BLEU|perplexity)\))?", claim).groups()
+        rows = [row for claims in released.values() for row in claims.get((section, name), ())]
+        [row] = [row for row in rows if row["Measure"].startswith(measure or "")]
+        if len(verdicts) > 1:
+            assert told.pop(0) == row["Verdict"]
+            assert row["Measure"].startswith(told[0].split()[0])
+        for text, column in zip(told, columns, strict=False):
+            shown, rounding = numbers(text)
+            assert len(shown) == len(numbers(row[column])[0])
+            for mine, theirs, half in zip(shown, numbers(row[column])[0], rounding, strict=True):
+                assert mine == pytest.approx(theirs, abs=half), claim
+
+
+def test_the_counts_of_claims_are_those_of_the_released_table():
+    counts = {name: sum(map(len, claims_of(name).values())) for name in ("reproduced", "undecided", "contrary")}
+    spelt = {1: "one", 12: "twelve", 18: "eighteen"}
+    reproduced, undecided, contrary = (spelt[count] for count in counts.values())
+    readme, small = (" ".join((ROOT / page).read_text().split()) for page in ("README.md", "docs/small.md"))
+    told = f"{reproduced} are reproduced, {undecided} are undecided, and {contrary} is contrary"
+    assert f"Of the {sum(counts.values())} claims that `small` tests, {told}" in readme
+    told = f"that this experiment can test, {reproduced} are **reproduced**, and {contrary} is **contrary**"
+    assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {told}" in small
+    assert f"The other {undecided} are undecided" in small
+
+
 def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     with (ROOT / "docs/multi30k-tiny/tables/marks.csv").open() as stream:
         released = [(row["BLEU, published"], row["BLEU, ours"]) for row in csv.DictReader(stream)]

@@ -15,7 +15,8 @@ from transformer.corpora.parts import Given, write_whole
 from transformer.decoding.search import Search, Sentence
 from transformer.decoding.translate import hypotheses, padded_subwords
 from transformer.evaluation.bleu import paper_bleu, sacrebleu
-from transformer.experiment.config import Experiment, Task, read_experiment
+from transformer.experiment.config import Experiment, read_experiment
+from transformer.experiment.tasks import Task
 from transformer.model.transformer import Transformer
 from transformer.support.device import choose_device, keep_freed_memory
 from transformer.support.files import read_parallel, write_lines

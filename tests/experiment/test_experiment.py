@@ -414,8 +414,14 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             {"margin": 1, "rows": ["wsj/parser", "semi/parser", "wsj/base"]},
             "margin: needs exactly two rows, not 3; name two",
         ),
-        ({"differ": []}, "rows: differ in text (grammar, self); if you intend that, write differ: [text]"),
-        ({"steps": 9}, "steps: unknown key steps; known: "),
+        (
+            {"differ": []},
+            "rows: differ in text (grammar words-trees in 100 subwords, self words-trees in 100 subwords); "
+            "if you intend that, write differ: [text]",
+        ),
+        ({"seeds": 3}, "seeds: 3 are needed, but the experiment has 1; add some to `seeds`"),
+        ({"seeds": 0}, "seeds: 0 is not positive"),
+        ({"steps": 9}, "steps: unknown key steps; did you mean seeds?"),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused(changes, fault):
@@ -431,6 +437,43 @@ def test_a_claim_about_rows_with_different_steps_has_to_say_so():
     ]
     assert experiment(tasks=tasks, claims={"big": rows | {"differ": ["steps"]}})
     assert experiment(claims={"big": rows})  # this experiment runs neither
+
+
+TRANSLATION = TASK | {"kind": "translation", "source": "en", "target": "de", "models": ["base", "big"]}
+
+
+def test_rows_of_one_corpus_but_other_languages_or_subwords_are_of_different_texts():
+    tasks = {"wsj": TRANSLATION, "semi": TRANSLATION | {"target": "fr"}, "more": TRANSLATION | {"vocabulary": 99}}
+    for other, told in (("semi", "grammar en-fr in 100"), ("more", "grammar en-de in 99")):
+        rows = CLAIM | {"metric": "bleu", "rows": ["wsj/base", f"{other}/base"], "differ": []}
+        [found] = faults(tasks=tasks, figures={"task": "wsj", "model": "base"}, claims={"mine": rows})
+        assert found.startswith("claims.mine.rows: differ in text (")
+        assert f"{told} subwords" in found
+        assert "grammar en-de in 100 subwords" in found
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("wsj/base/beam-7.alpha-0.6", "dev is not decoded so; add its beam and alpha to `searches`"),
+        ("wsj/big/beam-4.alpha-0", "only wsj/base is decoded with other beams and alphas; name it, or "),
+        ("wsj/base/beam-4.alpha-0", None),
+        ("wsj/big/averaged", None),
+    ],
+)
+def test_a_claim_of_ones_own_names_a_search_that_is_made(row, fault):
+    given = {
+        "tasks": {"wsj": TRANSLATION},
+        "figures": {"task": "wsj", "model": "base"},
+        "searches": {"beams": [4], "alphas": [0.0]},
+    }
+    claim = CLAIM | {"metric": "bleu", "part": "dev", "rows": ["wsj/base", row], "differ": ["steps"]}
+    if fault:
+        [found] = faults(**given, claims={"mine": claim})
+        assert found.startswith(f"claims.mine.rows: {row}: {fault}")
+    else:
+        assert experiment(**given, claims={"mine": claim})
+    assert experiment(**given, claims={"theirs": claim | {"section": "6.1"}})  # the paper's claims are then not run
 
 
 def test_without_base_or_seeds_there_is_no_experiment():

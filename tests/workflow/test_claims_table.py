@@ -5,9 +5,10 @@ import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import records
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 
 from workflow.lib.summary import SHOWN
 
@@ -65,8 +66,12 @@ def perplexity(*numbers):
     return [{"perplexity": number} for number in numbers]
 
 
+def seconds(*numbers):
+    return [{**one, "training": {"seconds": number}} for one, number in zip(bleu(*numbers), numbers, strict=True)]
+
+
 def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
-    rows, text, _ = made(
+    rows, text, pictures = made(
         {
             "heads": {"rows": ["ende/A-h1", "ende/base"]},
             "turned": {"rows": ["ende/base", "ende/A-h1"]},
@@ -96,6 +101,8 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
     assert "(Holm)" in text
     assert "With 3 seeds and 4 claims other than those about hours, the first verdict needs a mean" in text
+    assert "reproduced (n 3)" in Path(pictures[0]).read_text()
+    assert f"undecided (n 3; could show {rows['keys']['Could show']})" in Path(pictures[0]).read_text()
 
 
 def test_less_perplexity_is_better_in_percent(made):
@@ -153,29 +160,35 @@ def test_claims_about_hours_are_a_family_of_their_own(made):
     scores = {("ende", model): bleu(20.0, 20.0 + step, 20.0) for model, step in (("base", 0.1), ("A-h1", 0.2))}
     heads = {"rows": ["ende/A-h1", "ende/base"]}
     [alone] = made({"heads": heads}, scores)[0].values()
-    both, _, _ = made({"heads": heads, "slow": heads | {"metric": "hours"}}, scores)
+    both, text, _ = made({"heads": heads, "slow": heads | {"metric": "hours"}}, scores)
     assert both["heads"]["p, corrected"] == alone["p, corrected"]
+    assert "With 3 seeds and 1 claims other than those about hours" in text
 
 
 def test_hours_are_those_of_training(made, published):
     rows, _, _ = made(
         {"slow": {"metric": "hours", "rows": ["ende/aop1", "ende/base"]}},
-        {("ende", "base"): bleu(20.0), ("ende", "aop1"): bleu(20.0)},
+        {("ende", "base"): seconds(100.0, 150.0), ("ende", "aop1"): seconds(200.0, 200.0)},
     )
     hours = {row["model"]: row["hours"] for row in published["appendix"]}
     assert rows["slow"]["In favour, paper"] == f"{100 * (1 - hours['base'] / hours['aop1']):+.0f} %"
-    assert rows["slow"]["In favour, ours"] == "+0 %"  # 200 s each
+    assert rows["slow"]["In favour, each seed"] == "+50 % +25 %"
+    assert rows["slow"]["In favour, ours"] == "+39 %"  # 1 - sqrt(1/2 * 3/4)
 
 
 def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, published):
-    ours = {"base": 20.0, "A-h1": 21.0, "C-N2": 15.0, "C-N8": 23.0}
+    ours = {"base": (20.0, 9.0), "A-h1": (21.0, 8.0), "C-N2": (15.0, 20.0), "C-N8": (23.0, 10.0)}
     _, text, _ = made(
         {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
-        {("ende", model): bleu(score) for model, score in ours.items()},
+        {("ende", model): [bleu(score)[0] | {"perplexity": ppl}] for model, (score, ppl) in ours.items()},
     )
-    theirs = {row["model"]: row["bleu"] for row in published["table3"]}
-    expected = spearmanr([theirs[model] for model in ours], list(ours.values())).statistic
-    assert f"the paper's ranks of 4 rows and ours have a correlation (Spearman) of {expected:.2f}; 1 of 3" in text
+    # In the paper all three have less BLEU than base; A-h1 and C-N2 have a higher perplexity, and C-N8 has a lower one.
+    for place, (heading, key, worse) in enumerate([("BLEU", "bleu", 3), ("perplexity", "ppl", 2)]):
+        theirs = {row["model"]: row[key] for row in published["table3"] if key in row}
+        expected = spearmanr([theirs[model] for model in ours], [each[place] for each in ours.values()]).statistic
+        told = f"Table 3, {heading}: the paper's ranks of 4 rows and ours have a correlation (Spearman) of"
+        sides = f"1 of 3 rows are on the same side of base (in the paper {worse} of them are worse than base)"
+        assert f"{told} {expected:.2f}; {sides}" in text
 
 
 def test_perplexity_beyond_training_is_that_of_pairs_up_to_twice_as_long(made):
@@ -217,6 +230,17 @@ def test_a_margin_of_perplexity_is_in_percent(made, ratio, verdict):
     scores = {("ende", "base"): perplexity(*base), ("ende", "E-learned"): perplexity(*(ratio * one for one in base))}
     rows, _, _ = made({"alike": claim}, scores)
     assert (rows["alike"]["Rows"], rows["alike"]["Verdict"]) == ("E-learned ≈ base (within 5 %)", verdict)
+    assert rows["alike"]["p, alone"] == "< 0.0001"
+
+
+def test_the_margin_that_could_be_shown_is_in_percent(made):
+    """With differences of 6, 7 and 8 % the least margin is that of the upper end of their 90 % interval."""
+    claim = {"metric": "perplexity", "rows": ["ende/E-learned", "ende/base"], "margin": 5}
+    above = perplexity(10.6, 10.7, 10.8)
+    rows, _, _ = made({"alike": claim}, {("ende", "base"): perplexity(10, 10, 10), ("ende", "E-learned"): above})
+    each = np.log([1.06, 1.07, 1.08])
+    least = each.mean() + t.isf(0.05, 2) * each.std(ddof=1) / 3**0.5
+    assert rows["alike"]["Could show"] == f"{100 * np.expm1(least):.1f} %"
 
 
 def test_the_papers_f1_is_that_of_table_4_and_a_way_of_decoding_has_no_published_number(made):

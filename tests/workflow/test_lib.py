@@ -155,6 +155,13 @@ def test_a_claim_between_equal_rows_is_not_judged(tables):
     assert not claim["judged"]
 
 
+def test_one_model_alone_has_a_table_of_claims_only_if_the_user_claims_something(tables):
+    mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
+    mine["rows"] = ["ende/base", "ende/base/beam-4.alpha-0"]
+    assert not tables(tasks=only(ende=["base"])).claims.scores
+    assert tables(tasks=only(ende=["base"]), claims={"mine": mine}).claims.scores
+
+
 def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(tables):
     found = tables(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
     by_name = {table.name: table for table in found.all}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from transformer.package.config import TaskKind
-from transformer.support.strict import repeated, unknown
+from transformer.support.strict import not_positive, repeated, unknown
 
 SECTIONS = (
     *("3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "4", "5.1", "5.2", "5.3", "5.4"),
@@ -31,10 +31,11 @@ class Claim:
     rows: tuple[str, ...]  # task/model, or task/model/way of decoding dev (a row of the table `decoding`)
     margin: float | None = None  # in points of the metric; in percent for perplexity and hours
     differ: tuple[Literal["steps", "text"], ...] = ()  # what else may differ between the rows
+    seeds: int = 1  # the fewest that the experiment must have; a verdict needs three
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        found = repeated("rows", self.rows)
+        found = [*not_positive(self, "seeds"), *repeated("rows", self.rows)]
         if self.section not in SECTIONS:
             found.append(f"section: {unknown(self.section, SECTIONS, 'section')}; `own` is for claims of your own")
         if len(self.rows) < 2:

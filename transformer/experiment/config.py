@@ -13,19 +13,17 @@ from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claims import KINDS, Claim
 from transformer.experiment.scale import Scale
+from transformer.experiment.tasks import Figures, Searches, Task, way
 from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
-from transformer.model.ids import UNKNOWN
-from transformer.package.config import Decoding, TaskKind
+from transformer.package.config import Decoding
 from transformer.support.files import InputError
 from transformer.support.strict import (
-    GREATEST_ALPHA,
     ConfigError,
     fill,
     load,
     merge,
     not_a_seed,
-    not_positive,
     read_keys,
     repeated,
     unknown,
@@ -36,53 +34,7 @@ from transformer.training.config import RunConfig, TrainingConfig
 Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any keys of both
 
 
-@dataclass(frozen=True)
-class Task:
-    """What models learn: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
-
-    kind: TaskKind
-    corpus: str
-    source: str
-    target: str
-    vocabulary: int
-    decoding: Decoding
-    models: tuple[str, ...]
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
-        if 0 < self.vocabulary <= UNKNOWN + 1:
-            found.append(f"vocabulary: {self.vocabulary} has no room beside padding, end and unknown; give more than 3")
-        if self.source == self.target:
-            found.append(f"source and target: must differ, but are both {self.source}; name two sides of the corpus")
-        return found
-
-
 AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends on the hardware (docs/speed.md)
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The run whose attention is drawn in figures 3 to 5."""
-
-    task: str
-    model: str
-
-
-@dataclass(frozen=True)
-class Searches:
-    """The grid of beam sizes and length penalties alpha with which dev is decoded (section 6.1)."""
-
-    beams: tuple[int, ...]
-    alphas: tuple[float, ...]
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [f"{key}: is empty; give at least one" for key in ("beams", "alphas") if not getattr(self, key)]
-        found += [f"beams: {beam} is not positive" for beam in self.beams if beam < 1]
-        wrong = [alpha for alpha in self.alphas if not 0 <= alpha <= GREATEST_ALPHA]
-        found += [f"alphas: {alpha} is not from 0 to {GREATEST_ALPHA}" for alpha in wrong]
-        return [*found, *repeated("beams", self.beams), *repeated("alphas", self.alphas)]
 
 
 @dataclass(frozen=True)
@@ -195,15 +147,31 @@ class Experiment:
             kind = self.tasks[task].kind
             if KINDS.get(claim.metric, kind) != kind:
                 return [f"metric: {claim.metric} is not measured for {task} ({kind}); name another metric"]
+        if claim.seeds > len(self.seeds):
+            return [f"seeds: {claim.seeds} are needed, but the experiment has {len(self.seeds)}; add some to `seeds`"]
         run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
+        texts = {task: self.tasks[task] for task, _ in run}.values()
         differ = {
             "steps": {str(self.run(task, model, 0).training.steps) for task, model in run},
-            "text": {self.tasks[task].corpus for task, _ in run},
+            "text": {f"{text.corpus} {text.source}-{text.target} in {text.vocabulary} subwords" for text in texts},
         }
-        return [
+        found = [
             f"rows: differ in {what} ({', '.join(sorted(values))}); if you intend that, write differ: [{what}]"
             for what, values in differ.items()
             if len(values) > 1 and what not in claim.differ
+        ]
+        return found + (self._not_searched(claim) if claim.section == "own" else [])
+
+    def _not_searched(self, claim: Claim) -> list[str]:
+        """A message for each row of a claim that asks for a search which this experiment does not make."""
+        shown = self.figures.task, self.figures.model
+        searched = list(map(way, self.searched()))
+        return [
+            f"rows: {row}: only {'/'.join(shown)} is decoded with other beams and alphas; name it, or change `figures`"
+            if run != shown
+            else f"rows: {row}: dev is not decoded so; add its beam and alpha to `searches`"
+            for row, run, asked in zip(claim.rows, claim.runs(), claim.ways(), strict=True)
+            if asked.startswith("beam-") and (run != shown or asked not in searched)
         ]
 
     def corpus_of(self, task: str) -> Kind:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.experiment.config import Task
+from transformer.experiment.tasks import Task
 from transformer.model.flops import forward_flops
 from transformer.model.parameters import parameters
 from transformer.training.config import RunConfig

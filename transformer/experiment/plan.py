@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from transformer.experiment.config import Experiment, Task
+from transformer.experiment.config import Experiment
 from transformer.experiment.cost import (
     CPUS,
     DEVICES,
@@ -22,6 +22,7 @@ from transformer.experiment.cost import (
     si,
 )
 from transformer.experiment.downloads import tasks_read
+from transformer.experiment.tasks import Task
 from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.markdown import markdown
 from transformer.training.config import RunConfig

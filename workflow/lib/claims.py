@@ -42,9 +42,10 @@ class Claims:
 
     @property
     def scores(self) -> list[str]:
-        """The score files of all claims that are judged. Empty if none of them compares two different models."""
-        compared = any(claim["judged"] and len(set(claim["runs"])) > 1 for claim in self.all)
-        return self._files(self.all) if compared else []
+        """The score files of all claims that are judged. Empty if no two models are compared and no claim is `own`."""
+        judged = [claim for claim in self.all if claim["judged"]]
+        compared = any(len(set(claim["runs"])) > 1 or claim["section"] == "own" for claim in judged)
+        return self._files(judged) if compared else []
 
     @property
     def lengths(self) -> list[str]:

@@ -11,20 +11,14 @@ from snakemake.iocontainers import Wildcards
 from transformer.corpora.moses import MosesFiles
 from transformer.corpora.self_training import SelfTraining
 from transformer.experiment.config import Experiment
+from transformer.experiment.tasks import way
 from transformer.model.flops import forward_flops
-from transformer.package.config import Decoding
 from transformer.support.strict import plain
 from transformer.training.config import RunConfig
 from workflow.lib.paths import Paths
 
 Some = Mapping[str, Sequence[str]]
 SHARD = 10_000  # plain sentences per job; `plan` estimates 3 minutes on an A100 for the parser of `paper`
-
-
-def search_folder(decoding: Decoding) -> str:
-    """The folder, in average-N, of dev decoded in another way than the task's own. Greedy search has no alpha."""
-    alpha = str(decoding.alpha).removesuffix(".0")
-    return f"beam-{decoding.beam}.alpha-{alpha}/" if decoding.beam > 1 else "beam-1/"
 
 
 class Runs:
@@ -41,7 +35,7 @@ class Runs:
         one_by_one = [(task, model) for task, models in self.rows.items() for model in models]
         self.costliest_first = sorted(one_by_one, key=lambda run: -self._cost(*run))
         # Further settings for decoding dev, besides the task's own: folder in average-N -> settings.
-        searched = {search_folder(each): each for each in experiment.searched()}
+        searched = {f"{way(each)}/": each for each in experiment.searched()}
         self.own_search = next(iter(searched), "")
         self.searches = {folder: each for folder, each in searched.items() if folder != self.own_search}
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}

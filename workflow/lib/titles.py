@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from transformer.experiment.config import Task
+    from transformer.experiment.tasks import Task
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 EVERY = ""  # the section of what concerns the whole paper; it comes first

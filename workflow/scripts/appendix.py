@@ -8,7 +8,7 @@ from table3 import COMPARED, CSV_ONLY, against_base, measured
 from tables_common import Ours, Row, is_shown, number, read_inputs, write_table
 
 NOTES = [
-    "The values of h_p, d_pk, d_pv and n_p are the paper's. Another note says how our values are scaled.",
+    "The values of h_p, d_pk, d_pv and n_p are the paper's.",
     "Perplexity and BLEU are measured as in Table 3.",
     "The published hours are those of 8 P100 GPUs.",
 ]

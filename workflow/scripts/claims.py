@@ -23,8 +23,8 @@ DIFFERENCES = (
     "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper "
     "claims that each row is better than the row before it. With three rows we test the last against the first, with "
     "more the linear trend; not in order means that a row between them is out of its place. Rows that are one model at "
-    "this scale count once. With ≈ the paper claims that the two rows are alike: then a difference near zero is in "
-    "favour, whatever its sign."
+    "this scale count once in our number, and each in the paper's. With ≈ the paper claims that the two rows are "
+    "alike: then a difference near zero is in favour, whatever its sign."
 )
 FEW_SEEDS = f"Our difference is the mean over runs of the same seed. A verdict needs at least {SEEDS} seeds."
 JUDGED = [
@@ -36,7 +36,8 @@ JUDGED = [
     "The interval is for one claim alone. The verdicts are corrected for the number of claims (Holm), so a claim can "
     "be undecided although its interval excludes zero. The chance that any verdict is wrong is at most 5 %, and "
     "again at most 5 % for the claims about hours. This is about another training with other seeds. It says nothing "
-    "about another text.",
+    "about another text. It assumes that the seeds' differences are normally distributed, which so few seeds cannot "
+    "show.",
     "The column Could show has the least difference that would have decided an undecided claim if our mean had been "
     "so large, with as many seeds and the same spread. A true difference of that size is found in a little more than "
     "half of all experiments. For rows claimed to be alike it is the least margin.",
@@ -48,7 +49,7 @@ NOTES = [
     "Hours are those of training. Other programs on the machine make them longer.",
     "The paper does not state the claims on averaging, beam and length penalty; it only made these choices. On "
     "longer sequences it only says that sinusoids may help. It compares itself with published recurrent models; ours "
-    "is as large as base and trained alike.",
+    "is as large as base and learns from the same batches, with a learning rate and a warmup of its own.",
 ]
 CSV_ONLY = ("alone", "each seed")
 
@@ -222,6 +223,11 @@ def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], 
     return found
 
 
+def chance(p: float) -> str:
+    """A p-value."""
+    return number(p, 4) if p >= 0.0001 else "< 0.0001"
+
+
 def table_row(result: Result) -> Row:
     measure, judged = result.measure, result.judged
     both = [measure.text(bound) for bound in judged.interval] if judged else []
@@ -236,8 +242,8 @@ def table_row(result: Result) -> Row:
         ("In favour", "interval"): " to ".join(both),
         ("In favour", "each seed"): " ".join(map(measure.text, result.each)),
         ("Seeds", ""): str(len(result.each) or ""),
-        ("p", "alone"): number(judged.p_alone, 4) if judged else "",
-        ("p", "corrected"): number(judged.p, 4) if judged else "",
+        ("p", "alone"): chance(judged.p_alone) if judged else "",
+        ("p", "corrected"): chance(judged.p) if judged else "",
         ("Could show", ""): result.could_show,
     }
 

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from records import logged
 
 VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555", "not run": "#888888"}
-PAPER = {"marker": "o", "color": COLOURS[0], "linestyle": "none", "markersize": 4.5}
+PAPER = {"marker": "o", "color": COLOURS[0], "markerfacecolor": "none", "linestyle": "none", "markersize": 5.5}
 
 
 def draw(judged: Sequence[Result]) -> Figure:
@@ -39,6 +39,14 @@ def draw(judged: Sequence[Result]) -> Figure:
     return figure
 
 
+def told(result: Result) -> str:
+    """The verdict, with the number of seeds, and what they could show if they do not decide."""
+    if not result.judged:
+        return result.verdict
+    could_show = f"; could show {result.could_show}" if result.could_show else ""
+    return f"{result.verdict} (n {result.judged.seeds}{could_show})"
+
+
 def draw_measure(axes: Axes, group: Sequence[Result]) -> None:
     """The claims about one measure, one below the other."""
     measure = group[0].measure
@@ -51,14 +59,12 @@ def draw_measure(axes: Axes, group: Sequence[Result]) -> None:
             axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#e8eef4", zorder=0)
         if each.judged:
             axes.plot([measure.shown(bound) for bound in each.judged.interval], [height, height], color=colour)
-        if each.paper is not None:
-            axes.plot(measure.shown(each.paper), height, **PAPER)
         if each.ours is not None:
             face = colour if each.judged else "none"
             axes.plot(measure.shown(each.ours), height, marker="D", markersize=4, color=colour, markerfacecolor=face)
-        axes.text(
-            1.02, height, each.verdict, transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour
-        )
+        if each.paper is not None:
+            axes.plot(measure.shown(each.paper), height, **PAPER)
+        axes.text(1.02, height, told(each), transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour)
     labels = [f"{each.claim['claim']}  ({each.claim['section']})" for each in group]
     axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
     axes.set_yticklabels(labels, fontsize=7)

@@ -13,8 +13,7 @@ from transformer.support.strict import listed
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
 NOTES = [
-    "The columns N to eps_ls hold the paper's values. An empty cell means the value of base. Another note "
-    "says how our values are scaled.",
+    "The columns N to eps_ls hold the paper's values. An empty cell means the value of base.",
     "Perplexity is per subword, without label smoothing. BLEU is computed on tokenised text with hyphenated compounds "
     "split. sacreBLEU is computed as its signature says.",
     LENGTH,

@@ -76,7 +76,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
     perplexity.yaxis.set_major_formatter(ScalarFormatter())
     perplexity.yaxis.set_minor_locator(NullLocator())
     perplexity.set_xlabel("steps")
-    loss.legend(handlelength=2.4, labelspacing=0.25, columnspacing=1, ncols=1 + (len(runs) > 6))
+    loss.legend(handlelength=2.4, labelspacing=0.1, columnspacing=1, ncols=1 + (len(runs) > 9))
 
 
 def main(snakemake: Any) -> None:
