@@ -70,6 +70,8 @@ def test_apt_writes_only_into_the_given_folder(tmp_path, apt_get):
     update, fetch = (folder / "calls").read_text().splitlines()
     for option in ("Dir::State=", "Dir::State::Lists=", "Dir::Cache="):
         assert f"-o {option}{folder}/" in update
+    for option in ("Retries=0", "http::Timeout=10", "https::Timeout=10"):
+        assert f"-o Acquire::{option} " in update
     assert update.endswith(" update")
     assert fetch == update.removesuffix("update") + "download two one"
 
@@ -95,6 +97,13 @@ def test_a_missing_apt_is_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"apt-get cannot be run \(No such file or directory\)"):
         download_packages(["one"], tmp_path)
+
+
+@pytest.mark.parametrize("call", ["update", "download"])
+def test_an_apt_that_does_not_end_is_reported(tmp_path, apt_get, call):
+    apt_get(f'case "$*" in *{call}*) exec sleep 60;; esac')
+    with pytest.raises(InputError, match=f"apt-get {call} did not end within 0.5 seconds"):
+        download_packages(["one"], tmp_path, 0.5)
 
 
 def test_an_apt_that_leaves_no_package_is_reported(tmp_path, apt_get):

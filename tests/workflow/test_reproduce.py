@@ -141,6 +141,17 @@ def test_without_the_pages_the_captions_of_a_mirror_are_used_and_the_line_says_w
     assert calls == CAPTIONS
 
 
+def test_captions_are_used_if_apt_get_does_not_end(machine, monkeypatch, capsys):
+    machine.install("apt-get", f"exec {shutil.which('sleep')} 60")
+    machine.add_captions(machine.mirror)
+    monkeypatch.setenv("PATH", str(machine.bin))
+    monkeypatch.setenv("TRANSFORMER_MIRROR", str(machine.mirror))
+    monkeypatch.setattr(reproduce, "APT_SECONDS", 0.5)
+    monkeypatch.chdir(machine.clone)
+    assert reproduce.Texts().choose() == "quick-captions"
+    assert "(the help pages of LibreOffice: apt-get update did not end within 0.5 seconds)" in capsys.readouterr().err
+
+
 def test_captions_come_from_the_internet(machine, tmp_path):
     machine.add_captions(tmp_path / "served")
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "served/raw.githubusercontent.com")

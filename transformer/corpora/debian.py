@@ -19,6 +19,7 @@ from pathlib import Path
 from transformer.support.files import InputError, check_mirror, read_bytes
 
 POOL = Path("deb.debian.org/debian/pool/main/libr/libreoffice")  # the folder of the packages in a mirror
+SECONDS = 600  # one call of apt-get may take this long
 PAGE = re.compile(r"(?:\./)?usr/share/libreoffice/help/[^/]+/text/(.+\.html)")
 HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar archive; groups: its name, its size
 
@@ -38,14 +39,17 @@ class DebianPackages:
     packages: dict[str, DebianPackage]
 
 
-def download_packages(packages: Sequence[str], folder: Path) -> list[Path]:
+def download_packages(packages: Sequence[str], folder: Path, seconds: float = SECONDS) -> list[Path]:
     """Download Debian packages into `folder` with apt-get. This needs no root, and apt's lists are kept there, too.
 
-    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails.
+    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails, or when
+    its update or its download takes more than `seconds`.
     """
     folder = Path(folder).absolute()
     # If root starts apt, it downloads as its own user `_apt`, who may not be allowed to enter the folder.
     options = ["-o", "APT::Sandbox::User=root"]
+    # By default, apt waits minutes for a server that does not reply.
+    options += ["-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10"]
     for option, name in (("State", "state"), ("State::Lists", "state/lists"), ("Cache", "cache")):
         (folder / name).mkdir(parents=True, exist_ok=True)
         options += ["-o", f"Dir::{option}={folder / name}"]
@@ -61,7 +65,10 @@ def download_packages(packages: Sequence[str], folder: Path) -> list[Path]:
                 capture_output=True,
                 text=True,
                 errors="replace",
+                timeout=seconds,
             )
+        except subprocess.TimeoutExpired as error:
+            raise InputError(f"apt-get {command[0]} did not end within {seconds} seconds") from error
         except OSError as error:
             raise InputError(f"apt-get cannot be run ({error.strerror})") from error
         complaints += [line for line in finished.stderr.splitlines() if line.startswith(("E:", "W:"))]
@@ -106,13 +113,15 @@ def read_pages(deb: Path) -> dict[str, bytes]:
     return dict(sorted(pages.items(), key=lambda page: page[0].encode()))
 
 
-def fetch_pages(packages: Mapping[str, DebianPackage], mirror: Path | None = None) -> dict[str, dict[str, bytes]]:
+def fetch_pages(
+    packages: Mapping[str, DebianPackage], mirror: Path | None = None, seconds: float = SECONDS
+) -> dict[str, dict[str, bytes]]:
     """Fetch help pages, language -> path -> HTML, from the Debian package of each language.
 
     If `mirror` has all packages below POOL, they are read there, else apt-get downloads all of them. Nothing stays on
     disk. The SHA-256 is that of the text of a language: its pages, concatenated in byte order of their paths. It is not
     the package's, because Debian revises packages without changing the text. Raises InputError when a text has another
-    SHA-256, and the InputErrors of `check_mirror`, `download_packages` and `read_pages`.
+    SHA-256, and the InputErrors of `check_mirror`, `download_packages` (with its `seconds`) and `read_pages`.
     """
     check_mirror(mirror)
     names = [package.name for package in packages.values()]
@@ -120,7 +129,7 @@ def fetch_pages(packages: Mapping[str, DebianPackage], mirror: Path | None = Non
     with tempfile.TemporaryDirectory(prefix="transformer-") as folder:
         archives = [deb for deb in mirrored if deb]
         if len(archives) < len(names):
-            archives = download_packages(names, Path(folder))
+            archives = download_packages(names, Path(folder), seconds)
         texts = {language: read_pages(deb) for language, deb in zip(packages, archives, strict=True)}
     for (language, pages), deb in zip(texts.items(), archives, strict=True):
         got = hashlib.sha256(b"".join(pages.values())).hexdigest()

@@ -22,6 +22,7 @@ from transformer.support.files import InputError, check_mirror, locked, sha256
 
 TEXTS = {"quick": "the help pages of LibreOffice", "quick-captions": "the captions of Multi30k"}
 CORPORA = Path("config/corpora.yaml")
+APT_SECONDS = 120  # each of two calls of apt-get may take this long
 SNAKEMAKE = ["python", "-m", "snakemake"]  # the script `snakemake` does not survive a move of the clone
 # Nothing that reads YAML is installed yet. A test checks that these patterns find what a reader of YAML finds.
 PACKAGE = re.compile(r"^      (\w+):\n        name: (\S+)\n        sha256: (\w+)$", re.MULTILINE)
@@ -72,7 +73,8 @@ class Texts:
         """Raises InputError when this machine cannot get the help pages of LibreOffice."""
         if not self.pages.exists():
             found = PACKAGE.findall(CORPORA.read_text("utf-8"))
-            fetch_pages({language: DebianPackage(name, digest) for language, name, digest in found}, self.mirror)
+            packages = {language: DebianPackage(name, digest) for language, name, digest in found}
+            fetch_pages(packages, self.mirror, APT_SECONDS)
 
     def check_captions(self) -> None:
         """Raises InputError when this machine cannot get the captions of Multi30k."""
