@@ -1,10 +1,12 @@
 import platform
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from transformer.decoding.beam import BLOCK
 from transformer.decoding.precision import PRECISIONS, in_precision
+from transformer.support.files import InputError
 
 
 def ids():
@@ -46,3 +48,17 @@ def test_without_onednn_pytorch_s_own_product_is_used(package, precision, monkey
         exact, found = (each.logits(each(*ids())) for each in (model, lower))
     found = found[..., : exact.size(-1)]
     assert (found - exact).norm() < 0.02 * exact.norm()
+
+
+@pytest.mark.parametrize("engines", [["none", "qnnpack"], ["qnnpack", "none"]])
+def test_an_engine_for_int8_is_chosen_where_pytorch_has_chosen_none(package, engines, monkeypatch):
+    quantized = SimpleNamespace(engine="none", supported_engines=engines)
+    monkeypatch.setattr(torch.backends, "quantized", quantized)
+    in_precision(package().model, "int8")
+    assert quantized.engine == "qnnpack"
+
+
+def test_int8_is_refused_where_pytorch_has_no_engine_for_it(package, monkeypatch):
+    monkeypatch.setattr(torch.backends, "quantized", SimpleNamespace(engine="none", supported_engines=["none"]))
+    with pytest.raises(InputError, match="this PyTorch has no int8 products; use float32 or bfloat16"):
+        in_precision(package().model, "int8")

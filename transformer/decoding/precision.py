@@ -37,7 +37,16 @@ class _Linear(nn.Module):
 
 
 def _int8_linear(linear: nn.Linear) -> nn.Module:
-    """A linear map in int8. Weights are quantised once, with one scale; inputs are quantised at each call."""
+    """A linear map in int8. Weights are quantised once, with one scale; inputs are quantised at each call.
+
+    Raises InputError where PyTorch has no int8 products.
+    """
+    products = torch.backends.quantized
+    if products.engine == "none":  # on Apple silicon, though "qnnpack" is supported
+        able = [engine for engine in products.supported_engines if engine != "none"]
+        if not able:
+            raise InputError("--precision int8: this PyTorch has no int8 products; use float32 or bfloat16")
+        products.engine = able[0]
     with warnings.catch_warnings(action="ignore"):  # PyTorch warns that it will move this function
         return torch.ao.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)[0]
 
@@ -54,7 +63,7 @@ def in_precision(model: Network, precision: str) -> Network:
     """A copy of a model that computes its projections in one of PRECISIONS. Everything else stays in float32.
 
     The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises InputError for int8
-    on a GPU.
+    on a GPU, and where PyTorch has no int8 products.
     """
     if model.embedding.is_cuda and precision == "int8":
         raise InputError("--precision int8 works on CPUs only; use bfloat16 on a GPU")
