@@ -1,4 +1,5 @@
 import resource
+import sys
 from dataclasses import replace
 from itertools import islice
 
@@ -90,12 +91,13 @@ def test_a_run_s_files_are_as_large_as_planned(run_config, encoded, tmp_path):
 def rise_of_memory(config, vocabulary, prefix, folder, result):
     """The peak of the additional memory of two steps, in bytes."""
     torch.set_num_threads(1)
+    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pairs = Pairs(prefix)
     trainer = Trainer(config, vocabulary, pairs, pairs, folder, torch.device("cpu"))
     for _, _, batches in islice(trainer.batches.from_position(0, 0), 2):
         trainer.step(batches)
-    result.value = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    result.value = unit * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 import torch.distributed as dist
@@ -295,7 +296,7 @@ def when_training(process, folder):
     """Wait for the first row of the history. Returns the process ids of the ranks."""
     while process.poll() is None and not (folder / "run/state/history.csv").exists():
         time.sleep(0.01)
-    return list(map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()))
+    return [rank.pid for rank in psutil.Process(process.pid).children()]
 
 
 def test_torchrun_trains_and_publishes_once(torchrun, tmp_path):
@@ -315,7 +316,7 @@ def test_sigterm_to_torchrun_saves_and_ends_all(torchrun, tmp_path):
         _, said = process.communicate(timeout=SECONDS)
     assert process.returncode
     assert said.splitlines().count("interrupted by SIGTERM; the state is saved: start the command again to resume") == 1
-    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
+    assert not any(map(psutil.pid_exists, ranks))
     _, metadata = read_tensors(tmp_path / "run/state/state.safetensors")
     assert json.loads(metadata["state"])["step"] > 0
 
@@ -328,4 +329,4 @@ def test_under_torchrun_a_killed_process_ends_all_and_names_the_cause(torchrun, 
     assert process.returncode == 1
     assert f"Signal 9 (SIGKILL) received by PID {ranks[1]}" in said
     assert sum(line.startswith("error: ") for line in said.splitlines()) <= 1
-    assert not any(Path(f"/proc/{each}").exists() for each in ranks)
+    assert not any(map(psutil.pid_exists, ranks))
