@@ -1,6 +1,6 @@
-import multiprocessing
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -93,11 +93,14 @@ def test_a_line_beyond_the_exported_positions_is_named(package, ours):
         assert len(next(iter(decode([[Sentence(7, [5] * 1023 + [1])]])))) == 1
 
 
-def test_what_ctranslate2_cannot_do_is_refused_before_the_export(package, ours, monkeypatch, cache):
+def test_samples_and_a_missing_ctranslate2_are_refused_before_the_export(package, ours, monkeypatch, cache):
     refused(package, ours, "cannot draw the samples of --sample", Search(1, 0.6, 10, seed=1))
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "ctranslate2", None)
-        refused(package, ours, "CTranslate2 is not installed; install it with `pip install 'ctranslate2")
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    refused(package, ours, "CTranslate2 is not installed; install it with `pip install 'ctranslate2")
+    assert not cache.exists()
+
+
+def test_a_precision_that_ctranslate2_does_not_support_is_refused_before_the_export(package, ours, monkeypatch, cache):
     ctranslate2 = pytest.importorskip("ctranslate2")
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8", "int8_float32"})
     refused(package, ours, "--precision bfloat16: CTranslate2 supports float32, int8 on this", precision="bfloat16")
@@ -146,11 +149,16 @@ def test_an_export_that_fails_leaves_nothing_in_the_cache(ours, monkeypatch, cac
     assert [path.name for path in cache.iterdir()] == ["key.lock"]
 
 
-@pytest.mark.usefixtures("exported")
-def test_several_processes_at_the_same_time_export_once(ours):
-    with multiprocessing.get_context("fork").Pool(3) as pool:
-        (model,) = set(pool.starmap(cached, [(ours, "key")] * 3))
-    assert len(list(model.iterdir())) == 1
+def export_slowly(folder: Path, home: Path) -> str:
+    """Export in a process of its own. Returns the content of the model, which names the process that exported it."""
+    os.environ["XDG_CACHE_HOME"] = str(home)
+    engine.to_ctranslate2 = lambda *places: time.sleep(0.5) or export_as(*places)
+    return (cached(folder, "key") / "model.bin").read_text()
+
+
+def test_several_processes_at_the_same_time_export_once(ours, forkserver, tmp_path):
+    with forkserver.Pool(3) as pool:
+        assert len(set(pool.starmap(export_slowly, [(ours, tmp_path)] * 3))) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_named(ours, monkeypatch, tmp_path):
