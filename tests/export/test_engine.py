@@ -1,4 +1,5 @@
 import os
+import pwd
 import sys
 import time
 from pathlib import Path
@@ -165,4 +166,28 @@ def test_a_cache_that_cannot_be_written_is_named(ours, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(InputError, match=r"file/transformer/ctranslate2: cannot be written .* set XDG_CACHE_HOME"):
+        cached(ours, "key")
+
+
+def test_a_damaged_export_that_cannot_be_removed_is_reported_before_another_export(ours, exported, cache):
+    cache.mkdir(parents=True)
+    (cache / "key").touch()  # rmtree removes only folders, even for root
+    with pytest.raises(InputError, match=r"ctranslate2: cannot be written .* set XDG_CACHE_HOME to another folder"):
+        cached(ours, "key")
+    assert not exported
+
+
+def test_an_export_in_a_cache_that_may_only_be_read_is_used(ours, exported, cache):
+    model = cached(ours, "key")
+    (cache / "key.lock").unlink()
+    (cache / "key.lock").mkdir()  # cannot be opened as a file, even by root
+    assert cached(ours, "key") == model
+    assert len(exported) == 1
+
+
+def test_without_a_home_folder_the_message_names_xdg_cache_home(ours, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    with pytest.raises(InputError, match="this user has no home folder; set XDG_CACHE_HOME to a folder"):
         cached(ours, "key")

@@ -112,7 +112,8 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         help="program that searches (default: pytorch, the paper's search). ctranslate2 is faster on CPUs "
         "(pip install 'ctranslate2>=4.8'). It finishes a sentence when as many hypotheses as the beam have ended. Its "
         "own length penalty is length^p; our penalty ranks the hypotheses that it finds. The longest line of a batch "
-        "sets the length limit of all its lines. The package is exported once, into ~/.cache/transformer",
+        "sets the length limit of all its lines. The package is exported once, into ~/.cache/transformer (or "
+        "$XDG_CACHE_HOME/transformer)",
     ),
     torch=True,
 )

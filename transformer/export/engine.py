@@ -13,10 +13,10 @@ import torch
 from transformer.decoding.beam import Hypothesis, length_penalty
 from transformer.decoding.search import Decode, Search, Sentence
 from transformer.export.ctranslate2 import CTRANSLATE2, NOT_INSTALLED, to_ctranslate2
-from transformer.export.package import check_expressible, length_exponent, longest, new_folder, pieces_of
+from transformer.export.package import check_expressible, length_exponent, longest, pieces_of
 from transformer.model.ids import END
 from transformer.package.package import Package
-from transformer.support.files import InputError, locked, read_json, sha256, write_json
+from transformer.support.files import InputError, locked, part_folder, read_json, sha256, write_json
 from transformer.support.provenance import code
 from transformer.text.lines import check_length
 
@@ -98,25 +98,31 @@ def cached(folder: Path, key: str) -> Path:
 
     `key` names the package and the code that exports it.
 
-    Raises InputError when the cache cannot be written, and the errors of `to_ctranslate2`.
+    Raises InputError when the cache cannot be written or no home folder is known, and the errors of `to_ctranslate2`.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "transformer", "ctranslate2")
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "transformer", "ctranslate2")
+    except RuntimeError as error:
+        raise InputError("this user has no home folder; set XDG_CACHE_HOME to a folder") from error
     path = cache / key
+    if _whole(path):  # also in a cache that may only be read
+        return path / "model"
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        lock = (cache / f"{key}.lock").open("a")
+        with (cache / f"{key}.lock").open("a") as lock:
+            locked(lock, wait=True)
+            if not _whole(path):
+                if path.exists():
+                    shutil.rmtree(path)
+                with part_folder(path) as temporary:
+                    model = temporary / "model"
+                    to_ctranslate2(folder, model)
+                    write_json(temporary / "sha256.json", {file.name: sha256(file) for file in model.iterdir()})
+                    temporary.replace(path)
     except OSError as error:
         raise InputError(
-            f"{cache}: cannot be written ({error.strerror}); set XDG_CACHE_HOME to another folder"
+            f"{cache}: cannot be written ({error.strerror or error}); set XDG_CACHE_HOME to another folder"
         ) from error
-    with lock:
-        locked(lock, wait=True)
-        if not _whole(path):
-            shutil.rmtree(path, ignore_errors=True)
-            with new_folder(path) as temporary:
-                model = temporary / "model"
-                to_ctranslate2(folder, model)
-                write_json(temporary / "sha256.json", {file.name: sha256(file) for file in model.iterdir()})
     return path / "model"
 
 
