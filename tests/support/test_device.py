@@ -1,3 +1,4 @@
+import ctypes
 import re
 import sys
 import tempfile
@@ -10,10 +11,22 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.support import device
-from transformer.support.device import auto_precision, can_compile, choose_device, device_name, sustained_flops
+from transformer.support.device import (
+    auto_precision,
+    can_compile,
+    choose_device,
+    device_name,
+    keep_freed_memory,
+    sustained_flops,
+)
 from transformer.support.files import InputError
 
 CPU = torch.device("cpu")
+
+
+def test_a_c_library_without_mallopt_is_left_as_it_is(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    keep_freed_memory()
 
 
 def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
