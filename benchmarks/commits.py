@@ -3,8 +3,8 @@
     PYTHONPATH=. python benchmarks/commits.py OLD NEW --configfile config/quick-captions.yaml --model base
 
 Each commit makes the text, the subwords and the run's config with its own workflow, and trains with its own command on
-one thread. In each round both commits train FEW and then MANY steps in turn, so that noise of the machine affects both
-alike. The difference of the two times is that of the steps between, without the start of the process.
+one thread of the CPU. In each round both commits train FEW and then MANY steps in turn, so that noise of the machine
+affects both alike. The difference of the two times is that of the steps between, without the start of the process.
 
 Prints for each commit the median over the rounds of target subwords per second of CPU time, the median ratio to the
 first commit's, and the dev perplexity after MANY steps.
@@ -32,7 +32,7 @@ class Commit:
         archive = subprocess.run(["git", "archive", name], check=True, capture_output=True).stdout
         subprocess.run(["tar", "--extract", "--directory", folder], check=True, input=archive)
         self.folder = folder
-        self.environment = os.environ | {"PYTHONPATH": str(folder)}
+        self.environment = os.environ | {"PYTHONPATH": str(folder), "CUDA_VISIBLE_DEVICES": ""}
         options = ["--configfile", *overlays] if overlays else []
         configs = [yaml.safe_load(Path(folder, path).read_text()) for path in ("config/config.yaml", *overlays)]
         self.results = folder / "results" / [each["experiment"] for each in configs if "experiment" in each][-1]
