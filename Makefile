@@ -1,14 +1,15 @@
 # Each target makes .venv from requirements.txt and then calls a tool.
 
 PYTHON ?= python3
-NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
+# Not 3.14: immutables, a pin of requirements.txt, has no wheel for it.
+CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13")'
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .PHONY: reproduce report test test-cluster test-gpu gpu lint site
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
-	@$(NEW_ENOUGH) && exec $(PYTHON) -m workflow.lib.reproduce $@
+	@$(CHECK_PYTHON) && exec $(PYTHON) -m workflow.lib.reproduce $@
 
 test: .venv/installed
 	.venv/bin/python -m pytest
@@ -41,11 +42,11 @@ site: .venv/site
 # own index, without CUDA. There are two exceptions: a machine with Slurm, because its nodes may have GPUs, and a pip
 # that is configured to use a certain index.
 .venv/installed: requirements.txt
-	@$(NEW_ENOUGH)
+	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv .venv
 	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
 	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
-		echo "no NVIDIA driver: PyTorch without CUDA (with it: rm -r .venv; PIP_NO_INDEX=0 make .venv/installed)"; \
+		echo "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)"; \
 		.venv/bin/python -m pip install --disable-pip-version-check --timeout 5 --retries 0 --no-deps \
 			--index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' $<)" || \
 		echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \

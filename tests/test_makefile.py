@@ -1,7 +1,8 @@
-"""Test how `make .venv/installed` calls pip. Fakes replace all programs."""
+"""Test which Python `make` accepts, and how `make .venv/installed` calls pip. Fakes replace all programs."""
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(insta
     printed, (torch, rest) = install()
     assert torch.endswith(CPU)
     assert rest.endswith("--requirement requirements.txt")
-    assert "no NVIDIA driver: PyTorch without CUDA" in printed
+    assert "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)" in printed
 
 
 def test_an_index_that_does_not_answer_is_not_a_failure(install):
@@ -78,6 +79,20 @@ def test_other_machines_let_pip_choose_the_build_of_torch(install, machine):
     _, calls = install(**machine)
     assert len(calls) == 1
     assert calls[0].endswith("--requirement requirements.txt")
+
+
+@pytest.mark.parametrize(
+    ("version", "accepted"), [((3, 10, 9), False), ((3, 11, 0), True), ((3, 13, 9), True), ((3, 14, 0), False)]
+)
+def test_a_version_of_python_that_the_pins_do_not_support_is_refused(tmp_path, version, accepted):
+    python = tmp_path / "python"
+    check = f'exec {sys.executable} -c "import sys; sys.version_info = {version}; exec(sys.argv[1])" "$2"'
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && {check}\necho "$@"\n')
+    python.chmod(0o755)
+    made = subprocess.run(["make", "report", f"PYTHON={python}"], cwd=ROOT, capture_output=True, text=True)
+    assert ("-m workflow.lib.reproduce report" in made.stdout.splitlines()) == accepted
+    needed = "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13"
+    assert (needed in made.stderr.splitlines()) == (not accepted)
 
 
 def test_the_page_on_installation_has_the_pinned_torch():
