@@ -1,20 +1,34 @@
-"""Compare the model's operations for CPUs with PyTorch's own, in turns on one thread.
+"""Show what our choices for training on a CPU gain, in turns on one thread.
 
     PYTHONPATH=. python benchmarks/cpu_training.py
 
-The sizes are those of the experiment `quick`: 9 rows of 59 subwords, d_model 128, 8 heads, 3,000 subwords; bfloat16.
-Prints milliseconds of CPU time, forward and backward together.
+Prints three tables. All numbers are of CPU time, forward and backward together, and medians over the rounds.
+
+1. The model's operations and PyTorch's own, with the sizes of the experiment `quick`: 9 rows of 59 subwords, d_model
+   128, 8 heads, 3,000 subwords; bfloat16.
+2. Attention of radius r on 512 subwords (8 heads, d_k 16, float32): how many times faster blocks are than a mask, in
+   encoder and decoder.
+3. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
 """
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.model.attention import attention
+from benchmarks.gpu.made import drawn_lengths, drawn_pairs
+from benchmarks.train import Ours
+from transformer.experiment.config import read_experiment
+from transformer.model.attention import HIDDEN, attention
 from transformer.model.layers import Residual
+from transformer.model.restricted import SMALLEST, in_blocks, shown_in_blocks
 from transformer.support.device import keep_freed_memory
 from transformer.training.loss import smoothed_cross_entropy
 
@@ -39,11 +53,20 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def main() -> None:
-    """Print a row for each operation."""
-    torch.set_num_threads(1)
-    torch.manual_seed(1)
-    keep_freed_memory()
+def medians(first: Callable[[], object], second: Callable[[], object], rounds: int = ROUNDS) -> tuple[float, float]:
+    """The median times of two works, which take turns. The first round does not count."""
+    times = [[seconds(work) for work in (first, second)] for _ in range(rounds + 1)]
+    one, other = np.median(times[1:], 0)
+    return float(one), float(other)
+
+
+def head(*columns: str) -> None:
+    """Print the head of a table."""
+    print("", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", sep="\n", flush=True)
+
+
+def operations() -> None:
+    """Print the first table."""
     heads = (ROWS, HEADS, LENGTH, D_MODEL // HEADS)
     q, k, v = (torch.randn(heads, dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
     bias = torch.zeros(ROWS, 1, LENGTH, LENGTH)
@@ -68,11 +91,70 @@ def main() -> None:
         ),
         "smoothed cross-entropy": (cross_entropy, lambda: smoothed_cross_entropy(logits.clone(), target, 0.1)),
     }
-    print(f"{'':32}{'PyTorch':>12}{'ours':>12}{'ratio':>8}")
+    head("operation", "PyTorch, ms", "ours, ms", "x")
     for name, both in rows.items():
-        times = [[seconds(work) for work in both] for _ in range(ROUNDS)]
-        theirs, ours = (sorted(each)[ROUNDS // 2] for each in zip(*times, strict=True))
-        print(f"{name:32}{1e3 * theirs:9.2f} ms{1e3 * ours:9.2f} ms{theirs / ours:8.1f}")
+        theirs, ours = medians(*both)
+        print(f"| {name} | {1e3 * theirs:.2f} | {1e3 * ours:.2f} | {theirs / ours:.1f} |", flush=True)
+
+
+def blocks() -> None:
+    """Print the second table."""
+    radii = (4, 16, 32)
+    head("subwords of a row", *(f"r {radius}" for radius in radii))
+    for length in (64, 128, 256, 512):
+        cells = [", ".join(f"{_faster(length, radius, causal):.1f}" for causal in (False, True)) for radius in radii]
+        print(f"| {length} |", " | ".join(cells), "|", flush=True)
+
+
+def _faster(length: int, radius: int, causal: bool) -> float:
+    """How many times faster blocks are, on 512 subwords."""
+    rows, size = 512 // length, max(radius, SMALLEST)
+    q, k, v = (torch.randn(rows, HEADS, length, D_MODEL // HEADS, requires_grad=True) for _ in range(3))
+    number, place = torch.zeros(rows, length, dtype=torch.long), torch.arange(length)
+    behind = place[:, None] - place
+    shown = (behind <= radius) & (behind >= (0 if causal else -radius))
+    mask = torch.where(shown, 0.0, HIDDEN).expand(rows, 1, -1, -1)
+    cut = torch.where(shown_in_blocks(number, size, radius, causal), 0.0, HIDDEN)
+    whole, parts = medians(
+        differentiated(lambda: attention(q, k, v, mask)), differentiated(lambda: in_blocks(attention, q, k, v, cut))
+    )
+    return whole / parts
+
+
+def precisions() -> None:
+    """Print the third table. The models have N 2, d_ff 4 d_model and h 8."""
+    widths, vocabularies = (64, 128, 256, 512), (VOCABULARY, 10_000)
+    head("subwords a step", *(f"d_model {width}" for width in widths))
+    for tokens in (512, 2048):
+        cells = [", ".join(f"{_bfloat16(width, tokens, each):.1f}" for each in vocabularies) for width in widths]
+        print(f"| {tokens} |", " | ".join(cells), "|", flush=True)
+
+
+def _bfloat16(width: int, tokens: int, vocabulary: int) -> float:
+    """How many times faster a step is in bfloat16 than in float32."""
+    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
+    sizes = {"N": 2, "d_model": width, "d_ff": 4 * width, "h": HEADS, "d_k": width // HEADS, "d_v": width // HEADS}
+    with TemporaryDirectory() as folder:
+        pairs = drawn_pairs(Path(folder) / "pairs", drawn_lengths(tokens, 60), vocabulary)
+        works = []
+        for precision in ("float32", "bfloat16"):
+            training = replace(paper.training, batch_tokens=tokens, precision=precision)
+            run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
+            ours = Ours(run, vocabulary, pairs, torch.device("cpu"))
+            steps = cycle([step for *_, step in islice(ours.trainer.batches.from_position(0, 0), 5)])
+            works.append(lambda ours=ours, steps=steps: ours.step(next(steps)))
+        single, half = medians(works[0], works[1], 15)
+    return single / half
+
+
+def main() -> None:
+    """Print the tables."""
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    keep_freed_memory()
+    operations()
+    blocks()
+    precisions()
 
 
 if __name__ == "__main__":
