@@ -15,10 +15,14 @@ class Statistics:
     gradient: float
 
 
-def statistics(d_k: int, scale: float, keys: int, queries: int, seed: int) -> Statistics:
-    """Means over random `queries`, each with its own random `keys`. All elements are independent standard normal."""
+def dot_products(d_k: int, keys: int, queries: int, seed: int) -> np.ndarray:
+    """Scores [queries, keys] without scaling. Each query has its own keys; all elements are standard normal."""
     drawn = np.random.default_rng(seed)
-    scores = np.stack([drawn.standard_normal((keys, d_k)) @ drawn.standard_normal(d_k) for _ in range(queries)]) * scale
+    return np.stack([drawn.standard_normal((keys, d_k)) @ drawn.standard_normal(d_k) for _ in range(queries)])
+
+
+def statistics(scores: np.ndarray) -> Statistics:
+    """The statistics of scores [queries, keys]. Entropy and gradient are means over the queries."""
     weights = np.exp(scores - scores.max(1, keepdims=True))
     weights /= weights.sum(1, keepdims=True)
     logarithms = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
@@ -28,8 +32,9 @@ def statistics(d_k: int, scale: float, keys: int, queries: int, seed: int) -> St
 
 
 def against_d_k(d_k: Sequence[int], keys: int = 32, queries: int = 2000, seed: int = 1) -> dict[str, list[Statistics]]:
-    """The statistics for each d_k, of scores without scaling and of scores divided by sqrt(d_k)."""
+    """The statistics for each d_k, of scores without scaling and of the same scores divided by sqrt(d_k)."""
+    unscaled = [dot_products(each, keys, queries, seed) for each in d_k]
     return {
-        "unscaled": [statistics(each, 1.0, keys, queries, seed) for each in d_k],
-        "scaled": [statistics(each, each**-0.5, keys, queries, seed) for each in d_k],
+        "unscaled": [statistics(scores) for scores in unscaled],
+        "scaled": [statistics(scores * each**-0.5) for each, scores in zip(d_k, unscaled, strict=True)],
     }

@@ -37,7 +37,8 @@ def _imported(nodes: Iterable[ast.AST], beside: Path) -> Iterator[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         yield from (file for module in modules if (file := _file_of(module, beside)))
-        yield from _imported(ast.iter_child_nodes(node), beside)
+        inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+        yield from _imported(inner, beside)
 
 
 @cache

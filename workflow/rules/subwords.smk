@@ -19,8 +19,8 @@ rule learn_subwords:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.learning_megabytes),
     params:
-        vocabulary=lookup("tasks/{task}/vocabulary", within=SETTINGS),
-        kind=lookup("tasks/{task}/kind", within=SETTINGS),
+        vocabulary=lookup("{task}/vocabulary", within=SETTINGS["tasks"]),
+        kind=lookup("{task}/kind", within=SETTINGS["tasks"]),
         pairs=experiment.subwords.pairs,
         seed=experiment.subwords.seed,
     shell:

@@ -81,10 +81,10 @@ rule average_checkpoints:
     params:
         checkpoints=runs.last_checkpoints,
         folder=subpath(output.config, parent=True),
-        kind=lookup("tasks/{task}/kind", within=SETTINGS),
-        beam=lookup("tasks/{task}/decoding/beam", within=SETTINGS),
-        alpha=lookup("tasks/{task}/decoding/alpha", within=SETTINGS),
-        extra=lookup("tasks/{task}/decoding/extra", within=SETTINGS),
+        kind=lookup("{task}/kind", within=SETTINGS["tasks"]),
+        beam=lookup("{task}/decoding/beam", within=SETTINGS["tasks"]),
+        alpha=lookup("{task}/decoding/alpha", within=SETTINGS["tasks"]),
+        extra=lookup("{task}/decoding/extra", within=SETTINGS["tasks"]),
     shell:
         "python -m transformer package --config {input.config:q} --checkpoints {params.checkpoints:q}"
         " --training {input.training:q} --history {input.history:q} --corpus {input.corpus:q} --subwords {input.subwords:q}"
