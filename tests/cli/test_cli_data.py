@@ -56,6 +56,9 @@ def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, re
     refused(arguments("longer", **texts, than=9, output="/"), "/: is a folder; name a path")
     assert main(arguments("longer", **texts, than=99, output=tmp_path / "none")) == 0
     assert (tmp_path / "none.source").read_bytes() == (tmp_path / "none.target").read_bytes() == b""
+    (tmp_path / "half.target").mkdir()
+    refused(arguments("longer", **texts, than=9, output=tmp_path / "half"), "half.target: is a folder; name a file")
+    assert not (tmp_path / "half.source").exists()
 
 
 def test_a_vocabulary_does_not_depend_on_the_number_of_threads(house, tmp_path):

@@ -49,6 +49,8 @@ def test_too_many_threads_for_pytorch_are_refused(house, refused):
     for threads in ("1025", "99999"):
         line = [*arguments("describe", package=house.package), "--threads", threads]
         refused(line, f"argument --threads: {threads} is too many; give at most 1024")
+    line = arguments("translate", package=house.package, workers=3_000_000_000)
+    refused(line, "argument --workers: 3000000000 is too many")
 
 
 def test_the_given_alpha_is_used_and_recorded(house, tmp_path, refused, standard_input):
@@ -244,6 +246,8 @@ def test_what_attention_cannot_show_is_told_before_anything_is_written(house, tm
     refused(arguments("attention", "a", target="the cat " * 5000, **html), "--target 1: ", "at most 4096")
     line = arguments("attention", "a", package=house.package, output=tmp_path / "a.json", target="b")
     refused(line, "--target is for --html")
+    folder = {"output": tmp_path / "a.json", "html": tmp_path}
+    refused(arguments("attention", "a", package=house.package, **folder), f"{tmp_path}: is a folder; name a file")
     refused(arguments("attention", "a", layer=7, **html), "layer 7: base has attention in layers 1 to 1")
     assert not list(tmp_path.iterdir())
 
@@ -320,6 +324,10 @@ def test_the_first_three_sentences_of_5_to_15_words_are_drawn_beside_gold(tmp_pa
     assert svg.count(">S<") == svg.count(">NP<") == 3
     write_lines(tmp_path / "test.translation", ["(NP XX"] * 5)
     refused(arguments("draw", **options, output=tmp_path / "no.svg"), "6 trees, but there are 5 translations")
+    write_lines(tmp_path / "test.trees", gold[:1])
+    write_lines(tmp_path / "test.translation", ["(NP XX"])
+    assert main(arguments("draw", **options, output=tmp_path / "none.svg")) == 0
+    assert ">no sentence has 5 to 15 words<" in (tmp_path / "none.svg").read_text()
 
 
 def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, refused):
@@ -383,11 +391,11 @@ def test_lines_that_a_person_types_are_translated_one_by_one(house):
     assert (process.returncode, rest, errors) == (0, "", "Type a sentence and press Enter. Ctrl-D ends.\n")
 
 
-def test_a_full_disk_ends_translation_with_an_error(house):
+def test_a_full_disk_ends_translation_with_an_error(house, tmp_path):
     with (
         Path("/dev/full").open("w") as full,
         in_a_process(
-            arguments("translate", package=house.package, beam=1),
+            arguments("translate", package=house.package, beam=1, record=tmp_path / "record.json"),
             stdin=subprocess.PIPE,
             stdout=full,
             stderr=subprocess.PIPE,
@@ -395,8 +403,9 @@ def test_a_full_disk_ends_translation_with_an_error(house):
     ):
         _, errors = process.communicate("the cat .\n")
     assert process.returncode == 1
-    assert "error: [Errno 28] No space left on device" in errors
+    assert "error: standard output: cannot be written (No space left on device); free space" in errors
     assert "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
 
 
 def test_closed_standard_output_is_told(house, standard_input, refused, monkeypatch):

@@ -1,9 +1,11 @@
 import csv
 import json
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
-from commands import arguments
+from commands import arguments, in_a_process
 
 from transformer.cli.main import main
 from transformer.support.files import sha256, write_json
@@ -146,3 +148,42 @@ def test_describe_prints_the_origin_of_a_package(house, capsys):
     assert "ende (translation), en to de" in text
     assert "checkpoints of steps 9, 12" in text
     assert "12 steps" in text
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "complexity"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(house, tmp_path, refused, monkeypatch, command):
+    def untimely(*_):
+        raise AssertionError(f"{command} worked before it looked at --output")
+
+    target = house.corpus / "dev.target"
+    options = {
+        "score": {"package": house.package, "source": house.corpus / "dev.source", "part": "dev", "target": target}
+        | {"reference": target, "translations": target},
+        "compare": {"baseline": target, "system": target, "reference": target},
+        "complexity": {"config": tmp_path / "sizes.yaml"},
+    }
+    (tmp_path / "sizes.yaml").write_text("{n: [4, 8, 16], d: [8, 16, 32], k: 3, r: 2, d_k: 8}\n")
+    for work in ("score.score", "significance.compare", "complexity.complexity"):
+        monkeypatch.setattr(f"transformer.evaluation.{work}", untimely)
+    refused(arguments(command, **options[command], output=tmp_path), f"{tmp_path}: is a folder; name a file")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_standard_output_is_told(house):
+    line = arguments("describe", package=house.package)
+    with Path("/dev/full").open("w") as full, in_a_process(line, stdout=full, stderr=subprocess.PIPE) as process:
+        _, errors = process.communicate()
+    assert errors == "error: standard output: cannot be written (No space left on device); free space\n"
+    assert process.returncode == 1
+
+
+def test_an_impossible_seed_of_sacrebleu_is_named(house, tmp_path, refused, monkeypatch):
+    texts = dict.fromkeys(("baseline", "system", "reference"), house.corpus / "dev.target")
+    for seed in ("abc", "-1"):
+        monkeypatch.setenv("SACREBLEU_SEED", seed)
+        line = arguments("compare", **texts, output=tmp_path / "c.json")
+        refused(line, f"SACREBLEU_SEED={seed} is not a whole number; correct it, or unset it")
+    monkeypatch.delenv("SACREBLEU_SEED")
+    line = arguments("compare", **texts, output=tmp_path / "c.json", resamples=10**12)
+    refused(line, f"--resamples {10**12}: out of memory; give fewer")
+    assert not list(tmp_path.iterdir())

@@ -25,6 +25,23 @@ def toy(seed=0, vocabulary=4, **changes):
     return model
 
 
+@torch.no_grad()
+def plain_search(model, source, width, alpha, extra):
+    """Beam search as the authors' code does it: of the best 2 x width continuations those that end are finished."""
+    alive, finished = [(0.0, [])], []
+    for length in range(1, source.size(1) + extra + 1):
+        read = torch.tensor([[*ids, PADDING] for _, ids in alive])
+        logits = model.logits(model(source.expand(len(alive), -1), read))[:, -1]
+        logits[:, END] += 4  # as in `ending`
+        rows = zip(alive, logits.log_softmax(-1).tolist(), strict=True)
+        longer = [(logp + each, [*ids, token]) for (logp, ids), row in rows for token, each in enumerate(row)]
+        candidates = sorted(longer, reverse=True)[: 2 * width]
+        ended = [(logp / length_penalty(length, alpha), ids[:-1]) for logp, ids in candidates if ids[-1] == END]
+        finished = sorted(finished + ended, reverse=True)[:width]
+        alive = [each for each in candidates if each[1][-1] != END][:width]
+    return finished
+
+
 def unending(model):
     """Make the end of sentence impossible."""
     step = model.step
@@ -133,6 +150,19 @@ def ending(step, steps):
         return steps[-1]
 
     return wrapped
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_hypotheses_end_if_their_end_is_among_the_best_2_x_width_continuations(width, alpha):
+    for seed in range(8):
+        source = padded([3, 7, 5])
+        wanted = plain_search(toy(seed, vocabulary=9), source, width, alpha, 5)
+        model = toy(seed, vocabulary=9)
+        model.step = ending(model.step, [])
+        (found,) = beam_search(model, source, width, alpha, 5)
+        assert [h.ids for h in found] == [ids for _, ids in wanted]
+        assert [h.score for h in found] == pytest.approx([score for score, _ in wanted], rel=1e-4)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])

@@ -243,6 +243,7 @@ def test_a_fault_of_base_is_reported_once():
         ("beta2", 1.0, "1.0 is not in [0, 1)"),
         ("learning_rate", float("nan"), "nan is not positive"),
         ("epsilon", "1e-9", "'1e-9' is not a number (write 1.0e-9, not 1e-9)"),
+        ("batch_tokens", 10**9, f"{10**9} is more than any memory holds; give at most 10000000"),
         ("batch_tokens", 2.5, "2.5 is not a whole number"),
         ("positions", "wavelets", "'wavelets' is not one of none, sinusoidal, learned, t5, alibi, rotary"),
         ("steps", 6000, "5 checkpoints"),

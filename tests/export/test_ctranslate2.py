@@ -1,4 +1,5 @@
 import sys
+import textwrap
 
 import pytest
 import torch
@@ -29,6 +30,17 @@ def test_ctranslate2_gives_the_same_scores_and_hypotheses(save_like_marian, tmp_
     ):
         best = beam_search(package.model, torch.tensor([source]), 1, 0.0, 8)[0][0]
         assert [package.subwords.processor.piece_to_id(piece) for piece in result.hypotheses[0]] == best.ids[:8]
+
+
+def test_the_code_of_the_readme_cuts_no_output_before_the_last_position(save_like_marian, tmp_path):
+    pytest.importorskip("ctranslate2")
+    to_ctranslate2(save_like_marian(), tmp_path / "out")
+    code = (tmp_path / "out/README.md").read_text().partition("    import ctranslate2")[2].partition("\n\nThe beam")[0]
+    code = textwrap.dedent(f"    import ctranslate2{code}")
+    code = code.replace("**limits", "**limits, suppress_sequences=[['</s>']]")  # else a random model may stop sooner
+    given = {"FOLDER": str(tmp_path / "out"), "sentences": ["the cat"]}
+    exec(code, given)
+    assert len(given["results"][0].hypotheses[0]) == 1024
 
 
 @pytest.mark.parametrize("positions", ["none", "t5", "alibi", "rotary"])

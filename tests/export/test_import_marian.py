@@ -86,6 +86,7 @@ def test_a_config_that_our_model_cannot_have_is_refused_with_key_and_value(maria
             lambda t: t.index_fill_(0, torch.tensor([0]), 0.5),
             r"of padding\) must be all 0, but has 0.5",
         ),
+        ("model.shared.weight", lambda t: t[1:], r"shared\.weight is \[59, 16\], expected shape \[60, 16\]"),
         ("model.encoder.layers.0.fc1.weight", lambda t: t[1:], r"fc1\.weight is \[31, 16\], expected shape \[32, 16\]"),
         ("model.encoder.layers.1.fc1.bias", lambda _: None, r"fc1\.bias is missing"),
         ("lm_head.weight", lambda _: torch.ones(60, 16), "lm_head.weight is neither"),
@@ -98,6 +99,14 @@ def test_weights_that_our_model_cannot_have_are_refused_by_name(marian, tmp_path
     changed = change(weights.pop(name, None))
     save_file(weights | ({} if changed is None else {name: changed.contiguous()}), marian / "model.safetensors")
     with pytest.raises(InputError, match=rf"model\.safetensors: .*{message}"):
+        from_marian(marian, tmp_path / "back")
+
+
+def test_a_vocabulary_that_no_memory_holds_is_refused(marian, tmp_path):
+    path = marian / "config.json"
+    sizes = dict.fromkeys(("vocab_size", "decoder_vocab_size"), 10**12)
+    path.write_text(json.dumps(json.loads(path.read_text()) | sizes))
+    with pytest.raises(InputError, match=r"shared\.weight is \[60, 16\], expected shape \[1000000000000, 16\]"):
         from_marian(marian, tmp_path / "back")
 
 

@@ -96,6 +96,12 @@ def test_a_task_is_learnt_and_a_second_run_gives_the_same_result(tmp_path):
     assert (first["task"], first["positions"], first["seed"], first["steps"]) == ("copy-one", "learned", 1, 150)
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_training(tmp_path, monkeypatch):
+    monkeypatch.setattr("transformer.length.run.train", lambda *_: pytest.fail("trained"))
+    with pytest.raises(InputError, match="is a folder; name a file"):
+        run(length_run(), tmp_path)
+
+
 def test_a_loss_that_is_not_finite_is_an_error_with_a_remedy(tmp_path):
     with pytest.raises(InputError, match="copy-one none 1: the loss is not finite; lower learning_rate"):
         run(length_run(learning_rate=1e30), tmp_path / "exact_match.json")

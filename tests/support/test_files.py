@@ -43,6 +43,8 @@ def test_the_error_for_a_bad_byte_names_file_and_line(tmp_path):
     with pytest.raises(InputError, match="line 3: byte 0xe4 is not UTF-8") as error:
         read_lines(path)
     assert str(path) in str(error.value)
+    with pytest.raises(InputError, match="f, line 1: byte 0xff is not UTF-8"):
+        list(decode_lines("f", [b"\xef\xbb\xbfab\xff\n"]))
 
 
 def test_a_stream_is_decoded_line_by_line():

@@ -202,6 +202,11 @@ def test_a_config_loads_from_its_plain_form():
     [
         (b"a: 1\nb: [1,\nc\n", "YAML: while parsing a flow sequence line 2, column 4"),
         (b"a: 2001-99-99\n", "month"),
+        (b"a: !!bool maybe\n", "maybe"),
+        (b"a: !!int ''\n", "index"),
+        (b"a: !!timestamp x\n", "groupdict"),
+        (b"a: " + b"[" * 3000, "recursion"),
+        (b"a: &a {b: *a}\n", "Circular reference"),
     ],
 )
 def test_a_fault_of_yaml_is_reported_with_its_place(tmp_path, content, said):

@@ -1,7 +1,9 @@
 import json
+import resource
 
 import pytest
 
+from transformer.support.files import InputError
 from transformer.training.attempts import attempt, read_attempts, unlike
 
 MEANS = {
@@ -79,3 +81,13 @@ def test_means_are_compared_with_those_of_the_attempt_that_reached_the_first_ste
     assert unlike(path, 3, MEANS | {"threads": 2}) == "2 thread(s), not 1,"
     assert unlike(path, 3, MEANS | {"code": "b"}) == "code b, not a,"
     assert unlike(path, 4, MEANS | {"device": "slide rule"}) == "slide rule, not abacus, and 1 thread(s), not 2,"
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(InputError, match=r"attempts: cannot be written \(File too large\); free space"):
+            go_on(tmp_path / "attempts", 0, [1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

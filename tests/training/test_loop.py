@@ -372,13 +372,21 @@ def in_numpy(_):
 
 
 @pytest.mark.parametrize("step", [exhausted, on_a_gpu, in_numpy])
-@pytest.mark.parametrize(("micro", "lower"), [(48, 24), (1000, 48)])
+@pytest.mark.parametrize(("micro", "lower"), [(100, 50), (1000, 150)])
 def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, lower):
-    trainer = start(micro=micro)  # of 96 tokens a step
+    trainer = start(micro=micro, batch_tokens=300)
     trainer.step = step
     with pytest.raises(InputError, match=f"base: out of memory; resume with --micro-batch-tokens {lower} ") as told:
         trainer.train()
     assert f"--set-resources train:micro_batch_tokens={lower} (or in your profile);" in str(told.value)
+
+
+def test_when_memory_runs_out_for_a_single_row_smaller_passes_are_no_remedy(start):
+    trainer = start(micro=24)
+    longest = max(max(shape[1:]) for shape in trainer.batches.shapes)
+    trainer.step = exhausted
+    with pytest.raises(InputError, match=f"one row has {longest} subwords and cannot be split; lower longest_pair"):
+        trainer.train()
 
 
 def test_other_errors_of_pytorch_pass_unchanged(start):

@@ -135,6 +135,17 @@ def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_p
     assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
 
 
+def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, arguments, capsys):
+    train_run(*arguments)
+    made = (tmp_path / "1/checkpoints/step-12.safetensors").read_bytes()
+    (tmp_path / "1/state/step-9.safetensors").unlink()
+    shutil.rmtree(tmp_path / "1/checkpoints")
+    train_run(*arguments)
+    told = f"ende base: some of its files in {tmp_path}/1/state are missing, so it is trained again"
+    assert told in capsys.readouterr().err
+    assert (tmp_path / "1/checkpoints/step-12.safetensors").read_bytes() == made
+
+
 def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, monkeypatch, capsys):
     train_run(*arguments)
     monkeypatch.setattr("transformer.training.run.code", lambda *_: "changed")
@@ -166,7 +177,7 @@ def test_a_folder_with_a_finished_run_of_another_config_is_refused(tmp_path, run
     if not state:
         shutil.rmtree(tmp_path / "1/state")
     before = {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")}
-    with pytest.raises(InputError, match=rf"{tmp_path}/1: has a finished run of another config, .*; remove it"):
+    with pytest.raises(InputError, match=rf"{tmp_path}/1: has a finished run of another config or data; remove it"):
         train_run(run_config(seed=2), *arguments[1:])
     assert {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")} == before
 
@@ -177,7 +188,7 @@ def test_a_folder_with_a_finished_run_of_other_data_is_refused(tmp_path, argumen
     if not state:
         shutil.rmtree(tmp_path / "1/state")
     config, vocabulary, train, _, *others = arguments
-    with pytest.raises(InputError, match="has a finished run of another config, vocabulary or data; remove it"):
+    with pytest.raises(InputError, match="has a finished run of another config or data; remove it"):
         train_run(config, vocabulary, train, train, *others)
 
 

@@ -1,6 +1,7 @@
 """What workflow/lib computes from an experiment: its runs, its tables and the requests of its jobs."""
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -249,6 +250,18 @@ def test_the_table_of_published_marks_exists_if_their_text_and_model_are_run(tab
     ]
     assert marks.input["references"][0] == "results/quick/corpora/ende/test.target"
     assert found.runs.further_tests(*tasks) == ["test_2017_flickr", "test_2017_mscoco"]
+
+
+def test_a_user_s_own_model_with_a_published_mark_keeps_its_row(tables, tmp_path, monkeypatch):
+    numbers = yaml.safe_load(NUMBERS.read_text())
+    numbers["marks"][1:] = []
+    numbers["marks"][0] |= {"corpus": "libreoffice-help", "model": "mine"}
+    (tmp_path / "published.yaml").write_text(yaml.safe_dump(numbers))
+    monkeypatch.setattr(sys.modules[__name__], "NUMBERS", tmp_path / "published.yaml")
+    found = tables(tasks=only(ende=["base", "mine"]), models={"mine": {"d_ff": 1024}})
+    assert [row["model"] for row in found.marks] == ["mine"]
+    assert [row["model"] for row in found.own_rows("table3")] == ["mine"]
+    assert "results/quick/runs/ende/mine/1/average-5/test.scores.json" in found.scored
 
 
 def test_a_user_s_own_model_is_a_row_of_its_task_s_table(tables):

@@ -174,6 +174,13 @@ def test_without_a_text_one_line_names_both_remedies_and_nothing_is_installed(ma
     assert "run it where there is internet, or set TRANSFORMER_MIRROR to a folder" in said
 
 
+def test_a_report_before_there_are_results_is_refused_and_nothing_is_installed(machine):
+    machine.install_apt_get(machine.package)
+    said, calls = machine.make("report")
+    assert said.splitlines()[1:] == ["error: results/quick has no tables yet; run make reproduce first"]
+    assert calls == []
+
+
 def test_a_damaged_file_of_the_mirror_is_named(machine):
     machine.add_captions(machine.mirror, b"page of errors")
     said, calls = machine.make(TRANSFORMER_MIRROR=str(machine.mirror))
@@ -194,10 +201,12 @@ def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(
     (machine.clone / "results/quick-captions").mkdir()
     machine.install_apt_get(machine.package)
     assert machine.make()[1] == CAPTIONS
+    (machine.clone / "results/quick-captions/tables").mkdir()
     report = f"{CAPTIONS[2]} --report results/quick-captions/report.html"
     assert machine.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
     text = machine.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
     text.parent.mkdir(parents=True)
+    (machine.clone / "results/quick/tables").mkdir()
     text.touch()
     assert machine.make("report")[1][-1] == "snakemake --cores all --report results/quick/report.html"
     assert not (machine.bin / "asked").exists()

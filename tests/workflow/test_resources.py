@@ -33,6 +33,14 @@ def test_requests_of_jobs_are_computed_without_pytorch():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
+def test_every_rule_with_a_command_requests_resources_or_is_local():
+    rules = [rule for path in (ROOT / "workflow/rules").glob("*.smk") for rule in path.read_text().split("\nrule ")[1:]]
+    asking = [rule for rule in rules if "shell:" in rule and "runtime=" in rule]
+    assert len(asking) > 10
+    for rule in rules:
+        assert "runtime=" in rule or "shell:" not in rule or LOCAL.match(rule) or rule.startswith("plan:"), rule
+
+
 @pytest.mark.workflow
 def test_an_account_that_is_not_filled_in_is_refused_before_anything_runs():
     command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]

@@ -166,7 +166,7 @@ def test_packages_give_the_same_tables_and_figures_without_training(finished):
     measured_anew = {f"{folder}/table1" for folder in ("tables", "figures")} | {"tables/scaling"}
     same = [path.relative_to(made) for path in (*made.glob("tables/*"), *made.glob("figures/*"))]
     same = [path for path in same if str(path.with_suffix("")) not in measured_anew]
-    targets = [f"again/smoke/{path}" for path in same]
+    targets = ["again/smoke/scores.tar.gz", *(f"again/smoke/{path}" for path in same)]
     run = snakemake(finished, *targets, *SMOKE, "--config", f"packages={MADE}/runs", "results=again")
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "translate" in jobs(run)
@@ -174,6 +174,10 @@ def test_packages_give_the_same_tables_and_figures_without_training(finished):
     for path in same:
         assert (finished / "again/smoke" / path).read_bytes() == (made / path).read_bytes(), path
     assert not list((finished / "again").rglob("*.safetensors"))
+    with tarfile.open(finished / "again/smoke/scores.tar.gz") as archive:
+        names = archive.getnames()
+    assert "results/smoke/runs/ende/base/1/average-2/package/config.json" in names
+    assert all(name.startswith("results/smoke/") for name in names)
 
 
 @pytest.mark.workflow

@@ -1,12 +1,13 @@
 """Commands that plan an experiment, download its text, and encode it."""
 
 import argparse
+import contextlib
 import os
 from typing import get_args
 
-from transformer.cli.command import command, count, option, path, positive
+from transformer.cli.command import command, count, option, path, positive, write_output
 from transformer.package.config import TaskKind
-from transformer.support.files import InputError, write_lines
+from transformer.support.files import InputError, atomic, write_lines
 from transformer.support.strict import load, read_config
 
 MIRROR = path(
@@ -28,7 +29,7 @@ def plan(arguments: argparse.Namespace) -> None:
     experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below
     from transformer.experiment.plan import plan as plan_of
 
-    print(plan_of(experiment), end="")
+    write_output(plan_of(experiment))
 
 
 @command(
@@ -127,9 +128,12 @@ def longer(arguments: argparse.Namespace) -> None:
 
     if not arguments.output.name:
         raise InputError(f"{arguments.output}: is a folder; name a path, without .source and .target")
-    pairs = list(longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than))
-    for number, side in enumerate(("source", "target")):
-        write_lines(arguments.output.with_name(f"{arguments.output.name}.{side}"), (pair[number] for pair in pairs))
+    sides = (arguments.output.with_name(f"{arguments.output.name}.{side}") for side in ("source", "target"))
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(atomic(side)) for side in sides]
+        for pair in longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than):
+            for stream, line in zip(streams, pair, strict=True):
+                stream.write(f"{line}\n".encode())
 
 
 @command(

@@ -11,8 +11,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from transformer.cli.command import alpha, batch_tokens, command, count, one_of, option, path, positive
-from transformer.support.files import InputError, atomic, decode_lines, read_lines, write_json
+from transformer.cli.command import (
+    alpha,
+    batch_tokens,
+    command,
+    count,
+    one_of,
+    option,
+    path,
+    positive,
+    threads,
+    write_output,
+)
+from transformer.support.files import InputError, as_json, atomic, decode_lines, read_lines
 
 if TYPE_CHECKING:
     from transformer.decoding.search import Decode, Search, Sentence
@@ -68,16 +79,6 @@ def _as_read(loaded: "Package", lines: Iterable[str]) -> Iterable[str]:
     return map(escaped, lines) if loaded.config.kind == "parsing" else lines
 
 
-def _print(lines: Iterable[str]) -> bytes:
-    """Print lines. Returns them as bytes."""
-    if sys.stdout is None:
-        raise InputError("standard output is closed; open it, or name a file with --output")
-    text = "".join(f"{line}\n" for line in lines).encode()
-    sys.stdout.buffer.write(text)
-    sys.stdout.buffer.flush()
-    return text
-
-
 def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
     return atomic(file) if file else contextlib.nullcontext()
 
@@ -98,7 +99,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("log-probabilities", "write log P per subword of each line to this file", required=False),
     path("record", "write how the lines were translated to this file, for `score`", required=False),
     batch_tokens(None),
-    option("--workers", type=positive, default=1, help="number of processes on a CPU, each with --threads threads"),
+    option("--workers", type=threads, default=1, help="number of processes on a CPU, each with --threads threads"),
     option(
         "--precision",
         choices=("float32", "bfloat16", "int8"),
@@ -153,10 +154,10 @@ def translate(arguments: argparse.Namespace) -> None:
         for number, translation in enumerate(found, 1):
             if arguments.nbest:
                 scored = zip(translation.texts, translation.hypotheses, strict=True)
-                text = _print(f"{number} ||| {text} ||| {hypothesis.score:.4f}" for text, hypothesis in scored)
+                lines = [f"{number} ||| {text} ||| {hypothesis.score:.4f}\n" for text, hypothesis in scored]
             else:
-                text = _print(translation.texts[:1])
-            printed.update(text)
+                lines = [f"{translation.texts[0]}\n"]
+            printed.update(write_output("".join(lines)))
             empty += len(translation.source) > 1 and not translation.texts[0]
             if stream:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
@@ -217,7 +218,7 @@ def parse(arguments: argparse.Namespace) -> None:
                 parsed, repaired, text = parsed + 1, repaired + changed, str(tree)
                 if stream:
                     trees[number] = [tree]
-            _print([text])
+            write_output(f"{text}\n")
         if stream:
             stream.write(draw(trees).encode())
     if repaired:
@@ -286,10 +287,6 @@ def attention(arguments: argparse.Namespace) -> None:
     _check_words("--target", targets)
     loaded = load_package(arguments.package, choose_device())
     layer = chosen_layer(loaded, arguments.layer)
-    if output:
-        write_json(output, attention_record(loaded, list(_as_read(loaded, lines)), layer))
-    if not html:
-        return
     search = Search.of(loaded.config)
     ids = loaded.subwords.encode(targets)
     check_lengths(loaded, map(len, ids), name="--target")
@@ -302,6 +299,11 @@ def attention(arguments: argparse.Namespace) -> None:
                 yield search(loaded.model, batch)
 
     memory = within_memory(str(arguments.package), "give shorter sentences")
-    with memory, attention_page(html, loaded, "encoder", layer) as show:
+    page = attention_page(html, loaded, "encoder", layer) if html else contextlib.nullcontext()
+    with memory, page as show, _output(output) as stream:
+        if stream:
+            stream.write(as_json(attention_record(loaded, list(_as_read(loaded, lines)), layer)))
+        if not show:
+            return
         for number, translation in enumerate(_translated(loaded, lines, decode, 1, lambda _: None, "sentence"), 1):
             show(number, translation)

@@ -2,13 +2,13 @@
 
 import argparse
 import csv
-import sys
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from transformer.cli.command import batch_tokens, command, option, path, positive
-from transformer.support.files import InputError, read_parallel, write_json
+from transformer.cli.command import batch_tokens, command, option, path, positive, write_output
+from transformer.support.files import InputError, as_json, atomic, read_parallel
 from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def score(arguments: argparse.Namespace) -> None:
 
     loaded = load_package(arguments.package, choose_device())
     texts = (arguments.source, _pairs(arguments, loaded.config.vocabulary), arguments.reference, arguments.translations)
-    scores = score_part(loaded, arguments.part, *texts, arguments.batch_tokens, arguments.record)
-    write_json(arguments.output, scores)
+    with atomic(arguments.output) as stream:
+        stream.write(as_json(score_part(loaded, arguments.part, *texts, arguments.batch_tokens, arguments.record)))
 
 
 @command(
@@ -63,7 +63,8 @@ def compare(arguments: argparse.Namespace) -> None:
 
     baseline, _ = read_parallel(arguments.baseline, arguments.reference)
     system, references = read_parallel(arguments.system, arguments.reference)
-    write_json(arguments.output, asdict(comparison_of(baseline, system, references, arguments.resamples)))
+    with atomic(arguments.output) as stream:
+        stream.write(as_json(asdict(comparison_of(baseline, system, references, arguments.resamples))))
 
 
 def _translated(
@@ -126,9 +127,11 @@ def perplexity(arguments: argparse.Namespace) -> None:
             if arguments.translate:
                 more = _translated(arguments, loaded, pairs, rows)
                 table = [(*row, *cells) for row, cells in zip(table, more, strict=True)]
-            csv.writer(sys.stdout, lineterminator="\n").writerows(table)
+            written = io.StringIO()
+            csv.writer(written, lineterminator="\n").writerows(table)
+            write_output(written.getvalue())
             return
-        print(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}")
+        write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
     except InputError as error:
         raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
 
@@ -141,7 +144,9 @@ def complexity(arguments: argparse.Namespace) -> None:
     from transformer.evaluation.complexity import complexity as complexity_of
     from transformer.evaluation.layer_sizes import LayerSizes
 
-    write_json(arguments.output, complexity_of(read_config(LayerSizes, arguments.config)))
+    sizes = read_config(LayerSizes, arguments.config)
+    with atomic(arguments.output) as stream:
+        stream.write(as_json(complexity_of(sizes)))
 
 
 @command(path("package", "folder of a trained model"), torch=True)
@@ -152,4 +157,4 @@ def describe(arguments: argparse.Namespace) -> None:
     from transformer.package.description import describe as description
     from transformer.package.package import load_package
 
-    print(description(load_package(arguments.package, torch.device("cpu"))))
+    write_output(f"{description(load_package(arguments.package, torch.device('cpu')))}\n")

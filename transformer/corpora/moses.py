@@ -45,7 +45,7 @@ class MosesFiles(Files):
         """A message for each impossible value."""
         found = super().faults()
         for part, texts in self.tests.items():
-            if part in (*PARTS, "longer") or not re.fullmatch(r"[a-z]\w*", part):
+            if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z]\w*", part):
                 found.append(f"tests: {part!r} cannot name a further test set; write a name such as test_2017")
             if not texts:
                 found.append(f"tests.{part}: is empty; give at least one text")

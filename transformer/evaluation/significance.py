@@ -1,5 +1,6 @@
 """Test whether two systems differ in BLEU by more than the choice of sentences explains (sacreBLEU's paired tests)."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -8,6 +9,7 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from transformer.evaluation.bleu import check
+from transformer.support.files import InputError
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,21 @@ def compare(
     """Compare two systems' translations of the same sentences.
 
     The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores get p = 1; sacreBLEU itself would give two equal
-    systems the smallest possible p. Raises InputError when the counts differ or are 0.
+    systems the smallest possible p. Raises InputError when the counts differ or are 0, when $SACREBLEU_SEED is not a
+    seed, and when memory runs out.
     """
+    seed = os.environ.get("SACREBLEU_SEED", "12345")
+    if not (seed.isdecimal() or seed.lower() == "none"):
+        raise InputError(f"SACREBLEU_SEED={seed} is not a whole number; correct it, or unset it")
     check(baseline, references)
     check(system, references)
     systems: list[tuple[str, Sequence[str]]] = [("baseline", baseline), ("system", system)]
     tests = []
     for kind in ("bs", "ar"):
-        signatures, results = PairedTest(systems, {"BLEU": BLEU()}, [references], kind, resamples)()
+        try:
+            signatures, results = PairedTest(systems, {"BLEU": BLEU()}, [references], kind, resamples)()
+        except MemoryError as error:
+            raise InputError(f"--resamples {resamples}: out of memory; give fewer") from error
         first, second = cast(list[Any], results["BLEU"])
         p = 1.0 if first.score == second.score else second.p_value
         tests.append(Significance(p, str(signatures["BLEU"])))

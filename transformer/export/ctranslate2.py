@@ -18,7 +18,9 @@ import ctranslate2, sentencepiece
     subwords = sentencepiece.SentencePieceProcessor(FOLDER + "/subwords.model")
     translator = ctranslate2.Translator(FOLDER)
     pieces = subwords.encode(sentences, out_type=str)
-    results = translator.translate_batch(pieces, beam_size={config.decoding.beam}, length_penalty={penalty:.2f})
+    limits = dict(max_input_length=0, max_decoding_length={positions})
+    results = translator.translate_batch(
+        pieces, beam_size={config.decoding.beam}, length_penalty={penalty:.2f}, **limits)
     print(subwords.decode([result.hypotheses[0] for result in results]))"""
 
 

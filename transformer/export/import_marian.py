@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from transformer.export.marian import MARIAN, MARIAN_DEFAULTS, SIZES, marian_order, marian_parts, marian_weights
-from transformer.export.package import new_folder, pieces_of
+from transformer.export.package import logit_bias, new_folder, pieces_of
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.model.positions import sinusoids
@@ -67,8 +67,10 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
     except SafetensorError as error:
         raise InputError(f"{path}: damaged ({error}); copy it again") from error
     order = marian_order(architecture.d_model)
-    wanted = marian_weights(Transformer(architecture, vocabulary).state_dict(), architecture)
-    tensors.setdefault("final_logits_bias", wanted["final_logits_bias"])
+    with torch.device("meta"):  # only the shapes are needed; a wrong config.json may ask for more than the memory holds
+        wanted = marian_weights(Transformer(architecture, vocabulary).state_dict(), architecture)
+    if wanted.keys() - tensors.keys() == {"final_logits_bias"}:
+        tensors["final_logits_bias"] = logit_bias(len(tensors["model.shared.weight"]))[None]
     for name, tensor in wanted.items():
         if name not in tensors or tensors[name].shape != tensor.shape:
             got = list(tensors[name].shape) if name in tensors else "missing"

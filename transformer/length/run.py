@@ -12,7 +12,7 @@ from transformer.length.model import DecoderOnly
 from transformer.length.problems import rows, vocabulary
 from transformer.model.ids import PADDING
 from transformer.support.device import within_memory
-from transformer.support.files import InputError, write_json
+from transformer.support.files import InputError, as_json, atomic
 from transformer.support.progress import Progress
 from transformer.support.provenance import software
 from transformer.training.loss import Loss, smoothed_cross_entropy
@@ -27,21 +27,21 @@ def run(config: LengthRun, output: Path) -> None:
     start = time.monotonic()
     made_with = software()
     label = f"{config.task} {config.positions} {config.seed}"
-    with within_memory(label, "lower d_model, N, batch or problems"):
+    with within_memory(label, "lower d_model, N, batch or problems"), atomic(output) as stream:
         model = train(config, label)
         right = {str(length): exact_match(model, config, length) for length in _tested(config)}
-    record = {
-        "task": config.task,
-        "positions": config.positions,
-        "seed": config.seed,
-        "trained": config.recipe.trained,
-        "steps": config.steps,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "seconds": time.monotonic() - start,
-        "software": made_with,
-        "exact_match": right,
-    }
-    write_json(output, record)
+        record = {
+            "task": config.task,
+            "positions": config.positions,
+            "seed": config.seed,
+            "trained": config.recipe.trained,
+            "steps": config.steps,
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "seconds": time.monotonic() - start,
+            "software": made_with,
+            "exact_match": right,
+        }
+        stream.write(as_json(record))
 
 
 def _tested(config: LengthRun) -> range:

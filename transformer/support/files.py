@@ -97,10 +97,15 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
             stream.write(line.encode() + b"\n")
 
 
+def as_json(value: Any) -> bytes:
+    """`value` as indented JSON, closed by a line feed."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as indented JSON. Raises the InputErrors of `atomic`."""
     with atomic(path) as stream:
-        stream.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+        stream.write(as_json(value))
 
 
 @contextmanager
@@ -139,8 +144,9 @@ def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
         try:
             yield line.removesuffix(b"\n").removeprefix(b"" if number > 1 else codecs.BOM_UTF8).decode()
         except UnicodeDecodeError as error:
+            byte = error.object[error.start]
             raise InputError(
-                f"{name}, line {number}: byte 0x{line[error.start]:02x} is not UTF-8; convert the file (iconv -t utf-8)"
+                f"{name}, line {number}: byte 0x{byte:02x} is not UTF-8; convert the file (iconv -t utf-8)"
             ) from error
 
 

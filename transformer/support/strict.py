@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import difflib
+import json
 import math
 import types
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,14 +59,18 @@ class _Loader(yaml.SafeLoader):
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file.
 
-    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key.
+    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key. Also raises InputError
+    if a mapping or a list contains itself.
     """
     text = "\n".join(read_lines(path))
     try:
-        return yaml.load(text.encode(), _Loader)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2001-99-99
+        value = yaml.load(text.encode(), _Loader)
+        json.dumps(value, default=str, skipkeys=True)  # refuses a mapping that contains itself
+    # PyYAML raises the others for values such as the date 2001-99-99, `!!bool maybe` and `!!int ''`.
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
         raise InputError(f"{path}: not YAML: {message}") from error
+    return value
 
 
 def read_keys(path: Path) -> dict[Any, Any]:

@@ -9,6 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from transformer.support.files import InputError
+
 DECIDE_BITS = {  # the means that may change bits of the result, and how messages name them
     "device": "{}",
     "threads": "{} thread(s)",
@@ -23,7 +25,8 @@ DECIDE_BITS = {  # the means that may change bits of the result, and how message
 def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callable[[int], None]]:
     """Append a line of JSON to `path`: the means of this process (hardware, software) and its first step.
 
-    Call the yielded function after each step: it writes the step into the line, with the seconds since the start.
+    Call the yielded function after each step: it writes the step into the line, with the seconds since the start. It
+    raises InputError when the disk is full.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
@@ -36,7 +39,10 @@ def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callab
 
         def reached(step: int) -> None:
             file.seek(place)
-            file.write(line + f'{known}, "to": {step:15}, "seconds": {time.monotonic() - began:15.3f}}}\n'.encode())
+            try:
+                file.write(line + f'{known}, "to": {step:15}, "seconds": {time.monotonic() - began:15.3f}}}\n'.encode())
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written ({error.strerror}); free space") from error
 
         reached(start)
         yield reached

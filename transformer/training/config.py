@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from transformer.model.config import BOUNDED, ModelConfig
+from transformer.model.config import BOUNDED, ModelConfig, not_a_size
 from transformer.support.strict import not_a_seed, not_positive, plain
 
 
@@ -28,7 +28,8 @@ class TrainingConfig:
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon", "batch_tokens")
+        found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon")
+        found += not_a_size(self, "batch_tokens")
         found += not_positive(self, "longest_pair", "checkpoint_every", "average")
         for name in ("beta1", "beta2", "eps_ls"):
             if not 0 <= getattr(self, name) < 1:

@@ -144,8 +144,11 @@ class Trainer:
         rows = self.points(LOG_POINTS)
         label = f"{self.config.task} {self.config.model}"
         held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
+        row = max(max(shape[1:]) for shape in self.batches.shapes)
         remedy = (
-            f"resume with --micro-batch-tokens {held // 2} (now {held}), under Snakemake with "
+            f"one row has {row} subwords and cannot be split; lower longest_pair or choose a smaller model"
+            if held <= row
+            else f"resume with --micro-batch-tokens {held // 2} (now {held}), under Snakemake with "
             f"--set-resources train:micro_batch_tokens={held // 2} (or in your profile); rounding and dropout differ"
         )
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None

@@ -47,8 +47,8 @@ def train_run(
     While it trains, everything is in `folder`/state. Checkpoints, history and record also stay there (as hard links),
     so a run whose published files are lost is published again instead of trained again. With a folder `tensorboard`,
     TensorBoard gets the history too. `Trainer` explains `micro_batch_tokens`. Raises the errors of `Trainer`, and
-    InputError when another process trains the run, when `folder` has a run of another config, vocabulary or data, and
-    when the package tensorboard is missing.
+    InputError when another process trains the run, when `folder` has a run of another config or data, and when the
+    package tensorboard is missing.
     """
     state = folder / "state"
     made_with = software() if world.first else {}  # read at the start: someone may change it during training
@@ -76,23 +76,27 @@ def train_run(
 def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) -> bool:
     """Whether this run has already ended in `folder`. If its state is still there, it is published again.
 
-    Raises InputError when a run of another config, vocabulary or data has ended there.
+    Raises InputError when a run of another config or data has ended there.
     """
     state, record = folder / "state", folder / "training.json"
-    other = f"{folder}: has a finished run of another config, vocabulary or data; remove it or name another folder"
+    other = f"{folder}: has a finished run of another config or data; remove it or name another folder"
     ended = read_json(record) if record.exists() else {}
     here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
     alike = all(ended.get(key) == value for key, value in here.items())
     if (state / FINISHED).exists():
         before, now = read_json(state / FINISHED)["made_of"], json.loads(json.dumps(made_of))
-        if before == now:
+        kept = all((state / name).exists() for name in [*_checkpoints(config), HISTORY_FILE])
+        if before == now and kept:
             publish(folder, config)
+            with contextlib.suppress(OSError):  # a kill may have come between publishing and this
+                remove_states(state)
             print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
         if ended and not alike:
             raise InputError(other)
         others = ", ".join(key for key in now if before.get(key) != now[key])
-        print(f"{config.task} {config.model}: was trained with other {others}, so it is trained again", file=sys.stderr)
+        why = f"was trained with other {others}" if others else f"some of its files in {state} are missing"
+        print(f"{config.task} {config.model}: {why}, so it is trained again", file=sys.stderr)
         record.unlink(missing_ok=True)  # else a training that now fails would count as finished
         shutil.rmtree(state)
     elif ended and not any(state.glob("*.safetensors")):
@@ -153,10 +157,14 @@ def alone_in(folder: Path) -> Iterator[None]:
 def publish(folder: Path, config: RunConfig) -> None:
     """Publish the results of a finished run, from its state, in `folder`. training.json comes last."""
     state = folder / "state"
-    for name in (f"step-{step}.safetensors" for step in config.training.checkpoint_steps()):
+    for name in _checkpoints(config):
         link(state / name, folder / "checkpoints" / name)
     link(state / HISTORY_FILE, folder / HISTORY_FILE)
     write_json(folder / "training.json", read_json(state / FINISHED)["record"])
+
+
+def _checkpoints(config: RunConfig) -> list[str]:
+    return [f"step-{step}.safetensors" for step in config.training.checkpoint_steps()]
 
 
 def record_of(trainer: Trainer) -> dict[str, Any]:

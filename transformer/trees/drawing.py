@@ -115,8 +115,8 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
 def draw_examples(outputs: Sequence[str], gold: Path) -> str:
     """An SVG of the first three sentences of 5 to 15 words: each gold tree beside the tree of the decoder's output.
 
-    Raises the InputErrors of `read_parses`.
+    A note replaces them if there is no such sentence. Raises the InputErrors of `read_parses`.
     """
     numbered = ((number, [tree, parse]) for number, (tree, parse, _) in enumerate(read_parses(outputs, gold), 1))
-    shown = islice((row for row in numbered if 5 <= len(words(row[1][0])) <= 15), 3)
-    return draw(dict(shown), ["gold", "ours"])
+    shown = dict(islice((row for row in numbered if 5 <= len(words(row[1][0])) <= 15), 3))
+    return draw(shown, ["gold", "ours"] if shown else ["no sentence has 5 to 15 words"])
