@@ -103,6 +103,8 @@ rule scores:
         f"{RESULTS}/logs/scores.log",
     conda:
         "environment.yml"
+    params:
+        packages=paths.packages,
     script:
         "workflow/scripts/pack.py"
 

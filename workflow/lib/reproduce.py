@@ -104,6 +104,8 @@ def _run(target: str, texts: Texts, lock: int) -> None:
     name = texts.choose()
     overlays = [] if name == "quick" else [f"config/{name}.yaml"]
     options = ["--configfile", *overlays] if overlays else []
+    if target == "report" and not (texts.results / name / "tables").exists():
+        raise InputError(f"{texts.results / name} has no tables yet; run make reproduce first")
     subprocess.run(["make", "--silent", ".venv/installed"], check=True)
     if target == "report":
         report = str(texts.results / name / "report.html")

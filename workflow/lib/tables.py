@@ -133,7 +133,7 @@ class Tables:
 
     def _own_runs(self) -> dict[str, list[Run]]:
         """The trained runs that the paper does not have, by the table that shows their task."""
-        published = {run for runs in self.shown.values() for run in runs}
+        published = {run for name, runs in self.shown.items() if name != "marks" for run in runs}
         own: dict[str, list[Run]] = {}
         for task, models in self.runs.rows.items():
             name = next((name for name in ("table3", "table2", "table4") if task in self.some(name)), None)
@@ -293,7 +293,7 @@ class Tables:
     @cached_property
     def scored(self) -> list[str]:
         """All scores that tables show."""
-        more = (self.runs.averaged_scores(self.some(name)) for name in ("table2", "table4"))
+        more = (self.runs.averaged_scores(self.some(name)) for name in ("table2", "table4", "marks"))
         found = [*self.all_scores, *(path for paths in more for path in paths), *self.claims.scores]
         return list(dict.fromkeys([*found, *(path for paths in self.decoding.values() for path in paths)]))
 

@@ -83,9 +83,9 @@ def scripts(name):
 
 
 def read_by(*names):
-    """The files of this experiment that rules read."""
+    """The files of this experiment that rules read, and those of its packages."""
     files = {str(file) for name in names for file in getattr(rules, name).input}
-    return sorted(file for file in files if file.startswith(f"{RESULTS}/"))
+    return sorted(file for file in files if file.startswith((f"{RESULTS}/", f"{paths.packages}/")))
 
 
 def table_report(name, kind):

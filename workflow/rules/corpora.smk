@@ -254,6 +254,9 @@ rule add_own_parsed_text:
         task=of_kind(kinds.ParsedText),
     conda:
         "../../environment.yml"
+    resources:
+        runtime=demands.reading_minutes,
+        mem_mb=growing(demands.reading_megabytes),
     params:
         downloads=DOWNLOADS,
         gold=subpath(input.gold_record, parent=True),

@@ -20,7 +20,8 @@ for table in tables.all:
         conda:
             "../../environment.yml"
         params:
-            **table.params,
+            # As functions, because Snakemake would take braces in texts for wildcards.
+            **{key: lambda wildcards, value=value: value for key, value in table.params.items()},
             table=table.name,
             title=TABLES[table.name].caption(experiment.tasks["ende"]),
         script:

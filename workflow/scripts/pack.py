@@ -10,23 +10,28 @@ from records import logged
 from transformer.support.files import atomic
 
 
-def pack(files: list[Path], folder: Path, name: str, path: Path) -> None:
-    """Pack `files`, which are below `folder`, into `path` (tar.gz). In the archive the folder is `name`."""
+def pack(files: dict[str, Path], path: Path) -> None:
+    """Pack `files`, by their names in the archive, into `path` (tar.gz)."""
     with (
         atomic(path) as stream,
         gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w") as archive,
     ):
-        for file in sorted(files):
-            member = tarfile.TarInfo(f"{name}/{file.relative_to(folder)}")
+        for name, file in sorted(files.items()):
+            member = tarfile.TarInfo(name)
             member.size = file.stat().st_size
             with file.open("rb") as content:
                 archive.addfile(member, content)
 
 
 def main(snakemake: Any) -> None:
-    path = Path(snakemake.output[0])
-    pack(list(map(Path, snakemake.input.files)), path.parent, f"results/{path.parent.name}", path)
+    path, packages = Path(snakemake.output[0]), Path(snakemake.params.packages)
+    files = {}
+    for file in map(Path, snakemake.input.files):
+        given = file.is_relative_to(packages)  # `packages` may be a folder of the user's
+        place = Path("runs", file.relative_to(packages)) if given else file.relative_to(path.parent)
+        files[f"results/{path.parent.name}/{place}"] = file
+    pack(files, path)
 
 
 if "snakemake" in globals():
