@@ -104,7 +104,7 @@ rule scores:
     conda:
         "environment.yml"
     params:
-        packages=paths.packages,
+        packages=lambda wildcards: paths.packages,
     script:
         "workflow/scripts/pack.py"
 
