@@ -71,8 +71,7 @@ def test_the_released_table_has_the_released_scores():
 
 
 def test_the_released_verdicts_are_those_of_the_released_scores(tmp_path, monkeypatch):
-    with tarfile.open(ROOT / "docs/small/scores.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xf", ROOT / "docs/small/scores.tar.gz"], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     experiment = read_experiment([ROOT / "config/small.yaml"])
     runs = Runs(experiment, Paths.of(experiment))

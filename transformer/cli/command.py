@@ -104,24 +104,6 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; see {self.prog} --help")
 
 
-def write_output(text: str) -> bytes:
-    """Write to standard output, at once. Returns the bytes.
-
-    Raises InputError when standard output is closed or full, and BrokenPipeError when its reader has ended.
-    """
-    if sys.stdout is None:
-        raise InputError("standard output is closed; open it, or redirect it with > FILE")
-    content = text.encode()
-    try:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(f"standard output: cannot be written ({error.strerror}); free space") from error
-    return content
-
-
 def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
     """The parser of all commands that `stages` define, in their order."""
     installed = Path(sys.argv[0]).name == "transformer"

@@ -21,9 +21,8 @@ from transformer.cli.command import (
     path,
     positive,
     threads,
-    write_output,
 )
-from transformer.support.files import InputError, as_json, atomic, decode_lines, read_lines
+from transformer.support.files import InputError, as_json, atomic, decode_lines, read_lines, write_output
 
 if TYPE_CHECKING:
     from transformer.decoding.search import Decode, Search, Sentence

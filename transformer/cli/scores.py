@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from transformer.cli.command import batch_tokens, command, option, path, positive, write_output
-from transformer.support.files import InputError, as_json, atomic, read_parallel
+from transformer.cli.command import batch_tokens, command, option, path, positive
+from transformer.support.files import InputError, as_json, atomic, read_parallel, write_output
 from transformer.support.strict import read_config
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Read files strictly, and write files whole or not at all."""
+"""Read files strictly, write files whole or not at all, and write to standard output."""
 
 import codecs
 import errno
@@ -106,6 +106,24 @@ def write_json(path: Path, value: Any) -> None:
     """Write `value` as indented JSON. Raises the InputErrors of `atomic`."""
     with atomic(path) as stream:
         stream.write(as_json(value))
+
+
+def write_output(text: str) -> bytes:
+    """Write to standard output, at once. Returns the bytes.
+
+    Raises InputError when standard output is closed or full, and BrokenPipeError when its reader has ended.
+    """
+    if sys.stdout is None:
+        raise InputError("standard output is closed; open it, or redirect it with > FILE")
+    content = text.encode()
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"standard output: cannot be written ({error.strerror}); free space") from error
+    return content
 
 
 @contextmanager

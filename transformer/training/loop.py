@@ -29,7 +29,7 @@ from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
 from transformer.training.loss import Loss, batch_loss, per_subword
-from transformer.training.passes import MICRO_BATCH_TOKENS
+from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
 from transformer.training.state import State, StateWriter, identity, newest_state
@@ -144,13 +144,7 @@ class Trainer:
         rows = self.points(LOG_POINTS)
         label = f"{self.config.task} {self.config.model}"
         held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
-        row = max(max(shape[1:]) for shape in self.batches.shapes)
-        remedy = (
-            f"one row has {row} subwords and cannot be split; lower longest_pair or choose a smaller model"
-            if held <= row
-            else f"resume with --micro-batch-tokens {held // 2} (now {held}), under Snakemake with "
-            f"--set-resources train:micro_batch_tokens={held // 2} (or in your profile); rounding and dropout differ"
-        )
+        remedy = smaller_passes(held, max(max(shape[1:]) for shape in self.batches.shapes))
         progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
         wait = min(save_seconds, FIRST_SAVE)
