@@ -1,4 +1,5 @@
 import platform
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -6,6 +7,7 @@ import torch
 
 from transformer.decoding.beam import BLOCK
 from transformer.decoding.precision import PRECISIONS, in_precision
+from transformer.decoding.search import Search, decoding
 from transformer.support.files import InputError
 
 
@@ -60,5 +62,9 @@ def test_an_engine_for_int8_is_chosen_where_pytorch_has_chosen_none(package, eng
 
 def test_int8_is_refused_where_pytorch_has_no_engine_for_it(package, monkeypatch):
     monkeypatch.setattr(torch.backends, "quantized", SimpleNamespace(engine="none", supported_engines=["none"]))
+    made = package()
     with pytest.raises(InputError, match="this PyTorch has no int8 products; use float32 or bfloat16"):
-        in_precision(package().model, "int8")
+        in_precision(made.model, "int8")
+    workers = decoding(made, Path(), Search.of(made.config), "int8", 2)
+    with pytest.raises(InputError, match="this PyTorch has no int8 products; use float32 or bfloat16"), workers:
+        pass

@@ -37,16 +37,7 @@ class _Linear(nn.Module):
 
 
 def _int8_linear(linear: nn.Linear) -> nn.Module:
-    """A linear map in int8. Weights are quantised once, with one scale; inputs are quantised at each call.
-
-    Raises InputError where PyTorch has no int8 products.
-    """
-    products = torch.backends.quantized
-    if products.engine == "none":  # on Apple silicon, though "qnnpack" is supported
-        able = [engine for engine in products.supported_engines if engine != "none"]
-        if not able:
-            raise InputError("--precision int8: this PyTorch has no int8 products; use float32 or bfloat16")
-        products.engine = able[0]
+    """A linear map in int8. Weights are quantised once, with one scale; inputs are quantised at each call."""
     with warnings.catch_warnings(action="ignore"):  # PyTorch warns that it will move this function
         return torch.ao.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)[0]
 
@@ -58,15 +49,28 @@ PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
 }
 
 
+def check_precision(precision: str, device: torch.device) -> None:
+    """Raises InputError for int8 on a GPU, and where PyTorch has no int8 products. Chooses their engine if none is."""
+    if precision != "int8":
+        return
+    if device.type == "cuda":
+        raise InputError("--precision int8 works on CPUs only; use bfloat16 on a GPU")
+    products = torch.backends.quantized
+    if products.engine == "none":  # on Apple silicon, though "qnnpack" is supported
+        able = [engine for engine in products.supported_engines if engine != "none"]
+        if not able:
+            raise InputError("--precision int8: this PyTorch has no int8 products; use float32 or bfloat16")
+        products.engine = able[0]
+
+
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
     """A copy of a model that computes its projections in one of PRECISIONS. Everything else stays in float32.
 
-    The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises InputError for int8
-    on a GPU, and where PyTorch has no int8 products.
+    The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises the errors of
+    `check_precision`.
     """
-    if model.embedding.is_cuda and precision == "int8":
-        raise InputError("--precision int8 works on CPUs only; use bfloat16 on a GPU")
+    check_precision(precision, model.embedding.device)
     make = PRECISIONS[precision]
     vocabulary, d_model = model.embedding.shape
     more = -vocabulary % BLOCK

@@ -16,7 +16,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
-from transformer.decoding.precision import in_precision
+from transformer.decoding.precision import check_precision, in_precision
 from transformer.decoding.sampling import sample
 from transformer.model.ids import PADDING
 from transformer.model.network import Network
@@ -88,13 +88,14 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
     """A function that decodes batches, in this process or in `workers` processes if that is more than 1.
 
     Each of several workers loads the package from `folder`. Raises InputError for several workers on a GPU, and the
-    errors of `in_precision`.
+    errors of `check_precision`.
     """
     if workers > 1 and package.model.embedding.is_cuda:
         raise InputError(
             f"--workers {workers} works on CPUs only (one process is enough for a GPU); leave it out, or set "
             "CUDA_VISIBLE_DEVICES= to translate on the CPU"
         )
+    check_precision(precision, package.model.embedding.device)  # before any worker starts
     if workers == 1:
         model = in_precision(package.model, precision)
         yield lambda batches: (search(model, batch) for batch in batches)
