@@ -293,20 +293,22 @@ def test_asking_for_a_missing_tensorboard_says_how_to_install_it(tmp_path, run_c
         train_run(*arguments, tensorboard=tmp_path / "board")
 
 
-def test_a_run_killed_while_publishing_is_published_by_the_next_start(tmp_path, run_config, encoded, monkeypatch):
+@pytest.mark.parametrize("call", ["write_json", "publish", "remove_states"])
+def test_a_run_killed_while_publishing_is_published_by_the_next_start(tmp_path, run_config, encoded, monkeypatch, call):
     arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
 
     def killed(*_):
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "write_json", killed)
+        patch.setattr(run, call, killed)
         with pytest.raises(SystemExit):
             train_run(*arguments)
     monkeypatch.setattr(Trainer, "step", killed)  # no step is trained again
     train_run(*arguments)
     assert len(list((tmp_path / "1" / "checkpoints").iterdir())) == 3
     assert (tmp_path / "1" / "training.json").exists()
+    assert not any((tmp_path / "1/state" / f"{name}.safetensors").exists() for name in ("state", "previous"))
 
 
 def test_a_run_that_another_process_trains_is_refused(tmp_path, run_config, encoded):
