@@ -4,6 +4,8 @@ import dataclasses
 import re
 from pathlib import Path
 
+import yaml
+
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.support.strict import plain
 
@@ -21,3 +23,11 @@ def test_every_key_of_the_config_is_in_the_table_with_its_default():
     for key in ("scale", "subwords", "figures"):
         assert told[key] == f"`{{{', '.join(f'{name}: {value}' for name, value in quick[key].items())}}}`", key
     assert told["tasks"] == ", ".join(f"`{task}`" for task in quick["tasks"])
+
+
+def test_the_example_of_keys_on_the_command_line_is_a_config_that_can_run(tmp_path):
+    readme = (ROOT / "config/README.md").read_text()
+    key, _, value = re.search(r"^`--config '(.*)'` sets keys", readme, re.MULTILINE)[1].partition("=")
+    (tmp_path / "overlay.yaml").write_text(yaml.safe_dump({key: yaml.safe_load(value)}))
+    changed = read_experiment([tmp_path / "overlay.yaml"])
+    assert changed.run("ende", "base", 1).training.steps == yaml.safe_load(value)["base"]["steps"]

@@ -37,7 +37,7 @@ class TrainingConfig:
         if self.steps - (self.average - 1) * self.checkpoint_every < 1:
             found.append(
                 f"average: {self.average} checkpoints that are {self.checkpoint_every} steps apart do not fit into "
-                f"{self.steps} steps; lower average or checkpoint_every"
+                f"{self.steps} steps; raise steps, or lower average or checkpoint_every"
             )
         return found
 
