@@ -1,11 +1,16 @@
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from transformer.model.config import ModelConfig
+from transformer.model.ids import END, PADDING
+from transformer.model.networks import network
+from transformer.text.batches import Batch
 from transformer.training import loss
-from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.loss import batch_loss, smoothed_cross_entropy
 
 
 def reference(logits, target, eps_ls):
@@ -48,13 +53,20 @@ def test_padding_has_neither_loss_nor_gradient():
 def test_computing_the_loss_in_parts_changes_nothing(monkeypatch):
     logits, target = random_logits(tokens=20)
     results = []
-    for rows in (4096, 20, 7, 1):
-        monkeypatch.setitem(loss.ROWS, "cpu", rows)
+    for rows in (4096, 20, 7, 1, 0):
+        monkeypatch.setitem(loss.PROBABILITIES, "cpu", rows * logits.size(1))
         gradient = logits.clone()
         results.append((smoothed_cross_entropy(gradient, target, 0.1), gradient))
     for value, gradient in results[1:]:
         torch.testing.assert_close(value, results[0][0], rtol=1e-6, atol=0)
         assert torch.equal(gradient, results[0][1])
+
+
+def test_the_gradient_of_the_loss_reaches_the_logits_without_a_copy():
+    model = network(ModelConfig(1, 8, 16, 2, 4, 4, 0.1, "sinusoidal", 20), 11)
+    batch = Batch(torch.tensor([[5, 6, END]]), torch.tensor([[7, END, PADDING]]), np.array([[3, 2]]))
+    found = batch_loss(model, batch, 0.1)
+    assert found.logits.grad_fn.name() != "AsStridedBackward0"
 
 
 def test_huge_logits_overflow_nothing():

@@ -10,7 +10,7 @@ from transformer.experiment.tasks import Task
 from transformer.model.flops import forward_flops
 from transformer.model.parameters import parameters
 from transformer.training.config import RunConfig
-from transformer.training.passes import MICRO_BATCH_TOKENS, ROWS
+from transformer.training.passes import MICRO_BATCH_TOKENS, PROBABILITIES
 
 LENGTH = 28  # mean number of subwords in a sentence
 TREE = 2.1  # subwords of a linearised tree per subword of its sentence, in NLTK's sample of the Wall Street Journal
@@ -105,7 +105,7 @@ def activations(run: RunConfig, vocabulary: int) -> int:
     """
     sizes, training = run.architecture, run.training
     tokens, length = min(MICRO_BATCH_TOKENS["cuda"], training.batch_tokens), training.longest_pair
-    logits = (2 * tokens + min(tokens, max(ROWS.values()))) * vocabulary
+    logits = 2 * tokens * vocabulary + min(tokens * vocabulary, max(PROBABILITIES.values()))
     if sizes.network == "recurrent":
         # An LSTM keeps four gates, the cell, the output and its input after dropout. Additive attention keeps the
         # output of tanh, and needs as much again for temporary results.

@@ -15,7 +15,7 @@ from transformer.model.ids import PADDING
 from transformer.model.network import Network
 from transformer.support.device import can_compile
 from transformer.text.batches import Batch
-from transformer.training.passes import ROWS
+from transformer.training.passes import PROBABILITIES
 
 Part = Callable[[Tensor, Tensor, float, Tensor], Tensor]
 
@@ -24,7 +24,8 @@ class Loss(NamedTuple):
     """The summed loss of a batch, in nats, and the tensor of its logits, which now holds the gradient of the loss.
 
     One pass over the logits computes both and overwrites the logits. This saves a second copy of a large tensor:
-    25,000 subwords times a vocabulary of 37,000.
+    25,000 subwords times a vocabulary of 37,000. The logits must not be a view: autograd would copy the gradient of a
+    view whose base has been overwritten.
     """
 
     total: Tensor
@@ -69,8 +70,9 @@ def _compiled_part() -> Part:
 def batch_loss(model: Network, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
     """The loss of a batch, summed over its target subwords without padding. The gradient is scaled by `share`."""
     source, target = (moved(ids, model.embedding.device) for ids in (batch.source, batch.target))
-    logits = model.logits(model(source, target)).flatten(0, 1)
-    return Loss(smoothed_cross_entropy(logits.detach(), target.flatten(), eps_ls, share), logits)
+    logits = model.logits(model(source, target))
+    flat = logits.detach().flatten(0, 1)
+    return Loss(smoothed_cross_entropy(flat, target.flatten(), eps_ls, share), logits)
 
 
 def per_subword(total: float, tokens: int) -> float:
@@ -90,7 +92,8 @@ def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float, share:
     Overwrites the logits with the gradient times `share`.
     """
     loss, by = (logits.new_full((), value, dtype=torch.float32) for value in (0.0, share))
-    rows, of_part = ROWS[logits.device.type], _compiled_part() if logits.is_cuda else _part
+    rows = max(1, PROBABILITIES[logits.device.type] // logits.size(1))
+    of_part = _compiled_part() if logits.is_cuda else _part
     for start in range(0, len(logits), rows):
         part = slice(start, start + rows)
         loss += of_part(logits[part], target[part], eps_ls, by)

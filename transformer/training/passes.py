@@ -1,7 +1,7 @@
 """How much training computes at a time on each type of device."""
 
 MICRO_BATCH_TOKENS = {"cpu": 4096, "cuda": 25_000}  # about how many subwords of a side one forward pass takes
-ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose float32 probabilities the loss holds at a time; 128 fit a CPU's caches
+PROBABILITIES = {"cpu": 1 << 19, "cuda": 1 << 27}  # how many, in float32, the loss holds at a time; 2 MB fit a CPU's caches
 
 
 def smaller_passes(tokens: int, row: int) -> str:
