@@ -4,6 +4,7 @@ Completion of the installed command in bash and zsh: eval "$(register-python-arg
 """
 
 import contextlib
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -23,8 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         argcomplete.autocomplete(commands)
         arguments = commands.parse_args(argv)
         if arguments.chosen.torch:
+            gc.disable()  # it would look through PyTorch's many objects while they load, in vain
             import torch
 
+            gc.freeze()  # nor does it look through them later and at exit
+            gc.enable()
             torch.set_num_threads(arguments.threads)
         arguments.chosen.handler(arguments)
     except BrokenPipeError:
