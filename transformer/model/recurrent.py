@@ -27,6 +27,7 @@ from transformer.model.attention import Sentences, padding_bias, sentences, xavi
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
 from transformer.model.network import Network
+from transformer.support.device import auto_precision
 
 # The number of sentences and their length are rounded up to multiples of these, because oneDNN keeps code and memory
 # for each shape that it has seen.
@@ -98,7 +99,7 @@ def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
 
 
 class LSTM(nn.LSTM):
-    """An LSTM of one layer and one direction, in float32 on a GPU."""
+    """An LSTM of one layer and one direction, in float32 on a GPU and on a CPU that does not multiply bfloat16."""
 
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs, batch_first=True)
@@ -113,9 +114,10 @@ class LSTM(nn.LSTM):
         self, x: Tensor, before: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The outputs [B, T, D], and the last output and cell [1, B, D] each, from those before the first position."""
-        if not x.is_cuda:
+        if not x.is_cuda and auto_precision(x.device) == "bfloat16":
             return super().forward(x, before)
-        with torch.autocast("cuda", enabled=False):  # it runs cuDNN in float16, in which small gradients vanish
+        # Autocast to bfloat16 runs cuDNN in float16, in which small gradients vanish. On such a CPU, oneDNN refuses it.
+        with torch.autocast(x.device.type, enabled=False):
             return super().forward(x.float(), before)
 
 
