@@ -118,7 +118,7 @@ class LSTM(nn.LSTM):
             return super().forward(x, before)
         # Autocast to bfloat16 runs cuDNN in float16, in which small gradients vanish. On such a CPU, oneDNN refuses it.
         with torch.autocast(x.device.type, enabled=False):
-            return super().forward(x.float(), before)
+            return super().forward(x.type_as(self.all_weights[0][0]), before)
 
 
 class Recurrent(Network):
