@@ -24,10 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         argcomplete.autocomplete(commands)
         arguments = commands.parse_args(argv)
         if arguments.chosen.torch:
-            gc.disable()  # it would look through PyTorch's many objects while they load, in vain
+            gc.disable()  # it would look for garbage among PyTorch's many objects while they load, in vain
             import torch
 
-            gc.freeze()  # nor does it look through them later and at exit
+            gc.freeze()  # it will not look among them later or at exit either
             gc.enable()
             torch.set_num_threads(arguments.threads)
         arguments.chosen.handler(arguments)

@@ -116,7 +116,8 @@ class LSTM(nn.LSTM):
         """The outputs [B, T, D], and the last output and cell [1, B, D] each, from those before the first position."""
         if not x.is_cuda and auto_precision(x.device) == "bfloat16":
             return super().forward(x, before)
-        # Autocast to bfloat16 runs cuDNN in float16, in which small gradients vanish. On such a CPU, oneDNN refuses it.
+        # Under autocast to bfloat16, cuDNN computes in float16, in which small gradients vanish, and oneDNN refuses
+        # LSTMs on a CPU that does not multiply bfloat16.
         with torch.autocast(x.device.type, enabled=False):
             return super().forward(x.type_as(self.all_weights[0][0]), before)
 
