@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.decoding import beam, cache
+from transformer.decoding import beam, cache, steps
 from transformer.decoding.beam import BLOCK, Beam, beam_search, length_penalty, top
 from transformer.decoding.precision import in_precision
 from transformer.model.config import ModelConfig
@@ -301,3 +301,18 @@ def test_dropping_unread_places_of_the_cache_changes_no_result(monkeypatch, enco
     for one, other in zip(tidied, whole, strict=True):
         assert [h.ids for h in one] == [h.ids for h in other]
         assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "t5", "rotary"])
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_sentences_that_are_encoded_in_parts_are_read_as_if_encoded_together(monkeypatch, positions, at_once):
+    model, source = toy(positions=positions), padded([2, 3, 2, 3, 2, 2, 3], [3, 2, 2], [2], [], [3, 3])
+    monkeypatch.setattr(steps, "AT_ONCE", at_once)
+    parts = steps.TransformerSteps(model, source)
+    monkeypatch.setattr(steps, "AT_ONCE", len(source))
+    whole = steps.TransformerSteps(model, source)
+    read = parts.bias[:, 0, 0] == 0
+    assert torch.equal(parts.bias, whole.bias)
+    for ours, theirs in zip(parts.memories, whole.memories, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(one.transpose(1, 2)[read], other.transpose(1, 2)[read])

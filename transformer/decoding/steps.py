@@ -5,14 +5,18 @@ Shapes: B sentences, S source subwords, W hypotheses of each sentence, V vocabul
 
 from typing import Protocol, cast
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.decoding.cache import ROW, Cache
 from transformer.model.attention import HIDDEN, KeysValues, padding_bias
+from transformer.model.ids import PADDING
 from transformer.model.network import Network
 from transformer.model.recurrent import Memory, Recurrent
 from transformer.model.transformer import Transformer
+
+AT_ONCE = 32  # how many sentences are encoded at a time on a CPU
 
 
 class Steps(Protocol):
@@ -28,14 +32,27 @@ class Steps(Protocol):
         """Keep only the given sentences, numbered from 0."""
 
 
+def memories(model: Transformer, source_BS: Tensor, length: int) -> list[KeysValues]:
+    """The keys and values of each decoder layer, [B, H, length, K or V].
+
+    On a CPU, AT_ONCE sentences are encoded at a time, without the padding that only longer sentences need.
+    """
+    parts, found = [source_BS], []
+    if not source_BS.is_cuda:
+        parts = [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(AT_ONCE)]
+    for part in parts:
+        encoded, _ = model.encode(part)
+        found.append(model.memory(F.pad(encoded, (0, 0, 0, length - encoded.size(1)))))
+    layers = zip(*found, strict=True)  # of each layer, the keys and values of all parts
+    return [KeysValues(*map(torch.cat, zip(*parts, strict=True))) for parts in layers]
+
+
 class TransformerSteps:
     """`Steps` of a Transformer: holds keys and values of the source, and a cache of those of the target."""
 
     def __init__(self, model: Transformer, source_BS: Tensor):
-        (encoded, _), bias = model.encode(source_BS), padding_bias(source_BS)
-        more = -source_BS.size(1) % ROW
-        encoded, self.bias = F.pad(encoded, (0, 0, 0, more)), F.pad(bias, (0, more), value=HIDDEN)
-        self.memories = [KeysValues(*(tensor.contiguous() for tensor in memory)) for memory in model.memory(encoded)]
+        self.bias = F.pad(padding_bias(source_BS), (0, -source_BS.size(1) % ROW), value=HIDDEN)
+        self.memories = memories(model, source_BS, self.bias.size(-1))
         self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
 
     def logits(self, token_BW: Tensor | None) -> Tensor:
