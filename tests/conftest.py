@@ -20,13 +20,15 @@ import torch
 import yaml
 
 from transformer.corpora.grammar import generate
+from transformer.decoding.record import Record
 from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import Translation, translate
 from transformer.model.config import ModelConfig
 from transformer.model.networks import network
 from transformer.package.config import signed
-from transformer.package.package import Package, load_package, save_package
-from transformer.support.files import write_json
+from transformer.package.making import save_package
+from transformer.package.package import Package, load_package
+from transformer.support.files import read_lines, sha256, write_json
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords, learn
 from transformer.text.tokens import Pairs, pack, write_pairs
@@ -339,3 +341,17 @@ def translations() -> Callable[..., Iterator[Translation]]:
             yield from translate(package, lines, decode, max(1, batch_tokens // width), **named)
 
     return run
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Write what `translate --record --target` would write for a file of translations; returns the file's path."""
+
+    def write(package, translations, **changes):
+        how = {"beam": 4, "alpha": 0.6, "extra": 50, "sample": None, "precision": "float32", "batch_tokens": 100}
+        made = {"weights": sha256(package / "model.safetensors"), "translations": sha256(translations)}
+        record = Record(**{**how, **made, "lines": len(read_lines(translations)), "perplexity": 5.5, **changes})
+        write_json(tmp_path / "record.json", dataclasses.asdict(record))
+        return tmp_path / "record.json"
+
+    return write

@@ -9,7 +9,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.ids import END, UNKNOWN
 from transformer.model.transformer import Transformer
 from transformer.package.config import SECTION_6_1
-from transformer.package.package import save_package
+from transformer.package.making import save_package
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords, learn
 from transformer.text.tokens import Packed, Pairs, write_pairs

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
 import yaml
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_text
@@ -110,7 +111,8 @@ def averaged(trainer: Trainer, run: RunConfig) -> Transformer:
     """The average of the checkpoints to average that the run has reached; before the first one, its weights."""
     paths = [path for step in run.training.checkpoint_steps() if (path := trainer.checkpoint(step)).exists()]
     model = Transformer(run.architecture, trainer.vocabulary).to(trainer.device)
-    model.load_state_dict(average(paths) if paths else trainer.model.state_dict())
+    weights = {name: torch.from_numpy(array) for name, array in average(paths).items()}
+    model.load_state_dict(weights or trainer.model.state_dict())
     return model.eval()
 
 

@@ -303,7 +303,7 @@ def test_dropping_unread_places_of_the_cache_changes_no_result(monkeypatch, enco
         assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "t5", "rotary"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "t5", "alibi"])
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_sentences_that_are_encoded_in_parts_are_read_as_if_encoded_together(monkeypatch, positions, at_once):
     model, source = toy(positions=positions), padded([2, 3, 2, 3, 2, 2, 3], [3, 2, 2], [2], [], [3, 3])

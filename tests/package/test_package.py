@@ -145,7 +145,7 @@ def test_a_half_written_package_is_not_loaded(save, tmp_path, monkeypatch):
     def full(*_):
         raise InputError("config.json: cannot be written (No space left on device)")
 
-    monkeypatch.setattr("transformer.package.package.write_json", full)
+    monkeypatch.setattr("transformer.package.making.write_json", full)
     with pytest.raises(InputError, match="No space"):
         save()
     with pytest.raises(InputError, match="is not a package"):

@@ -7,13 +7,14 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from transformer.support.arrays import DamagedFileError, read_metadata
 from transformer.support.files import InputError
-from transformer.support.tensors import DamagedFileError, read_metadata, read_tensors, write_tensors
+from transformer.support.tensors import read_tensors, write_tensors
 
 TENSORS = {
     "float": torch.randn(3, 4),
     "double": torch.randn((), dtype=torch.float64),
-    "half": torch.randn(5).bfloat16(),
+    "half": torch.randn(5).half(),
     "bytes": torch.arange(7, dtype=torch.uint8),
     "steps": torch.tensor(12),
     "flags": torch.tensor([True, False]),

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from transformer.support import tensors
+from transformer.support import arrays
 from transformer.support.files import InputError
 from transformer.support.tensors import read_tensors
 from transformer.training import state
@@ -63,7 +63,7 @@ def test_a_state_that_cannot_be_read_now_is_kept(tmp_path, monkeypatch):
     def too_many(*_, **__):
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(tensors, "safe_open", too_many)
+    monkeypatch.setattr(arrays, "safe_open", too_many)
     with pytest.raises(InputError, match=r"state\.safetensors: cannot be read \(.*Too many open files\)"):
         newest_state(tmp_path)
     assert (tmp_path / "state.safetensors").exists()

@@ -68,11 +68,10 @@ def train(arguments: argparse.Namespace) -> None:
     option("--beam", type=int, default=SECTION_6_1.beam, help="beam size"),
     option("--alpha", type=float, default=SECTION_6_1.alpha, help="length penalty"),
     option("--extra", type=int, default=SECTION_6_1.extra, help="limit of an output: input + this many subwords"),
-    torch=True,
 )
 def package(arguments: argparse.Namespace) -> None:
     """Average checkpoints and write a package."""
-    from transformer.package.package import make_package
+    from transformer.package.making import make_package
 
     values = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}
     make_package(
@@ -91,7 +90,6 @@ def package(arguments: argparse.Namespace) -> None:
 @command(
     path("package", "folder of a trained model"),
     option("--scores", type=Path, nargs="*", default=[], metavar="PATH", help="outputs of `score`"),
-    torch=True,
 )
 def readme(arguments: argparse.Namespace) -> None:
     """Write a package's README.md again, with scores."""

@@ -16,7 +16,7 @@ from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.model.positions import sinusoids
 from transformer.model.transformer import Transformer
 from transformer.package.config import SECTION_6_1, PackageConfig
-from transformer.package.package import save_package
+from transformer.package.making import save_package
 from transformer.support.files import InputError, read_bytes, read_json
 from transformer.support.strict import load, plain
 from transformer.text.subwords import Subwords

@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer.support.arrays import DamagedFileError
 from transformer.support.strict import plain
-from transformer.support.tensors import DamagedFileError, read_tensors, write_tensors
+from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
