@@ -11,12 +11,11 @@ from transformer.cli.main import main
 from transformer.support.files import sha256, write_json
 
 
-def test_score_writes_the_record(house, tmp_path):
-    output = tmp_path / "dev.scores.json"
-    shutil.copy(house.corpus / "dev.target", tmp_path / "dev.translation")
-    options = {"package": house.package, "source": house.corpus / "dev.source", "part": "dev", "output": output}
-    options |= dict.fromkeys(("target", "reference"), house.corpus / "dev.target")
-    line = arguments("score", **options, translations=tmp_path / "dev.translation")
+def test_score_writes_the_scores(house, tmp_path, recorded):
+    output, translations = tmp_path / "dev.scores.json", tmp_path / "dev.translation"
+    shutil.copy(house.corpus / "dev.target", translations)
+    options = {"package": house.package, "reference": house.corpus / "dev.target", "part": "dev", "output": output}
+    line = arguments("score", **options, translations=translations, record=recorded(house.package, translations))
     assert main(line) == 0
     record = json.loads(output.read_text())
     head = {
@@ -26,10 +25,9 @@ def test_score_writes_the_record(house, tmp_path):
         "average": 2,
         "part": "dev",
         "sentences": 8,
-        "decoding": None,
     }
     assert {key: record[key] for key in head} == head
-    assert record["perplexity"] > 1
+    assert record["perplexity"] == 5.5
     assert record["sacrebleu"]["score"] == pytest.approx(100)
     assert record["paper_bleu"]["score"] == pytest.approx(100)
 
@@ -39,63 +37,63 @@ def test_scores_record_how_the_lines_were_translated_not_the_package_s_defaults(
 ):
     standard_input((house.corpus / "dev.source").read_bytes())
     record, translations = tmp_path / "record.json", tmp_path / "dev.translation"
-    assert main(arguments("translate", package=house.package, beam=3, precision="bfloat16", record=record)) == 0
+    target = house.corpus / "dev.target"
+    how = {"beam": 3, "precision": "bfloat16", "record": record, "target": target}
+    assert main(arguments("translate", package=house.package, **how)) == 0
     translations.write_bytes(capsysbinary.readouterr().out)
-    options = {"source": house.corpus / "dev.source", "part": "dev", "output": tmp_path / "scores.json"}
-    options |= dict.fromkeys(("target", "reference"), house.corpus / "dev.target")
-    options |= {"translations": translations, "record": record}
-    assert main(arguments("score", package=house.package, **options)) == 0
+    options = {"reference": target, "translations": translations, "record": record, "part": "dev"}
+    assert main(arguments("score", package=house.package, **options, output=tmp_path / "scores.json")) == 0
     scores = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["decoding"] == json.loads(record.read_text())
+    assert scores["decoding"] | {"perplexity": scores["perplexity"]} == json.loads(record.read_text())
     assert (scores["decoding"]["beam"], scores["decoding"]["precision"]) == (3, "bfloat16")
 
 
 def test_a_record_of_other_translations_or_another_package_is_refused(house, tmp_path, standard_input, refused):
     standard_input((house.corpus / "dev.source").read_bytes())
-    record = tmp_path / "record.json"
-    options = {"source": house.corpus / "dev.source", "part": "dev", "output": tmp_path / "scores.json"}
-    options |= dict.fromkeys(("target", "reference", "translations"), house.corpus / "dev.target")
+    record, target = tmp_path / "record.json", house.corpus / "dev.target"
+    options = {"part": "dev", "output": tmp_path / "scores.json", "reference": target, "translations": target}
     line = arguments("score", package=house.package, **options, record=record)
-    assert main(arguments("translate", package=house.package, record=record)) == 0
-    refused(line, f"{record}: belongs to translations with SHA-256", f"but {house.corpus / 'dev.target'} has")
-    values = json.loads(record.read_text()) | {"translations": sha256(house.corpus / "dev.target")}
+    assert main(arguments("translate", package=house.package, record=record, target=target)) == 0
+    refused(line, f"{record}: belongs to translations with SHA-256", f"but {target} has")
+    values = json.loads(record.read_text()) | {"translations": sha256(target)}
     write_json(record, values)
     assert main(line) == 0
+    write_json(record, values | {"perplexity": None})
+    refused(line, f"{record}: has no perplexity; translate again, with --target")
     write_json(record, values | {"weights": "c0ffee"})
     refused(line, f"{record}: belongs to a package whose weights have SHA-256 c0ffee, not ", "give that package")
 
 
-def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(house, tree_parser, tmp_path, refused):
+def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(tree_parser, tmp_path, refused, recorded):
     short, long = ("(S (NP (NN word)))", f"(S (NP {'(NN word)' * 41}))")
     (tmp_path / "dev.trees").write_text(f"{short}\n" * 7 + f"{long}\n")
     (tmp_path / "dev.translation").write_text("(S (NP XX )NP )S\n" * 7 + "(S XX\n")
     options = {"package": tree_parser, "part": "dev"}
-    options |= {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     options |= {"reference": tmp_path / "dev.trees", "translations": tmp_path / "dev.translation"}
+    options |= {"record": recorded(tree_parser, tmp_path / "dev.translation")}
     assert main(arguments("score", **options, output=tmp_path / "dev.scores.json")) == 0
     scores = json.loads((tmp_path / "dev.scores.json").read_text())["brackets"]
     assert (scores["recall"], scores["precision"], scores["exact"]) == (93.75, 100, 87.5)
     assert (scores["valid"], scores["error"], scores["skip"], scores["repaired"]) == (8, 0, 0, 1)
     assert (scores["up_to_40_words"]["f1"], scores["up_to_40_words"]["valid"]) == (100, 7)
     (tmp_path / "dev.translation").write_text(f"{short}\n" * 7 + "\n")
+    recorded(tree_parser, tmp_path / "dev.translation")
     refused(arguments("score", **options, output=tmp_path / "no.json"), "dev.trees are in Penn brackets, which `parse`")
 
 
 def test_a_part_other_than_dev_and_test_is_refused(house, tmp_path, refused):
-    sides = {"source": house.corpus / "dev.source"} | dict.fromkeys(
-        ("target", "reference", "translations"), house.corpus / "dev.target"
-    )
-    line = arguments("score", package=house.package, **sides, output=tmp_path / "s.json", part="foo")
+    files = dict.fromkeys(("reference", "translations", "record"), house.corpus / "dev.target")
+    line = arguments("score", package=house.package, **files, output=tmp_path / "s.json", part="foo")
     refused(line, "argument --part: invalid choice: 'foo' (choose from")
 
 
 @pytest.mark.parametrize("wrong", ["translations", "reference"])
-def test_scores_need_files_with_equal_numbers_of_lines(house, tmp_path, refused, wrong):
-    options = dict.fromkeys(("translations", "reference", "target"), house.corpus / "dev.target")
+def test_scores_need_files_with_equal_numbers_of_lines(house, tmp_path, refused, recorded, wrong):
+    options = dict.fromkeys(("translations", "reference"), house.corpus / "dev.target")
     options[wrong] = house.corpus / "train.target"
-    options |= {"package": house.package, "source": house.corpus / "dev.source", "part": "dev"}
+    options |= {"package": house.package, "record": recorded(house.package, options["translations"]), "part": "dev"}
     refused(arguments("score", **options, output=tmp_path / "s.json"), house.corpus / "train.target", "200", "8")
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [options["record"]]
 
 
 def test_compare_writes_both_tests(house, tmp_path, refused):
@@ -109,14 +107,28 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
-def test_the_command_perplexity_prints_the_perplexity_of_the_scores(house, tmp_path, capsys):
+def test_the_command_perplexity_prints_the_perplexity_of_a_record(house, tmp_path, capsys, standard_input):
     sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     assert main(arguments("perplexity", package=house.package, **sides)) == 0
     printed = float(capsys.readouterr().out)
-    options = {"package": house.package, "part": "dev", "output": tmp_path / "scores.json", **sides}
-    line = arguments("score", **options, reference=sides["target"], translations=sides["target"])
-    assert main(line) == 0
-    assert printed == pytest.approx(json.loads((tmp_path / "scores.json").read_text())["perplexity"], abs=1e-4)
+    standard_input(sides["source"].read_bytes())
+    record = tmp_path / "record.json"
+    assert main(arguments("translate", package=house.package, record=record, target=sides["target"])) == 0
+    assert printed == pytest.approx(json.loads(record.read_text())["perplexity"], abs=1e-4)
+
+
+def test_a_target_that_does_not_fit_is_refused(house, tmp_path, standard_input, refused, capsys):
+    standard_input((house.corpus / "dev.source").read_bytes())
+    target, record = house.corpus / "train.target", tmp_path / "record.json"
+    line = arguments("translate", package=house.package, target=target)
+    refused(line, "--target is for --record; give both")
+    assert main([*line, "--record", str(record)]) == 1
+    assert f"error: {target} has 200 lines, but 8 were translated; give" in capsys.readouterr().err
+    assert not record.exists()
+    long = tmp_path / "long.target"
+    long.write_text("a\n" + "a b " * 5000 + "\n")
+    line = arguments("translate", package=house.package, target=long, record=record)
+    refused(line, f"{long}, line 2: 20001 subwords, but at most 4096 can be translated; split the line")
 
 
 def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
@@ -157,8 +169,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(house, tmp_
 
     target = house.corpus / "dev.target"
     options = {
-        "score": {"package": house.package, "source": house.corpus / "dev.source", "part": "dev", "target": target}
-        | {"reference": target, "translations": target},
+        "score": {"package": house.package, "part": "dev"}
+        | {"reference": target, "translations": target, "record": target},
         "compare": {"baseline": target, "system": target, "reference": target},
         "complexity": {"config": tmp_path / "sizes.yaml"},
     }

@@ -30,11 +30,10 @@ def test_a_package_records_its_origin(house):
     assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
 
 
-def test_a_readme_has_the_scores(house, tmp_path):
-    scores = tmp_path / "dev.scores.json"
-    sides = {"source": house.corpus / "dev.source", "target": house.corpus / "dev.target"}
-    written = {"reference": sides["target"], "translations": sides["target"], "output": scores}
-    assert main(arguments("score", package=house.package, part="dev", **sides, **written)) == 0
+def test_a_readme_has_the_scores(house, tmp_path, recorded):
+    scores, target = tmp_path / "dev.scores.json", house.corpus / "dev.target"
+    files = {"reference": target, "translations": target, "record": recorded(house.package, target)}
+    assert main(arguments("score", package=house.package, part="dev", **files, output=scores)) == 0
     assert main(arguments("readme", package=house.package, scores=scores)) == 0
     readme = (house.package / "README.md").read_text()
     assert "trained on toy (random words; CC0)" in readme

@@ -13,7 +13,6 @@ RECORD = {"beam": 4, "alpha": 0.6, "extra": 50, "sample": None, "precision": "fl
         (RECORD | {"precision": "int8", "engine": "ctranslate2"}, "beam 4, length penalty 0.6, int8, ctranslate2"),
         (RECORD | {"engine": "pytorch"}, "beam 4, length penalty 0.6"),
         (RECORD | {"sample": 0}, "drawn with seed 0"),
-        (None, "decoding not recorded"),
     ],
 )
 def test_a_record_is_described_in_words(record, words):

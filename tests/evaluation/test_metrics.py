@@ -9,7 +9,6 @@ from transformer.evaluation.bleu import paper_bleu
 from transformer.evaluation.metrics import METRICS, Output, in_words, keys, metrics_of
 from transformer.evaluation.score import score
 from transformer.support.files import write_lines
-from transformer.text.subwords import pairs_of
 from transformer.trees.linear import linearise
 from transformer.trees.penn import read_tree
 
@@ -18,25 +17,18 @@ KINDS = ["translation", "parsing"]
 
 
 @pytest.fixture
-def record(package, tmp_path):
+def record(package, tmp_path, recorded):
     """The record that `score` makes of two sentences, for a package of either kind."""
 
     def make(kind):
         loaded = package()
         loaded = dataclasses.replace(loaded, config=dataclasses.replace(loaded.config, kind=kind))
         form = linearise(read_tree(TREE))
-        texts = {
-            "source": "the cat sees a dog .",
-            "target": "the dog likes a cat .",
-            "reference": "the dog likes a cat .",
-        }
-        texts |= {"target": form, "reference": TREE} if kind == "parsing" else {}
-        for name, line in texts.items():
-            write_lines(tmp_path / name, [line] * 2)
-        write_lines(tmp_path / "translation", [texts["target"], texts["target"].rsplit(" ", 1)[0]])
-        source, target, reference, translation = (tmp_path / name for name in (*texts, "translation"))
-        pairs = pairs_of(source, target, tmp_path / "package" / "subwords.model", loaded.config.vocabulary)
-        return score(loaded, "dev", source, pairs, reference, translation, 100)
+        reference, right = (TREE, form) if kind == "parsing" else ("the dog likes a cat .",) * 2
+        write_lines(tmp_path / "reference", [reference] * 2)
+        write_lines(translation := tmp_path / "translation", [right, right.rsplit(" ", 1)[0]])
+        recording = recorded(tmp_path / "package", translation)
+        return score(loaded.config, "dev", tmp_path / "reference", translation, recording)
 
     return make
 

@@ -4,7 +4,6 @@ from transformer.evaluation.score import score, scores_in_words
 from transformer.package.config import read_package_config
 from transformer.package.readme import write_readme
 from transformer.support.files import InputError, read_lines, write_json, write_lines
-from transformer.text.subwords import pairs_of
 
 DECODING = {"beam": 4, "alpha": 0.6, "sample": None, "precision": "float32"}
 
@@ -71,19 +70,12 @@ def test_scores_of_another_package_are_refused(save, scores, changes, message):
     assert (folder / "README.md").read_bytes() == before
 
 
-def test_scores_are_described_in_words(package, text, tmp_path):
-    lines = text(3, 5)
-    for name in ("dev.source", "dev.target", "dev.translation"):
-        write_lines(tmp_path / name, lines)
-    source, target, translation = (tmp_path / f"dev.{name}" for name in ("source", "target", "translation"))
+def test_scores_are_described_in_words(package, text, tmp_path, recorded):
+    for name in ("dev.target", "dev.translation"):
+        write_lines(tmp_path / name, text(3, 5))
+    target, translation = (tmp_path / f"dev.{name}" for name in ("target", "translation"))
     loaded = package()
-    pairs = pairs_of(source, target, tmp_path / "package" / "subwords.model", loaded.config.vocabulary)
-    record = score(loaded, "dev", source, pairs, target, translation, 100)
+    record = score(loaded.config, "dev", target, translation, recorded(tmp_path / "package", translation))
     write_json(tmp_path / "dev.scores.json", record)
     (words,) = scores_in_words(tmp_path / "package", loaded.config, [tmp_path / "dev.scores.json"])
-    assert words.startswith(
-        f"dev, 5 sentences, decoding not recorded: Perplexity {record['perplexity']:.2f}, BLEU 100.0 ("
-    )
-    write_lines(translation, lines[1:])
-    with pytest.raises(InputError, match=r"dev\.translation has 4 lines and .*dev\.source has 5; translate the same"):
-        score(loaded, "dev", source, pairs, target, translation, 100)
+    assert words.startswith("dev, 5 sentences, beam 4, length penalty 0.6: Perplexity 5.50, BLEU 100.0 (")

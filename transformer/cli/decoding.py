@@ -97,6 +97,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("attention", "write an HTML page to explore the attention of a few lines", required=False),
     path("log-probabilities", "write log P per subword of each line to this file", required=False),
     path("record", "write how the lines were translated to this file, for `score`", required=False),
+    path("target", "file with the lines' true translations; --record then has their perplexity", required=False),
     batch_tokens(None),
     option("--workers", type=threads, default=1, help="number of processes on a CPU, each with --threads threads"),
     option(
@@ -123,6 +124,7 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.attention_page import attention_page
+    from transformer.evaluation.perplexity import References
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
 
@@ -133,7 +135,10 @@ def translate(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{one} and --{other} are both {outputs[one]}; name two files")
     if arguments.sample is not None and arguments.alpha is not None:
         raise InputError("--alpha applies to beam search, but --sample draws without a beam; give one of the two")
+    if arguments.target and not arguments.record:
+        raise InputError("--target is for --record; give both")
     loaded = load_package(arguments.package, choose_device())
+    references = References(loaded, arguments.target) if arguments.target else None
     if loaded.config.kind == "parsing":
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest, arguments.alpha)
@@ -162,6 +167,8 @@ def translate(arguments: argparse.Namespace) -> None:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
+            if references:
+                references.sources.append(translation.source)
         if note:
             record = Record(
                 beam=search.width,
@@ -174,6 +181,7 @@ def translate(arguments: argparse.Namespace) -> None:
                 lines=number,
                 translations=printed.hexdigest(),
                 engine=arguments.engine,
+                perplexity=references.perplexity(tokens) if references else None,
             )
             note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
     if empty and search.width > 1:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from transformer.package.package import Package
     from transformer.text.tokens import Pairs
 
-BATCH_TOKENS = 4096
-
 
 def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
     """Source and target, encoded with the package's subwords."""
@@ -28,26 +26,21 @@ def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
 
 @command(
     path("package", "folder of a trained model"),
-    path("source", "text of the part"),
-    path("target", "target side of the part, for the perplexity"),
     path("reference", "reference translations, or gold trees"),
     path("translations", "output of the model"),
-    path("record", "output of `translate --record` for these translations (default: none)", required=False),
+    path("record", "output of `translate --record --target` for these translations, which has the perplexity"),
     path("output", "scores.json"),
     option("--part", required=True, choices=("dev", "test"), help="name of the part"),
-    batch_tokens(BATCH_TOKENS),
-    torch=True,
 )
 def score(arguments: argparse.Namespace) -> None:
     """Score the translations of a part: perplexity, and BLEU in two ways or brackets."""
     from transformer.evaluation.score import score as score_part
-    from transformer.package.package import load_package
-    from transformer.support.device import choose_device
+    from transformer.package.config import read_package_config
 
-    loaded = load_package(arguments.package, choose_device())
-    texts = (arguments.source, _pairs(arguments, loaded.config.vocabulary), arguments.reference, arguments.translations)
+    config = read_package_config(arguments.package)
+    texts = (arguments.reference, arguments.translations, arguments.record)
     with atomic(arguments.output) as stream:
-        stream.write(as_json(score_part(loaded, arguments.part, *texts, arguments.batch_tokens, arguments.record)))
+        stream.write(as_json(score_part(config, arguments.part, *texts)))
 
 
 @command(
@@ -68,22 +61,20 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _translated(
-    arguments: argparse.Namespace, package: "Package", pairs: "Pairs", rows: Sequence["OfLength"]
+    arguments: argparse.Namespace, package: "Package", pairs: "Pairs", rows: Sequence["OfLength"], tokens: int
 ) -> Iterator[Sequence[object]]:
     """The cells that --translate adds: headings, then each row. Cells are empty for pairs too long for the model."""
     from transformer.decoding.search import Search, decoding
     from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
     from transformer.evaluation.by_length import counts_by_length
-    from transformer.support.device import keep_freed_memory
     from transformer.text.lines import check_nul
 
-    keep_freed_memory()
     search, texts = Search.of(package.config), read_parallel(arguments.source, arguments.target)
     for number, line in enumerate(texts[0], start=1):
         check_nul(f"{arguments.source}, line {number}", line)
-    tokens = max(1, arguments.batch_tokens // search.width)
+    how = (arguments.translate, max(1, tokens // search.width))
     with decoding(package, arguments.package, search, "float32", 1) as decode:
-        found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, arguments.translate, tokens)
+        found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
     yield ("sacrebleu", *Counts._fields)
     for one in found:
         yield (sacrebleu_of(one), *one) if one else [""] * (1 + len(Counts._fields))
@@ -106,32 +97,35 @@ def _translated(
         metavar="PAIRS",
         help="with --by-length: also translate this many pairs of each row and print their sacreBLEU and its counts",
     ),
-    batch_tokens(BATCH_TOKENS),
+    batch_tokens(None),
     torch=True,
 )
 def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity per subword of a parallel text."""
+    from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.perplexity import OfLength, perplexity_by_length
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.package.package import load_package
-    from transformer.support.device import choose_device
+    from transformer.support.device import choose_device, keep_freed_memory
 
     if arguments.translate and not arguments.by_length:
         raise InputError("--translate needs --by-length; give both")
     loaded = load_package(arguments.package, choose_device())
     pairs = _pairs(arguments, loaded.config.vocabulary)
+    keep_freed_memory()
+    tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
     try:
         if arguments.by_length:
-            rows = perplexity_by_length(loaded, pairs, arguments.by_length, arguments.batch_tokens)
+            rows = perplexity_by_length(loaded, pairs, arguments.by_length, tokens)
             table: list[Sequence[object]] = [OfLength._fields, *rows]
             if arguments.translate:
-                more = _translated(arguments, loaded, pairs, rows)
+                more = _translated(arguments, loaded, pairs, rows, tokens)
                 table = [(*row, *cells) for row, cells in zip(table, more, strict=True)]
             written = io.StringIO()
             csv.writer(written, lineterminator="\n").writerows(table)
             write_output(written.getvalue())
             return
-        write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
+        write_output(f"{perplexity_of(loaded, pairs, tokens):.4f}\n")
     except InputError as error:
         raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
 

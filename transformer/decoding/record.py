@@ -24,6 +24,7 @@ class Record:
     lines: int
     translations: str  # SHA-256 of the file
     engine: str = "pytorch"
+    perplexity: float | None = None  # of the lines with their target, if one was given
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
@@ -51,10 +52,8 @@ def read_record(path: Path, translations: Path, package: PackageConfig) -> Recor
     return record
 
 
-def in_words(decoding: Mapping[str, Any] | None) -> str:
+def in_words(decoding: Mapping[str, Any]) -> str:
     """The `decoding` of a score file, in words. Raises KeyError, TypeError or ValueError when it is malformed."""
-    if decoding is None:
-        return "decoding not recorded"
     how = "beam {beam}, length penalty {alpha:g}" if decoding["sample"] is None else "drawn with seed {sample}"
     others = {decoding["precision"]: "float32", decoding.get("engine", "pytorch"): "pytorch"}
     return ", ".join([how.format(**decoding), *(other for other, usual in others.items() if other != usual)])

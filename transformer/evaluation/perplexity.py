@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,10 @@ from transformer.model.ids import LONGEST
 from transformer.model.positions import last_position
 from transformer.package.package import Package
 from transformer.support.device import within_memory
-from transformer.support.files import InputError
+from transformer.support.files import InputError, read_lines
 from transformer.text.batches import once
-from transformer.text.tokens import Pairs
+from transformer.text.subwords import stored
+from transformer.text.tokens import Pairs, pack
 from transformer.training.loss import batch_loss, per_subword
 
 
@@ -55,6 +57,27 @@ def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int],
             subwords = int(pairs.lengths[which, 1].sum())
             found.append(OfLength(below + 1, longest, len(which), subwords, value))
     return found
+
+
+class References:
+    """The true translations of lines, for the perplexity of the lines once they are all in `sources`, as ids."""
+
+    def __init__(self, package: Package, target: Path):
+        """Raises InputError when `target` cannot be read, and for a line that is too long for the model."""
+        self.package, self.target, self.sources = package, target, list[list[int]]()
+        self.targets = package.subwords.encode(read_lines(target))
+        check_lengths(package, map(len, self.targets), name=f"{target}, line")
+
+    def perplexity(self, batch_tokens: int) -> float:
+        """The `perplexity` of the lines. Raises InputError when there are more or fewer lines than translations."""
+        if len(self.sources) != len(self.targets):
+            raise InputError(
+                f"{self.target} has {len(self.targets)} lines, but {len(self.sources)} were translated; "
+                "give the translations of these lines"
+            )
+        subwords, vocabulary = self.package.subwords, self.package.config.vocabulary
+        pairs = stored([pack(self.sources, self.targets, vocabulary)], subwords, vocabulary)
+        return perplexity(self.package, pairs, batch_tokens)
 
 
 @torch.inference_mode()

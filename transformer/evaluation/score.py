@@ -8,41 +8,27 @@ from typing import Any
 from transformer.decoding.record import in_words as decoding_in_words
 from transformer.decoding.record import read_record
 from transformer.evaluation.metrics import Output, in_words, metrics_of
-from transformer.evaluation.perplexity import perplexity
 from transformer.package.config import PackageConfig
-from transformer.package.package import Package
-from transformer.support.files import InputError, read_json, read_lines
-from transformer.text.tokens import Pairs
+from transformer.support.files import InputError, read_json
 
 
-def score(
-    package: Package,
-    part: str,
-    source: Path,
-    pairs: Pairs,
-    reference: Path,
-    translations: Path,
-    batch_tokens: int,
-    record: Path | None = None,
-) -> dict[str, Any]:
-    """The scores of a part. `pairs` holds its `source` and target as ids; `record` tells how it was translated.
+def score(config: PackageConfig, part: str, reference: Path, translations: Path, record: Path) -> dict[str, Any]:
+    """The scores of a part. `record` tells how a package with this `config` translated it, and has the perplexity.
 
-    Raises InputError when the numbers of translations and pairs differ, and the errors of `read_record` and of the
-    metrics.
+    Raises InputError when the record has no perplexity, and the errors of `read_record` and of the metrics.
     """
-    config = package.config
-    decoding = asdict(read_record(record, translations, config)) if record else None
-    if (lines := len(read_lines(translations))) != len(pairs):
-        raise InputError(f"{translations} has {lines} lines and {source} has {len(pairs)}; translate the same part")
-    output = Output(perplexity(package, pairs, batch_tokens), translations, reference, config.target)
+    how = asdict(read_record(record, translations, config))
+    if (perplexity := how.pop("perplexity")) is None:
+        raise InputError(f"{record}: has no perplexity; translate again, with --target")
+    output = Output(perplexity, translations, reference, config.target)
     return {
         "task": config.task,
         "model": config.model,
         "seed": config.seed,
         "average": len(config.averaged),
         "part": part,
-        "sentences": len(pairs),
-        "decoding": decoding,
+        "sentences": how["lines"],
+        "decoding": how,
         **{metric.key: metric.function(output) for metric in metrics_of(config.kind)},
     }
 

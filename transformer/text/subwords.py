@@ -184,11 +184,15 @@ def _encode(sources: list[str], targets: list[str]) -> Packed:
 
 
 def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
-    """Two parallel files as ids of the subwords of `path`. The ids are in temporary files, which are already deleted.
+    """Two parallel files as ids of the subwords of `path`. Raises the errors of `stored` and of `encode_pairs`."""
+    return stored(encode_pairs(source, target, path, 1), Subwords(path), vocabulary)
 
-    Raises the InputErrors of `encode_pairs`, and InputError when the number of subwords is not `vocabulary`.
+
+def stored(parts: Iterable[Packed], subwords: Subwords, vocabulary: int) -> Pairs:
+    """Pairs as ids of `subwords`. The ids are in temporary files, which are already deleted.
+
+    Raises InputError when the number of subwords is not `vocabulary`.
     """
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # NFS cannot remove a folder with open files
-        subwords = Subwords(path)
-        write_pairs(Path(folder, "part"), encode_pairs(source, target, path, 1), len(subwords), subwords.sha256)
+        write_pairs(Path(folder, "part"), parts, len(subwords), subwords.sha256)
         return read_pairs(Path(folder, "part"), vocabulary, subwords.sha256)

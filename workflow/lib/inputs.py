@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shlex import quote
 from typing import Any, cast
 
 from snakemake.iocontainers import Wildcards
@@ -122,6 +123,15 @@ class Inputs:
     def source(self, wildcards: Wildcards) -> str:
         """The text of a part. For a shard it is the whole text from which the shard is taken."""
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
+
+    def target(self, wildcards: Wildcards) -> list[str]:
+        """The true translations of a part. Plain sentences have none."""
+        part = wildcards.part
+        return [f"{self.paths.corpus(wildcards.task)}/{part}.target"] if part in ("dev", "test") else []
+
+    def measured(self, wildcards: Wildcards) -> str:
+        """The option of `translate` that names the true translations, for the perplexity."""
+        return " ".join(f"--target {quote(path)}" for path in self.target(wildcards))
 
     def chunk(self, wildcards: Wildcards) -> str:
         """Which share of that text is translated: K/N for scripts/shard.py, 1/1 for a part that is not a shard."""

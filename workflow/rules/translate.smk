@@ -13,6 +13,7 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=inputs.source,
+        target=inputs.target,
         shard=scripts("shard"),
         code=code("translate"),
     output:
@@ -33,10 +34,11 @@ rule translate:
         package=subpath(input.package, parent=True),
         chunk=inputs.chunk,
         search=inputs.search,
+        target=inputs.measured,
     shell:
         "python {input.shard:q} {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
-        " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
+        " --log-probabilities {output.log_probabilities:q} --record {output.record:q} {params.target}"
         " > {output.translations:q} 2> {log:q}"
 
 
@@ -59,8 +61,6 @@ rule score:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
-        source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
-        target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         reference=inputs.reference,
         translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
         record=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation.json",
@@ -74,13 +74,13 @@ rule score:
     threads: 1
     resources:
         runtime=growing(60),
-        mem_mb=growing(demands.decoding_megabytes),
+        mem_mb=growing(2000),
     params:
         package=subpath(input.package, parent=True),
     shell:
-        "python -m transformer score --package {params.package:q} --part {wildcards.part} --source {input.source:q}"
-        " --target {input.target:q} --reference {input.reference:q} --translations {input.translations:q}"
-        " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
+        "python -m transformer score --package {params.package:q} --part {wildcards.part}"
+        " --reference {input.reference:q} --translations {input.translations:q} --record {input.record:q}"
+        " --output {output:q} 2>&1 | tee -i {log:q}"
 
 
 # The pairs of train that are too long for all models of the task. The corpus of help pages has such a part already.
