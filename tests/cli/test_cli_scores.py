@@ -123,8 +123,15 @@ def test_a_target_that_does_not_fit_is_refused(house, tmp_path, standard_input, 
     line = arguments("translate", package=house.package, target=target)
     refused(line, "--target is for --record; give both")
     assert main([*line, "--record", str(record)]) == 1
-    assert f"error: {target} has 200 lines, but 8 were translated; give" in capsys.readouterr().err
+    assert f"error: {target} has 200 lines, but fewer are translated; give a line for each" in capsys.readouterr().err
     assert not record.exists()
+    short = tmp_path / "short.target"
+    short.write_text("a\n" * 7)
+    standard_input((house.corpus / "dev.source").read_bytes())
+    assert main(arguments("translate", package=house.package, target=short, record=record)) == 1
+    assert f"error: {short} has 7 lines, but more are translated; give a line for each" in capsys.readouterr().err
+    short.write_text("")
+    refused(arguments("translate", package=house.package, target=short, record=record), f"{short}: is empty")
     long = tmp_path / "long.target"
     long.write_text("a\n" + "a b " * 5000 + "\n")
     line = arguments("translate", package=house.package, target=long, record=record)

@@ -124,7 +124,7 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.attention_page import attention_page
-    from transformer.evaluation.perplexity import References
+    from transformer.evaluation.perplexity import Targets
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
 
@@ -138,7 +138,7 @@ def translate(arguments: argparse.Namespace) -> None:
     if arguments.target and not arguments.record:
         raise InputError("--target is for --record; give both")
     loaded = load_package(arguments.package, choose_device())
-    references = References(loaded, arguments.target) if arguments.target else None
+    targets = Targets(loaded, arguments.target) if arguments.target else None
     if loaded.config.kind == "parsing":
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     search = Search.of(loaded.config, arguments.beam, arguments.sample, arguments.nbest, arguments.alpha)
@@ -167,8 +167,8 @@ def translate(arguments: argparse.Namespace) -> None:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
-            if references:
-                references.sources.append(translation.source)
+            if targets:
+                targets.add(translation.source)
         if note:
             record = Record(
                 beam=search.width,
@@ -181,7 +181,7 @@ def translate(arguments: argparse.Namespace) -> None:
                 lines=number,
                 translations=printed.hexdigest(),
                 engine=arguments.engine,
-                perplexity=references.perplexity(tokens) if references else None,
+                perplexity=targets.perplexity(tokens) if targets else None,
             )
             note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
     if empty and search.width > 1:

@@ -61,7 +61,7 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _translated(
-    arguments: argparse.Namespace, package: "Package", pairs: "Pairs", rows: Sequence["OfLength"], tokens: int
+    arguments: argparse.Namespace, package: "Package", pairs: "Pairs", rows: Sequence["OfLength"]
 ) -> Iterator[Sequence[object]]:
     """The cells that --translate adds: headings, then each row. Cells are empty for pairs too long for the model."""
     from transformer.decoding.search import Search, decoding
@@ -72,7 +72,7 @@ def _translated(
     search, texts = Search.of(package.config), read_parallel(arguments.source, arguments.target)
     for number, line in enumerate(texts[0], start=1):
         check_nul(f"{arguments.source}, line {number}", line)
-    how = (arguments.translate, max(1, tokens // search.width))
+    how = (arguments.translate, max(1, arguments.batch_tokens // search.width))
     with decoding(package, arguments.package, search, "float32", 1) as decode:
         found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
     yield ("sacrebleu", *Counts._fields)
@@ -97,12 +97,11 @@ def _translated(
         metavar="PAIRS",
         help="with --by-length: also translate this many pairs of each row and print their sacreBLEU and its counts",
     ),
-    batch_tokens(None),
+    batch_tokens(4096),
     torch=True,
 )
 def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity per subword of a parallel text."""
-    from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.perplexity import OfLength, perplexity_by_length
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.package.package import load_package
@@ -113,19 +112,18 @@ def perplexity(arguments: argparse.Namespace) -> None:
     loaded = load_package(arguments.package, choose_device())
     pairs = _pairs(arguments, loaded.config.vocabulary)
     keep_freed_memory()
-    tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
     try:
         if arguments.by_length:
-            rows = perplexity_by_length(loaded, pairs, arguments.by_length, tokens)
+            rows = perplexity_by_length(loaded, pairs, arguments.by_length, arguments.batch_tokens)
             table: list[Sequence[object]] = [OfLength._fields, *rows]
             if arguments.translate:
-                more = _translated(arguments, loaded, pairs, rows, tokens)
+                more = _translated(arguments, loaded, pairs, rows)
                 table = [(*row, *cells) for row, cells in zip(table, more, strict=True)]
             written = io.StringIO()
             csv.writer(written, lineterminator="\n").writerows(table)
             write_output(written.getvalue())
             return
-        write_output(f"{perplexity_of(loaded, pairs, tokens):.4f}\n")
+        write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
     except InputError as error:
         raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
 

@@ -24,7 +24,7 @@ class Record:
     lines: int
     translations: str  # SHA-256 of the file
     engine: str = "pytorch"
-    perplexity: float | None = None  # of the lines with their target, if one was given
+    perplexity: float | None = None  # of the lines of --target; None without it
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:

@@ -16,7 +16,7 @@ from transformer.model.network import Network
 from transformer.model.recurrent import Memory, Recurrent
 from transformer.model.transformer import Transformer
 
-AT_ONCE = 32  # how many sentences are encoded at a time on a CPU
+AT_ONCE = 32  # how many sentences are encoded at a time on a CPU; fewer are slower, more have more padding
 
 
 class Steps(Protocol):
@@ -35,16 +35,17 @@ class Steps(Protocol):
 def memories(model: Transformer, source_BS: Tensor, length: int) -> list[KeysValues]:
     """The keys and values of each decoder layer, [B, H, length, K or V].
 
-    On a CPU, AT_ONCE sentences are encoded at a time, without the padding that only longer sentences need.
+    On a CPU, AT_ONCE sentences are encoded at a time, padded only to the longest of these.
     """
-    parts, found = [source_BS], []
+    parts = [source_BS]
     if not source_BS.is_cuda:
         parts = [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(AT_ONCE)]
-    for part in parts:
-        encoded, _ = model.encode(part)
-        found.append(model.memory(F.pad(encoded, (0, 0, 0, length - encoded.size(1)))))
-    layers = zip(*found, strict=True)  # of each layer, the keys and values of all parts
-    return [KeysValues(*map(torch.cat, zip(*parts, strict=True))) for parts in layers]
+    found = [model.memory(model.encode(part)[0]) for part in parts]
+
+    def joined(each: tuple[Tensor, ...]) -> Tensor:
+        return torch.cat([F.pad(one, (0, 0, 0, length - one.size(2))) for one in each])
+
+    return [KeysValues(*map(joined, zip(*layer, strict=True))) for layer in zip(*found, strict=True)]
 
 
 class TransformerSteps:

@@ -21,6 +21,9 @@ from transformer.text.tokens import Pairs, pack
 from transformer.training.loss import batch_loss, per_subword
 
 
+BATCH_TOKENS = 4096  # the most padded subwords of a batch unless a caller wants more
+
+
 class OfLength(NamedTuple):
     """The pairs with `shortest` to `longest` subwords on the longer side. `subwords` counts those of their targets."""
 
@@ -59,25 +62,33 @@ def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int],
     return found
 
 
-class References:
-    """The true translations of lines, for the perplexity of the lines once they are all in `sources`, as ids."""
+class Targets:
+    """The lines of a file as targets. A caller adds the ids of their sources one by one, then asks for `perplexity`."""
 
-    def __init__(self, package: Package, target: Path):
-        """Raises InputError when `target` cannot be read, and for a line that is too long for the model."""
-        self.package, self.target, self.sources = package, target, list[list[int]]()
-        self.targets = package.subwords.encode(read_lines(target))
-        check_lengths(package, map(len, self.targets), name=f"{target}, line")
+    def __init__(self, package: Package, path: Path):
+        """Raises InputError when `path` cannot be read or is empty, and for a line that is too long for the model."""
+        self.package, self.path, self.sources = package, path, list[list[int]]()
+        self.targets = package.subwords.encode(read_lines(path))
+        if not self.targets:
+            raise InputError(f"{path}: is empty; give at least one line")
+        check_lengths(package, map(len, self.targets), name=f"{path}, line")
+
+    def add(self, source: list[int]) -> None:
+        """Add the source of the next target. Raises InputError when there is no further target."""
+        self.sources.append(source)
+        if len(self.sources) > len(self.targets):
+            raise self._unequal("more")
 
     def perplexity(self, batch_tokens: int) -> float:
-        """The `perplexity` of the lines. Raises InputError when there are more or fewer lines than translations."""
-        if len(self.sources) != len(self.targets):
-            raise InputError(
-                f"{self.target} has {len(self.targets)} lines, but {len(self.sources)} were translated; "
-                "give the translations of these lines"
-            )
+        """The `perplexity` of the pairs. Raises InputError when there are fewer sources than targets."""
+        if len(self.sources) < len(self.targets):
+            raise self._unequal("fewer")
         subwords, vocabulary = self.package.subwords, self.package.config.vocabulary
         pairs = stored([pack(self.sources, self.targets, vocabulary)], subwords, vocabulary)
-        return perplexity(self.package, pairs, batch_tokens)
+        return perplexity(self.package, pairs, min(batch_tokens, BATCH_TOKENS))
+
+    def _unequal(self, than: str) -> InputError:
+        return InputError(f"{self.path} has {len(self.targets)} lines, but {than} are translated; give a line for each")
 
 
 @torch.inference_mode()

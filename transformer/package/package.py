@@ -1,4 +1,4 @@
-"""A trained model as a folder that stands alone, read to be used."""
+"""Load a package: a trained model as a folder that stands alone."""
 
 from dataclasses import dataclass
 from pathlib import Path

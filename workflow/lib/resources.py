@@ -53,8 +53,9 @@ class Demands:
     def translating_minutes(self, wildcards: Wildcards) -> int:
         """Minutes for translating a part or a shard: 1.5 times what an A100 takes, plus an hour."""
         run, task = self.runs.config(wildcards), self.experiment.tasks[wildcards.task]
-        sentences = SHARD if wildcards.part.startswith("plain-") else SENTENCES
-        hours = decoding_hours(run, sentences * decoding_flops(run, task, scored=False), DEVICES["A100"])
+        plain = wildcards.part.startswith("plain-")
+        flops = (SHARD if plain else SENTENCES) * decoding_flops(run, task, scored=not plain)
+        hours = decoding_hours(run, flops, DEVICES["A100"])
         return 60 + math.ceil(90 * hours)
 
     def weights_megabytes(self, wildcards: Wildcards) -> int:

@@ -74,7 +74,7 @@ rule score:
     threads: 1
     resources:
         runtime=growing(60),
-        mem_mb=growing(2000),
+        mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
     shell:
