@@ -56,7 +56,7 @@ def one_of(*arguments: Arguments) -> Arguments:
 
 def batch_tokens(default: int | None) -> Arguments:
     """The option --batch-tokens, with one meaning in all commands. Without a default, the device's memory decides."""
-    text = "padded subwords of a batch: for a search those of the source times the beam, for a perplexity the longer side's"
+    text = "padded subwords of a batch: source times beam, or for a perplexity those of the longer side"
     text += f" (default: {default or 'chosen by the memory of the device'})"
     return option("--batch-tokens", type=positive, default=default, help=text)
 

@@ -20,7 +20,6 @@ from transformer.text.subwords import stored
 from transformer.text.tokens import Pairs, pack
 from transformer.training.loss import batch_loss, per_subword
 
-
 BATCH_TOKENS = 4096  # the most padded subwords of a batch unless a caller wants more
 
 
