@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from shlex import quote
 from typing import Any, cast
 
 from snakemake.iocontainers import Wildcards
@@ -128,10 +127,6 @@ class Inputs:
         """The true translations of a part. Plain sentences have none."""
         part = wildcards.part
         return [f"{self.paths.corpus(wildcards.task)}/{part}.target"] if part in ("dev", "test") else []
-
-    def measured(self, wildcards: Wildcards) -> str:
-        """The option of `translate` that names the true translations, for the perplexity."""
-        return " ".join(f"--target {quote(path)}" for path in self.target(wildcards))
 
     def chunk(self, wildcards: Wildcards) -> str:
         """Which share of that text is translated: K/N for scripts/shard.py, 1/1 for a part that is not a shard."""

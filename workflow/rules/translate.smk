@@ -34,11 +34,11 @@ rule translate:
         package=subpath(input.package, parent=True),
         chunk=inputs.chunk,
         search=inputs.search,
-        target=inputs.measured,
     shell:
-        "python {input.shard:q} {params.chunk:q} {input.source:q}"
+        "target={input.target:q}; python {input.shard:q} {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
-        " --log-probabilities {output.log_probabilities:q} --record {output.record:q} {params.target}"
+        " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
+        ' ${{target:+--target "$target"}}'
         " > {output.translations:q} 2> {log:q}"
 
 
