@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from transformer.text.tokens import Pairs
 
 
-def _pairs(arguments: argparse.Namespace, vocabulary: int) -> "Pairs":
-    """Source and target, encoded with the package's subwords."""
-    from transformer.text.subwords import pairs_of
-
-    return pairs_of(arguments.source, arguments.target, arguments.package / "subwords.model", vocabulary)
-
-
 @command(
     path("package", "folder of a trained model"),
     path("reference", "reference translations, or gold trees"),
@@ -106,11 +99,13 @@ def perplexity(arguments: argparse.Namespace) -> None:
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.package.package import load_package
     from transformer.support.device import choose_device, keep_freed_memory
+    from transformer.text.subwords import pairs_of
 
     if arguments.translate and not arguments.by_length:
         raise InputError("--translate needs --by-length; give both")
     loaded = load_package(arguments.package, choose_device())
-    pairs = _pairs(arguments, loaded.config.vocabulary)
+    subwords = arguments.package / "subwords.model"
+    pairs = pairs_of(arguments.source, arguments.target, subwords, loaded.config.vocabulary)
     keep_freed_memory()
     try:
         if arguments.by_length:
