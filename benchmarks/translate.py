@@ -4,10 +4,11 @@
     PYTHONPATH=. python benchmarks/translate.py --package DIR --source TEST.source --reference TEST.target
 
 The package is exported to both libraries. All systems search with its beam, in batches of equally many sentences of
-similar lengths. The libraries use the length penalty that ranks most like ours (README.md of an export). The lines are
-split into rounds. In each round all systems translate the same lines in turn, so that noise of the machine affects all
-alike. With several threads, CTranslate2 and our model run in the faster of two layouts: one worker with all threads, or
-one worker for each thread. On one thread of a CPU the CPU time is measured, so that other programs disturb less.
+similar lengths. The libraries use the length penalty that ranks most like ours (README.md of an export). Ours searches
+as the paper does, and with an early stop. The lines are split into rounds. In each round all systems translate the same
+lines in turn, so that noise of the machine affects all alike. With several threads, CTranslate2 and our model run in
+the faster of two layouts: one worker with all threads, or one worker for each thread. On one thread of a CPU the CPU
+time is measured, so that other programs disturb less.
 
 Prints a table with output subwords/s (median over the rounds), the ratios to Hugging Face and to CTranslate2 in float32
 (medians over the rounds), BLEU, and the share of lines that equal those of Hugging Face.
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -125,9 +126,11 @@ def main() -> None:
                 ct2(make(inter_threads=workers, intra_threads=each), package, penalty, size)
                 for workers, each in layouts
             ]
-        search = Search(config.beam, config.alpha, config.extra)
-        for precision in ("float32", "bfloat16", "int8") if device.type == "cpu" else ("float32", "bfloat16"):
-            systems[f"ours, {precision}"] = []
+        precisions = ("float32", "bfloat16", "int8") if device.type == "cpu" else ("float32", "bfloat16")
+        for precision, early in product(precisions, (False, True)):
+            search = Search(config.beam, config.alpha, config.extra, early=early)
+            name = f"ours, {precision}" + early * ", early stop"
+            systems[name] = []
             for workers, each in layouts:
                 torch.set_num_threads(each)
                 decode = stack.enter_context(decoding(package, arguments.package, search, precision, workers))
@@ -138,7 +141,7 @@ def main() -> None:
                     torch.set_num_threads(threads)
                     return [best[0].ids for best in chain.from_iterable(found)]
 
-                systems[f"ours, {precision}"].append(in_batches(size, ours))
+                systems[name].append(in_batches(size, ours))
         torch.set_num_threads(threads)
         speeds: dict[str, list[float]] = {name: [] for name in systems}
         outputs: dict[str, list[list[int]]] = {name: [[]] * len(sentences) for name in systems}

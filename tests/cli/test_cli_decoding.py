@@ -60,9 +60,8 @@ def test_the_given_alpha_is_used_and_recorded(house, tmp_path, refused, standard
     assert json.loads((tmp_path / "record.json").read_text())["alpha"] == 0
     for value in ("-1", "nan", "inf", "x"):
         refused([*line, "--alpha", value], f"argument --alpha: '{value}' is not a number from 0")
-    refused(
-        [*line, "--alpha", "1", "--sample", "3"], "--alpha applies to beam search, but --sample draws without a beam"
-    )
+    for option in (["--alpha", "1"], ["--early-stop"]):
+        refused([*line, "--sample", "3", *option], f"{option[0]} applies to beam search, but --sample draws without a")
 
 
 def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
@@ -99,9 +98,8 @@ def test_a_record_says_how_the_lines_were_translated(house, tmp_path, capsysbina
     line = arguments("translate", package=house.package, record=tmp_path / "record.json", **options)
     assert main(line) == 0
     (tmp_path / "translations").write_bytes(capsysbinary.readouterr().out)
-    record = asdict(
-        read_record(tmp_path / "record.json", tmp_path / "translations", read_package_config(house.package))
-    )
+    package = read_package_config(house.package)
+    record = asdict(read_record(tmp_path / "record.json", tmp_path / "translations", package))
     beam = 1 if "sample" in options else 2
     made = {"beam": beam, "alpha": 0.6, "extra": 5, "sample": None, "precision": "float32", "batch_tokens": 8192}
     assert {key: record[key] for key in made} == made | options

@@ -26,8 +26,11 @@ def toy(seed=0, vocabulary=4, **changes):
 
 
 @torch.no_grad()
-def plain_search(model, source, width, alpha, extra):
-    """Beam search as the authors' code does it: of the best 2 x width continuations those that end are finished."""
+def plain_search(model, source, width, alpha, extra, early=False):
+    """Beam search as the authors' code does it: of the best 2 x width continuations those that end are finished.
+
+    `early` drops hypotheses that could not beat the worst of `width` finished ones if they ended in the next step.
+    """
     alive, finished = [(0.0, [])], []
     for length in range(1, source.size(1) + extra + 1):
         read = torch.tensor([[*ids, PADDING] for _, ids in alive])
@@ -39,6 +42,10 @@ def plain_search(model, source, width, alpha, extra):
         ended = [(logp / length_penalty(length, alpha), ids[:-1]) for logp, ids in candidates if ids[-1] == END]
         finished = sorted(finished + ended, reverse=True)[:width]
         alive = [each for each in candidates if each[1][-1] != END][:width]
+        if early and len(finished) == width:
+            alive = [each for each in alive if each[0] / length_penalty(length + 1, alpha) > finished[-1][0]]
+        if not alive:
+            break
     return finished
 
 
@@ -152,40 +159,42 @@ def ending(step, steps):
     return wrapped
 
 
+@pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("width", [2, 3, 4])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_hypotheses_end_if_their_end_is_among_the_best_2_x_width_continuations(width, alpha):
+def test_hypotheses_end_if_their_end_is_among_the_best_2_x_width_continuations(width, alpha, early):
     for seed in range(8):
         source = padded([3, 7, 5])
-        wanted = plain_search(toy(seed, vocabulary=9), source, width, alpha, 5)
+        wanted = plain_search(toy(seed, vocabulary=9), source, width, alpha, 5, early)
         model = toy(seed, vocabulary=9)
         model.step = ending(model.step, [])
-        (found,) = beam_search(model, source, width, alpha, 5)
+        (found,) = beam_search(model, source, width, alpha, 5, early=early)
         assert [h.ids for h in found] == [ids for _, ids in wanted]
         assert [h.score for h in found] == pytest.approx([score for score, _ in wanted], rel=1e-4)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_early_stopping_and_pruning_change_no_result(monkeypatch, alpha):
+def test_pruning_changes_no_result_and_an_early_stop_prunes_more(monkeypatch, alpha):
     sources = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5])
     steps, runs = [], []
 
-    def search(nbest):
+    def search(nbest, early=False):
         found = []
         for seed in range(8):
             model = toy(seed, vocabulary=9)
             model.step = ending(model.step, steps)
-            found += beam_search(model, sources, 3, alpha, 12, nbest)
+            found += beam_search(model, sources, 3, alpha, 12, nbest, early)
         runs.append((found, sum(logits.size(0) * logits.size(1) for logits in steps)))
         steps.clear()
 
+    search(nbest=False, early=True)
     search(nbest=False)
     search(nbest=True)
     monkeypatch.setattr(Beam, "promising", lambda beam, *_: torch.ones_like(beam.alive_logp, dtype=torch.bool))
     search(nbest=True)
-    (best, fewest), (early, few), (whole, many) = runs
-    assert fewest < few < many
-    for one, other in zip(early, whole, strict=True):
+    (_, fewest), (best, fewer), (pruned, few), (whole, many) = runs
+    assert fewest < fewer < few < many or (alpha == 0 and fewest == fewer < few < many)
+    for one, other in zip(pruned, whole, strict=True):
         assert [h.ids for h in one] == [h.ids for h in other]
         assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
     assert [found[0].ids for found in best] == [found[0].ids for found in whole]
@@ -193,8 +202,9 @@ def test_early_stopping_and_pruning_change_no_result(monkeypatch, alpha):
 
 @pytest.mark.parametrize("changes", [{}, RECURRENT])
 @pytest.mark.parametrize("nbest", [True, False])
+@pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("extra", [2, 12])
-def test_checking_seldom_for_finished_sentences_changes_nothing(monkeypatch, nbest, extra, changes):
+def test_checking_seldom_for_finished_sentences_changes_nothing(monkeypatch, nbest, extra, early, changes):
     """On a GPU, finished sentences stay in the batch for some steps; they must not change."""
     sources, runs = padded([3, 4, 5, 6], [7, 8], [2], [5, 5, 5], [6, 2, 2, 8, 4]), []
     for look in (1, 3, 8):
@@ -203,12 +213,32 @@ def test_checking_seldom_for_finished_sentences_changes_nothing(monkeypatch, nbe
         for seed in range(8):
             model = toy(seed, vocabulary=9, **changes)
             model.step = ending(model.step, [])
-            found += beam_search(model, sources, 3, 0.6, extra, nbest)
+            found += beam_search(model, sources, 3, 0.6, extra, nbest, early)
         runs.append(found)
     for seldom in runs[1:]:
         for one, other in zip(runs[0], seldom, strict=True):
             assert [h.ids for h in one] == [h.ids for h in other]
             assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
+
+
+@pytest.mark.parametrize("look", [1, 8])
+def test_an_early_stop_drops_what_cannot_win_in_the_next_step(monkeypatch, look):
+    """Token 3 is at first worse than an end, but would win by ending in the sixth step. 2 keeps the search going."""
+    tiny = 1e-9
+    first, last = [tiny, 0.4, 0.35, 0.25], [tiny, 1, tiny, tiny]
+
+    def step(ids, position, *_):
+        if ids is None:
+            return torch.tensor([[first]]).log()
+        after = {2: [tiny, 0.01, 0.99, tiny], 3: last if position == 5 else [tiny, tiny, tiny, 1]}
+        return torch.tensor([[after.get(i, last) for i in row] for row in ids.tolist()]).log()
+
+    monkeypatch.setitem(beam.LOOK, "cpu", look)
+    model = toy()
+    model.step = step
+    for early, ids in ((False, [3, 3, 3, 3, 3]), (True, [])):
+        ((found,),) = beam_search(model, padded([2]), 2, 1.0, 6, nbest=False, early=early)
+        assert found.ids == ids
 
 
 def test_each_sentence_has_its_own_limit_and_returns_its_best_alive_hypothesis_if_none_ends():
@@ -248,13 +278,15 @@ def test_learned_positions_limit_the_output_length():
 @given(
     seed=st.integers(0, 1000),
     sources=st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5),
+    early=st.booleans(),
 )
 @settings(max_examples=12)
-def test_other_sentences_in_a_batch_and_their_order_change_nothing(changes, seed, sources):
+def test_other_sentences_in_a_batch_and_their_order_change_nothing(changes, seed, sources, early):
     model = toy(seed, vocabulary=9, **changes)
-    alone = [beam_search(model, padded(source), 3, 0.6, 6)[0] for source in sources]
+    model.step = ending(model.step, [])
+    alone = [beam_search(model, padded(source), 3, 0.6, 6, early=early)[0] for source in sources]
     for order in (range(len(sources)), range(len(sources))[::-1]):
-        together = beam_search(model, padded(*(sources[i] for i in order)), 3, 0.6, 6)
+        together = beam_search(model, padded(*(sources[i] for i in order)), 3, 0.6, 6, early=early)
         for i, found in zip(order, together, strict=True):
             assert found[0].score == pytest.approx(alone[i][0].score, rel=1e-4)
             assert [h.score for h in found] == pytest.approx([h.score for h in alone[i]], rel=1e-4)

@@ -11,7 +11,8 @@ RECORD = {"beam": 4, "alpha": 0.6, "extra": 50, "sample": None, "precision": "fl
         (RECORD, "beam 4, length penalty 0.6"),
         (RECORD | {"precision": "int8"}, "beam 4, length penalty 0.6, int8"),
         (RECORD | {"precision": "int8", "engine": "ctranslate2"}, "beam 4, length penalty 0.6, int8, ctranslate2"),
-        (RECORD | {"engine": "pytorch"}, "beam 4, length penalty 0.6"),
+        (RECORD | {"engine": "pytorch", "early_stop": False}, "beam 4, length penalty 0.6"),
+        (RECORD | {"precision": "int8", "early_stop": True}, "beam 4, length penalty 0.6, int8, early stop"),
         (RECORD | {"sample": 0}, "drawn with seed 0"),
     ],
 )

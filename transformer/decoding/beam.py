@@ -51,24 +51,24 @@ class Beam:
         """The state of the given sentences."""
         return Beam(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
-    def promising(self, alpha: float, nbest: bool) -> Tensor:
-        """[B, W]: whether an alive hypothesis can still beat the worst finished one (without `nbest`, the best one).
+    def promising(self, alpha: float, nbest: bool, length: Tensor | int) -> Tensor:
+        """[B, W]: whether an alive hypothesis can beat the worst finished one (without `nbest`, the best) at a length.
 
         Alive hypotheses are sorted, so the promising ones come first.
         """
         bar = self.finished_score[:, -1:] if nbest else self.finished_score[:, :1]
-        return self.alive_logp / length_penalty(self.limit[:, None], alpha) > bar
+        return self.alive_logp / length_penalty(length, alpha) > bar
 
-    def close(self, done: Tensor, length: int, alpha: float) -> None:
-        """End the search for the sentences that are `done` [B].
+    def keep(self, promising: Tensor, length: int, alpha: float) -> None:
+        """Drop alive hypotheses that are not `promising` [B, W]. The search of a sentence without any ends.
 
-        If none of a sentence's hypotheses has ended, its best alive one is the result.
+        If none of such a sentence's hypotheses has ended, its best alive one is the result.
         """
         best = self.finished_score[:, 0]
-        none = done & (best == -torch.inf)
+        none = ~promising[:, 0] & (best == -torch.inf)
         best.copy_(torch.where(none, self.alive_logp[:, 0] / length_penalty(length + 1, alpha), best))
         self.finished_at[:, 0].masked_fill_(none, length * self.finished_at.size(1))
-        self.alive_logp = self.alive_logp.masked_fill(done[:, None], -torch.inf)
+        self.alive_logp = self.alive_logp.masked_fill(~promising, -torch.inf)
 
     def hypotheses(self, count: int, vocabulary: int) -> list[list[Hypothesis]]:
         """The best `count` finished hypotheses of each sentence, best first."""
@@ -140,13 +140,20 @@ def limits(model: Network, source_BS: Tensor, extra: int) -> Tensor:
 
 @torch.inference_mode()
 def beam_search(
-    model: Network, source_BS: Tensor, width: int, alpha: float, extra: int, nbest: bool = True
+    model: Network,
+    source_BS: Tensor,
+    width: int,
+    alpha: float,
+    extra: int,
+    nbest: bool = True,
+    early: bool = False,
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, best first; only the best one without `nbest`.
 
     An output has at most source + `extra` tokens, where both counts include the end of sentence. Hypotheses that
-    cannot win are pruned; lower-ranked ones do not replace them. Finished sentences stay in the batch, unchanged,
-    until they are about an eighth of it. Then they are removed, so that the others decode faster.
+    cannot win at any length are dropped; with `early` those that cannot win by ending in the next step. Finished
+    sentences stay in the batch, unchanged, until they are about an eighth of it. Then they are removed, so that the
+    others decode faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
@@ -164,8 +171,9 @@ def beam_search(
     for length in range(1, longest + 1):
         logits = growing.logits(tokens)
         origin, tokens = advance(beam, logits, length, alpha)
-        promising = beam.promising(alpha, nbest) & (length < beam.limit)[:, None]
-        beam.close(~promising[:, 0], length, alpha)
+        at = length + 1 if early else beam.limit[:, None]
+        promising = beam.promising(alpha, nbest, at) & (length < beam.limit)[:, None]
+        beam.keep(promising, length, alpha)
         if length % LOOK[device.type] == 0 or length == longest:
             widths = promising.sum(1).tolist()
             # Keep the number of batch sizes small: oneDNN compiles its products anew for each size.

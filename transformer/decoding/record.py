@@ -24,6 +24,7 @@ class Record:
     lines: int
     translations: str  # SHA-256 of the file
     engine: str = "pytorch"
+    early_stop: bool = False
     perplexity: float | None = None  # of the lines of --target; None without it
 
 
@@ -55,5 +56,5 @@ def read_record(path: Path, translations: Path, package: PackageConfig) -> Recor
 def in_words(decoding: Mapping[str, Any]) -> str:
     """The `decoding` of a score file, in words. Raises KeyError, TypeError or ValueError when it is malformed."""
     how = "beam {beam}, length penalty {alpha:g}" if decoding["sample"] is None else "drawn with seed {sample}"
-    others = {decoding["precision"]: "float32", decoding.get("engine", "pytorch"): "pytorch"}
-    return ", ".join([how.format(**decoding), *(other for other, usual in others.items() if other != usual)])
+    others = (decoding["precision"], decoding.get("engine"), "early stop" if decoding.get("early_stop") else None)
+    return ", ".join([how.format(**decoding), *(each for each in others if each not in ("float32", "pytorch", None))])

@@ -41,7 +41,7 @@ Decode = Callable[[Iterable[list[Sentence]]], Iterable[list[list[Hypothesis]]]] 
 class Search:
     """How to decode: by beam search with `width`, or by sampling. `seed` and the line's number seed the sampling.
 
-    Beam search returns all hypotheses if `nbest`, else only the best.
+    Beam search returns all hypotheses if `nbest`, else only the best. `early` is that of `beam_search`.
     """
 
     width: int
@@ -49,6 +49,7 @@ class Search:
     extra: int
     seed: int | None = None
     nbest: bool = False
+    early: bool = False
 
     @classmethod
     def of(
@@ -58,6 +59,7 @@ class Search:
         seed: int | None = None,
         nbest: bool = False,
         alpha: float | None = None,
+        early: bool = False,
     ) -> "Search":
         """The package's own decoding, with the given values instead of its own.
 
@@ -66,14 +68,14 @@ class Search:
         how = config.decoding
         width = 1 if seed is not None else beam or how.beam
         alpha = how.alpha if alpha is None else alpha
-        return cls(width, alpha, how.extra, seed, nbest or config.kind == "parsing")
+        return cls(width, alpha, how.extra, seed, nbest or config.kind == "parsing", early)
 
     def __call__(self, model: Network, batch: Sequence[Sentence]) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, best first."""
         ids = [torch.tensor(sentence.ids) for sentence in batch]
         source = pad_sequence(ids, batch_first=True, padding_value=PADDING).to(model.embedding.device)
         if self.seed is None:
-            return beam_search(model, source, self.width, self.alpha, self.extra, self.nbest)
+            return beam_search(model, source, self.width, self.alpha, self.extra, self.nbest, self.early)
         generators = [np.random.default_rng((self.seed, sentence.number)) for sentence in batch]
         return [[drawn] for drawn in sample(model, source, self.extra, generators)]
 

@@ -33,6 +33,8 @@ def by_ctranslate2(
     """
     if search.seed is not None:
         raise InputError("--engine ctranslate2 cannot draw the samples of --sample; leave one of them out")
+    if search.early:
+        raise InputError("--engine ctranslate2 has its own rule to end a search; leave --early-stop out")
     if package.config.kind == "parsing":
         raise InputError(f"--engine ctranslate2 only translates, but {folder} is a parser; leave the option out")
     if package.model.embedding.is_cuda:
