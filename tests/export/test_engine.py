@@ -94,7 +94,7 @@ def test_a_line_beyond_the_exported_positions_is_named(package, ours):
         assert len(next(iter(decode([[Sentence(7, [5] * 1023 + [1])]])))) == 1
 
 
-def test_what_it_cannot_do_and_its_absence_are_told_before_the_export(package, ours, monkeypatch, cache):
+def test_what_ctranslate2_cannot_do_and_its_absence_are_told_before_the_export(package, ours, monkeypatch, cache):
     refused(package, ours, "cannot draw the samples of --sample", Search(1, 0.6, 10, seed=1))
     refused(package, ours, "has its own rule to end a search; leave --early-stop out", Search(1, 0.6, 10, early=True))
     monkeypatch.setitem(sys.modules, "ctranslate2", None)

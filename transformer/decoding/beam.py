@@ -1,4 +1,4 @@
-"""Beam search (section 6.1) with the length penalty of Wu et al. (2016) and the early stop of the authors' code.
+"""Beam search (section 6.1) with the length penalty of Wu et al. (2016). It ends by the rule of the authors' code.
 
 Shapes: B sentences, W beam, V vocabulary.
 """
@@ -60,9 +60,9 @@ class Beam:
         return self.alive_logp / length_penalty(length, alpha) > bar
 
     def keep(self, promising: Tensor, length: int, alpha: float) -> None:
-        """Drop alive hypotheses that are not `promising` [B, W]. The search of a sentence without any ends.
+        """Drop alive hypotheses that are not `promising` [B, W]. A sentence without promising ones is finished.
 
-        If none of such a sentence's hypotheses has ended, its best alive one is the result.
+        If none of its hypotheses has ended, its best alive one is the result.
         """
         best = self.finished_score[:, 0]
         none = ~promising[:, 0] & (best == -torch.inf)
@@ -151,9 +151,9 @@ def beam_search(
     """The finished hypotheses of each sentence, best first; only the best one without `nbest`.
 
     An output has at most source + `extra` tokens, where both counts include the end of sentence. Hypotheses that
-    cannot win at any length are dropped; with `early` those that cannot win by ending in the next step. Finished
-    sentences stay in the batch, unchanged, until they are about an eighth of it. Then they are removed, so that the
-    others decode faster.
+    cannot win (with `nbest`, cannot be among the best) at any length are dropped. With `early`, so are those that
+    cannot by ending in the next step; the best one may then depend on `nbest`. Finished sentences stay in the batch,
+    unchanged, until they are about an eighth of it. Then they are removed, so that the others decode faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)

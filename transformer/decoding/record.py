@@ -56,5 +56,6 @@ def read_record(path: Path, translations: Path, package: PackageConfig) -> Recor
 def in_words(decoding: Mapping[str, Any]) -> str:
     """The `decoding` of a score file, in words. Raises KeyError, TypeError or ValueError when it is malformed."""
     how = "beam {beam}, length penalty {alpha:g}" if decoding["sample"] is None else "drawn with seed {sample}"
-    others = (decoding["precision"], decoding.get("engine"), "early stop" if decoding.get("early_stop") else None)
-    return ", ".join([how.format(**decoding), *(each for each in others if each not in ("float32", "pytorch", None))])
+    others = [decoding["precision"], decoding.get("engine", "pytorch")]
+    others += ["early stop"] * decoding.get("early_stop", False)
+    return ", ".join([how.format(**decoding), *(each for each in others if each not in ("float32", "pytorch"))])
