@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-FEW, MANY = 75, 225
+FEW, MANY = 75, 525
 
 
 class Commit:
@@ -55,15 +55,21 @@ class Commit:
         """Train; returns the CPU seconds, the number of target subwords and the last dev perplexity."""
         config = yaml.safe_load((self.run / "config.yaml").read_text())
         config["training"]["steps"] = steps
+        if "average" in config["training"]:
+            config["training"]["average"] = 1  # so few steps have one checkpoint
         place.mkdir()
         (place / "config.yaml").write_text(yaml.safe_dump(config))
         command = [sys.executable, "-m", "transformer", "train", "--config", place / "config.yaml", "--threads", "1"]
         command += ["--subwords", self.subwords, "--tokens", self.tokens, "--output-dir", place]
-        with subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL) as process:
+        log = place / "log"
+        with (
+            log.open("wb") as stream,
+            subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=stream) as process,
+        ):
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise SystemExit(f"{self.folder.name}: training ended with status {process.returncode}")
+            raise SystemExit(f"{self.folder.name}: {log.read_text()}")
         perplexity = (place / "history.csv").read_text().splitlines()[-1].split(",")[-1]
         tokens = json.loads((place / "training.json").read_text())["target_tokens"]
         return usage.ru_utime + usage.ru_stime, tokens, float(perplexity)
