@@ -54,9 +54,7 @@ class Commit:
     def train(self, steps: int, place: Path) -> tuple[float, int, float]:
         """Train; returns the CPU seconds, the number of target subwords and the last dev perplexity."""
         config = yaml.safe_load((self.run / "config.yaml").read_text())
-        config["training"]["steps"] = steps
-        if "average" in config["training"]:
-            config["training"]["average"] = 1  # so few steps have one checkpoint
+        config["training"] |= {"steps": steps, "average": 1}  # FEW steps have too few checkpoints for an average
         place.mkdir()
         (place / "config.yaml").write_text(yaml.safe_dump(config))
         command = [sys.executable, "-m", "transformer", "train", "--config", place / "config.yaml", "--threads", "1"]

@@ -6,9 +6,9 @@
 The package is exported to both libraries. All systems search with its beam, in batches of equally many sentences of
 similar lengths. The libraries use the length penalty that ranks most like ours (README.md of an export). Ours searches
 as the paper does, and with an early stop. In each round all systems translate all lines in turn, so that noise of the
-machine affects all alike. With several threads, CTranslate2 and our model run in
-the faster of two layouts: one worker with all threads, or one worker for each thread. On one thread of a CPU the CPU
-time is measured, so that other programs disturb less.
+machine affects all alike. With several threads, CTranslate2 and our model run in the faster of two layouts: one worker
+with all threads, or one worker for each thread. On one thread of a CPU the CPU time is measured, so that other programs
+disturb less.
 
 Prints a table with output subwords/s (median over the rounds), the ratios to Hugging Face and to CTranslate2 in float32
 (medians over the rounds), BLEU, and the share of lines that equal those of Hugging Face.
