@@ -7,7 +7,7 @@ The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transfor
 our model: they start with our weights, and use our positions, places of dropout, loss, Adam and learning rate. This is
 checked before the first step. Our model reads sentences packed into rows. The peers read padded sentences of similar
 length, with at most as many places in a step, so about 3 % fewer subwords. In each round every model trains a few
-steps in turn, so that noise of the machine affects all alike. On a CPU a peer runs in its fastest setting: float32 or,
+steps in turn, so that noise of the machine affects all alike. The first rounds do not count. On a CPU a peer runs in its fastest setting: float32 or,
 if the CPU multiplies it, bfloat16 autocast, and fused (sdpa) or plain (eager) attention. On a GPU it runs in bfloat16
 with sdpa, and only our model is compiled. Marian also runs in its default setting, float32 with sdpa.
 
@@ -48,6 +48,7 @@ from transformer.training.loss import batch_loss
 from transformer.training.schedule import learning_rate
 
 ROUND = 10  # so many steps one model trains before the next one's turn
+WARM = 2  # rounds that do not count, because memory still grows: page faults can take most of the time
 TRIAL = 6  # steps to find a peer's fastest setting, three times each
 COMPARED = 500  # pairs on which losses are compared
 WARMUP = 1000  # steps; with the paper's 4,000 a model learns too little in 200 steps to compare losses
@@ -181,21 +182,21 @@ class Meter:
         self.held += torch.cuda.memory_allocated() - before
 
     def lengths(self) -> list[np.ndarray]:
-        """The lengths [pairs, 2] of the pairs of each round."""
-        return [np.concatenate([micro.lengths for step in some for micro in step]) for some in self.rounds]
+        """The lengths [pairs, 2] of the pairs of each round that counts."""
+        return [np.concatenate([micro.lengths for step in some for micro in step]) for some in self.rounds[WARM:]]
 
     def speeds(self) -> np.ndarray:
-        """The target subwords/s of each round."""
-        return np.array([each[:, 1].sum() for each in self.lengths()]) / self.seconds
+        """The target subwords/s of each round that counts."""
+        return np.array([each[:, 1].sum() for each in self.lengths()]) / self.seconds[WARM:]
 
     def flops(self, config: ModelConfig, vocabulary: int) -> float:
         """The median over the rounds of FLOP/s."""
         flops = [3 * forward_flops(config, vocabulary, each) for each in self.lengths()]
-        return float(np.median(np.array(flops) / self.seconds))
+        return float(np.median(np.array(flops) / self.seconds[WARM:]))
 
     def padding(self) -> float:
         """The share of padding among all places in rows."""
-        batches = [micro for some in self.rounds for step in some for micro in step]
+        batches = [micro for some in self.rounds[WARM:] for step in some for micro in step]
         places = sum(micro.source.numel() + micro.target.numel() for micro in batches)
         return 1 - sum(each.sum() for each in self.lengths()) / places
 
@@ -246,6 +247,8 @@ def main() -> None:
     parser.add_argument("--loss-steps", type=int, default=200, help="steps of each model")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
+    if arguments.loss_steps <= WARM * ROUND:
+        parser.error(f"--loss-steps {arguments.loss_steps}: the first {WARM * ROUND} steps do not count; train more")
     torch.set_num_threads(arguments.threads)
     keep_freed_memory()  # our training does this; here it serves all models alike
     device = choose_device()
