@@ -7,9 +7,10 @@ The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transfor
 our model: they start with our weights, and use our positions, places of dropout, loss, Adam and learning rate. This is
 checked before the first step. Our model reads sentences packed into rows. The peers read padded sentences of similar
 length, with at most as many places in a step, so about 3 % fewer subwords. In each round every model trains a few
-steps in turn, so that noise of the machine affects all alike. The first rounds do not count. On a CPU a peer runs in its fastest setting: float32 or,
-if the CPU multiplies it, bfloat16 autocast, and fused (sdpa) or plain (eager) attention. On a GPU it runs in bfloat16
-with sdpa, and only our model is compiled. Marian also runs in its default setting, float32 with sdpa.
+steps in turn, so that noise of the machine affects all alike. The first rounds do not count. On a CPU a peer runs in
+its fastest setting: float32 or, if the CPU multiplies it, bfloat16 autocast, and fused (sdpa) or plain (eager)
+attention. On a GPU it runs in bfloat16 with sdpa, and only our model is compiled. Marian also runs in its default
+setting, float32 with sdpa.
 
 Prints a table with medians over the rounds of three numbers: target subwords/s without padding, their ratio to
 Marian's, and the share of the peak of matrix products in the same precision (MFU). Further columns are the padding, the
