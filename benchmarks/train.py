@@ -183,21 +183,21 @@ class Meter:
         self.held += torch.cuda.memory_allocated() - before
 
     def lengths(self) -> list[np.ndarray]:
-        """The lengths [pairs, 2] of the pairs of each round that counts."""
-        return [np.concatenate([micro.lengths for step in some for micro in step]) for some in self.rounds[WARM:]]
+        """The lengths [pairs, 2] of the pairs of each round."""
+        return [np.concatenate([micro.lengths for step in some for micro in step]) for some in self.rounds]
 
     def speeds(self) -> np.ndarray:
-        """The target subwords/s of each round that counts."""
-        return np.array([each[:, 1].sum() for each in self.lengths()]) / self.seconds[WARM:]
+        """The target subwords/s of each round."""
+        return np.array([each[:, 1].sum() for each in self.lengths()]) / self.seconds
 
     def flops(self, config: ModelConfig, vocabulary: int) -> float:
         """The median over the rounds of FLOP/s."""
         flops = [3 * forward_flops(config, vocabulary, each) for each in self.lengths()]
-        return float(np.median(np.array(flops) / self.seconds[WARM:]))
+        return float(np.median(np.array(flops) / self.seconds))
 
     def padding(self) -> float:
         """The share of padding among all places in rows."""
-        batches = [micro for some in self.rounds[WARM:] for step in some for micro in step]
+        batches = [micro for some in self.rounds for step in some for micro in step]
         places = sum(micro.source.numel() + micro.target.numel() for micro in batches)
         return 1 - sum(each.sum() for each in self.lengths()) / places
 
@@ -222,6 +222,8 @@ def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, floa
     for number in range(len(meters["ours"].rounds)):
         for meter in list(meters.values())[:: (-1) ** number]:
             meter.round(number)
+    for meter in meters.values():
+        del meter.rounds[:WARM], meter.seconds[:WARM]
     loss = {name: without_dropout(meter.system, some) / some.target_tokens for name, meter in meters.items()}
     marian = "MarianMTModel"
     for name in ("ours", *PEERS):
