@@ -44,8 +44,9 @@ def _part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tenso
     others = eps_ls / (logits.size(-1) - 1)
     true = 1 - eps_ls - others
     x, index, padding = logits.float(), target[:, None], target == PADDING
-    p = x.softmax(1)
-    loss = x.amax(1) - p.amax(1).log() - true * x.gather(1, index)[:, 0] - others * x.sum(1)
+    most, wanted, total = x.amax(1), x.gather(1, index)[:, 0], x.sum(1)
+    p = torch.softmax(x, 1, out=x)  # in place, so that twice as many rows fit into the caches
+    loss = most - p.amax(1).log() - true * wanted - others * total
     p.sub_(others).scatter_add_(1, index, p.new_full(index.shape, -true))
     logits.copy_(p.mul_(share * ~padding[:, None]))
     return loss.masked_fill(padding, 0).sum()
