@@ -50,7 +50,7 @@ from transformer.training.schedule import learning_rate
 
 ROUND = 10  # so many steps one model trains before the next one's turn
 WARM = 2  # rounds that do not count, because memory still grows: page faults can take most of the time
-TRIAL = 6  # steps to find a peer's fastest setting, three times each
+TRIAL = 30  # steps to find a peer's fastest setting; the first third does not count
 COMPARED = 500  # pairs on which losses are compared
 WARMUP = 1000  # steps; with the paper's 4,000 a model learns too little in 200 steps to compare losses
 
@@ -154,12 +154,14 @@ def fastest(
         raise SystemExit(f"{kind.needs}: the loss at the start is {found}, ours {expected}")
     if len(trials) == 1:
         return trials[0]
-    times = [[[seconds(partial(trial.step, step)) for step in steps] for trial in trials] for _ in range(3)]
-    least = np.array(times).min(0).sum(1)
-    speeds = sum(micro.target_tokens for step in steps for micro in step) / least
+    # Each step is a new one, as in training: PyTorch prepares bfloat16 products anew for each new shape.
+    times = np.array([[seconds(partial(trial.step, step)) for trial in trials] for step in steps])
+    skipped = len(steps) // 3
+    spent = times[skipped:].sum(0)
+    speeds = sum(micro.target_tokens for step in steps[skipped:] for micro in step) / spent
     tried = "; ".join(f"{', '.join(each)} {speed:,.0f}" for each, speed in zip(settings, speeds, strict=True))
     print(f"{kind.needs}, subwords/s in each setting: {tried}", file=sys.stderr)
-    return Peer(kind, ours, *settings[least.argmin()])
+    return Peer(kind, ours, *settings[spent.argmin()])
 
 
 class Meter:
