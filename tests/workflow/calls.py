@@ -9,9 +9,10 @@ SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
 
 
 def snakemake(folder, *arguments):
-    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
+    """Call it as one does without an active environment: its jobs then find their Python by themselves."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        ["snakemake", "--cores", "2", *arguments],
+        [Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,

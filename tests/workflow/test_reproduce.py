@@ -277,6 +277,14 @@ def test_a_signal_ends_snakemake_first(machine):
     assert machine.make()[1] == [RUN[0], RUN[1], "ended"]
 
 
+def test_the_python_of_venv_runs_although_another_comes_first_on_path(machine):
+    machine.install_apt_get(machine.package)
+    (machine.clone / ".venv/bin").mkdir(parents=True)
+    shutil.move(machine.bin / "python", machine.clone / ".venv/bin/python")
+    machine.install("python", "exit 1")
+    assert machine.make()[1] == RUN
+
+
 def test_make_reproduce_ends_if_the_installation_fails(machine):
     machine.install_apt_get(machine.package)
     machine.install("make", "echo no torch >&2; exit 2")

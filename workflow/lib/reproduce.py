@@ -107,6 +107,8 @@ def _run(target: str, texts: Texts, lock: int) -> None:
     if target == "report" and not (texts.results / name / "tables").exists():
         raise InputError(f"{texts.results / name} has no tables yet; run make reproduce first")
     subprocess.run(["make", "--silent", ".venv/installed"], check=True)
+    # make has put .venv first already, but if `python3` is a script of pyenv, that has put another Python before it.
+    os.environ["PATH"] = os.pathsep.join([str(Path(".venv/bin").absolute()), os.environ["PATH"]])
     if target == "report":
         report = str(texts.results / name / "report.html")
         _to_the_end([*SNAKEMAKE, "--cores", "all", *options, "--report", report], lock)
