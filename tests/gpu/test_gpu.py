@@ -86,7 +86,7 @@ def test_gradients_that_processes_exchange_equal_those_of_one_process(start):
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
         replica = replicated(trainer.replica, trainer.autocast(), batch, 0.1)
-        trainer.optimizer.zero_grad(set_to_none=False)
+        trainer.model.zero_grad(set_to_none=False)
         replica(batch, 0.1).backward()
     finally:
         dist.destroy_process_group()

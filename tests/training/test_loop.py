@@ -344,7 +344,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_gives_other_weigh
 def gradients(trainer):
     """The gradients of the first step."""
     found = {}
-    trainer.optimizer.step = lambda: found.update({n: p.grad.clone() for n, p in trainer.model.named_parameters()})
+    trainer.optimizer.step = lambda _: found.update({n: p.grad.clone() for n, p in trainer.model.named_parameters()})
     _, _, batches = next(trainer.batches.from_position(0, 0))
     trainer.step(batches)
     return found, len(batches)
@@ -400,7 +400,7 @@ def test_a_step_follows_the_schedule_and_counts_the_targets(start):
     trainer = start()
     _, _, batches = next(trainer.batches.from_position(0, 0))
     trainer.step(batches)
-    assert trainer.optimizer.param_groups[0]["lr"] == pytest.approx(16**-0.5 * 4**-1.5)
+    assert trainer.rate() == pytest.approx(16**-0.5 * 4**-1.5)
     assert trainer.state.target_tokens == sum(int((micro.target != 0).sum()) for micro in batches)
 
 

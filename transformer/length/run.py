@@ -15,6 +15,7 @@ from transformer.support.device import within_memory
 from transformer.support.files import InputError, as_json, atomic
 from transformer.support.progress import Progress
 from transformer.support.provenance import software
+from transformer.training.adam import Adam
 from transformer.training.loss import Loss, smoothed_cross_entropy
 from transformer.training.schedule import learning_rate
 
@@ -59,18 +60,17 @@ def train(config: LengthRun, label: str) -> DecoderOnly:
     torch.manual_seed(config.seed)
     generator = np.random.default_rng(config.seed)
     model = DecoderOnly(config.architecture(), vocabulary(recipe.symbols))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    optimizer = Adam(model.parameters(), beta1=0.9, beta2=0.98, epsilon=1e-9)
     progress = Progress(label, config.steps, "step")
     for step in range(1, config.steps + 1):
-        optimizer.param_groups[0]["lr"] = recipe.learning_rate * learning_rate(step, recipe.d_model, recipe.warmup)
         lengths = generator.integers(least, most + 1, recipe.batch)
         read, said = _drawn(config, generator, lengths.tolist())
-        optimizer.zero_grad()
+        model.zero_grad()
         logits, target = model(read).flatten(0, 1), said.flatten()
         share = 1 / int((target != PADDING).sum())
         loss = Loss(smoothed_cross_entropy(logits.detach(), target, 0.0, share), logits)
         loss.backward()
-        optimizer.step()
+        optimizer.step(recipe.learning_rate * learning_rate(step, recipe.d_model, recipe.warmup))
         progress.update(1)
     progress.close()
     if not torch.isfinite(loss.total):

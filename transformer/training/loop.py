@@ -25,6 +25,7 @@ from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import Batch, Batches, once
 from transformer.text.tokens import Pairs
+from transformer.training.adam import Adam
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
@@ -102,13 +103,7 @@ class Trainer:
         self.replica: nn.Module = _Loss(self.model)
         if world.size > 1:
             torch.manual_seed(int(np.random.SeedSequence([config.seed, world.rank]).generate_state(1)[0]))  # of dropout
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(),
-            lr=0.0,
-            betas=(training.beta1, training.beta2),
-            eps=training.epsilon,
-            fused=True,
-        )
+        self.optimizer = Adam(self.model.parameters(), training.beta1, training.beta2, training.epsilon)
         if (left_out := len(train) - len(self.batches.kept)) and world.first:
             much = "warning: " if left_out > len(train) / 10 else ""
             print(
@@ -194,16 +189,13 @@ class Trainer:
     def step(self, batches: list[Batch]) -> None:
         """One update from the summed gradients of a step's micro-batches (equation 3, section 5.3)."""
         training = self.config.training
-        rate = learning_rate(self.state.step + 1, self.config.architecture.d_model, training.warmup)
-        for group in self.optimizer.param_groups:
-            group["lr"] = training.learning_rate * rate
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
         batches, share = batches or [NOTHING], self.world.size / tokens  # `size` makes the mean over processes a sum
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
             self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
-        self.optimizer.zero_grad(set_to_none=not self.compiled)  # before the step: `log` reads the gradients after it
+        self.model.zero_grad(set_to_none=not self.compiled)  # before the step: `log` reads the gradients after it
         for i, micro in enumerate(batches, start=1):
             with self.summing(last=i == len(batches)):
                 with self.autocast():
@@ -211,13 +203,19 @@ class Trainer:
                 loss.backward()
             self.loss_sum += loss.total
             del loss  # and its logits, before the next micro-batch makes its own
-        self.optimizer.step()
         self.state.step += 1
+        self.optimizer.step(self.rate())
         self.state.flops += all_flops
         self.state.target_tokens += int(tokens)
         self.state.row_tokens += int(tokens)
         first = (self.not_finite == 0) & ~torch.isfinite(self.loss_sum)
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
+
+    def rate(self) -> float:
+        """The learning rate of this step."""
+        training = self.config.training
+        rate = learning_rate(self.state.step, self.config.architecture.d_model, training.warmup)
+        return training.learning_rate * rate
 
     def loss(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
         """The loss of a batch: `batch_loss`."""
@@ -252,13 +250,12 @@ class Trainer:
         """
         state = self.state
         loss = self.world.gather(self.loss_sum).sum().item() / state.row_tokens
-        rate = self.optimizer.param_groups[0]["lr"]
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         speed = state.row_tokens / max(state.row_seconds, 1e-9)
         measured = self.world.first and state.step in self.points(DEV_POINTS)
         perplexity = self.dev_perplexity() if measured else None
         norm = nn.utils.get_total_norm(gradients).item()
-        state.history.append([state.step, loss, rate, norm, speed, perplexity])
+        state.history.append([state.step, loss, self.rate(), norm, speed, perplexity])
         self.loss_sum.zero_()
         state.row_tokens, state.row_seconds = 0, 0.0
         if self.world.first:

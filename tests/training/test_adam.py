@@ -1,0 +1,53 @@
+import pytest
+import torch
+from torch import nn
+
+from transformer.training.adam import Adam
+
+SETTINGS = {"beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9}
+
+
+def parameters(seed=1):
+    torch.manual_seed(seed)
+    return [nn.Parameter(torch.randn(size)) for size in ((7, 33), (33,), (5, 3))]
+
+
+def test_weights_are_those_of_pytorchs_adam_to_the_bit():
+    ours, theirs = parameters(), parameters()
+    first = Adam(ours, **SETTINGS)
+    second = torch.optim.Adam(theirs, 0.0, (0.9, 0.98), 1e-9, fused=True)
+    for step in range(1, 6):
+        second.param_groups[0]["lr"] = rate = 0.1 / step
+        for one, other in zip(ours, theirs, strict=True):
+            one.grad = torch.randn_like(one)
+            other.grad = one.grad.clone()
+        first.step(rate)
+        second.step()
+    assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
+    for one, other in zip(ours, theirs, strict=True):
+        assert first.state[one].keys() == second.state[other].keys()
+        assert all(torch.equal(first.state[one][key], second.state[other][key]) for key in first.state[one])
+
+
+def test_a_step_follows_the_papers_equations():
+    [weight] = parameters()[2:]
+    adam, before = Adam([weight], **SETTINGS), weight.detach().double()
+    mean, square = torch.zeros_like(before), torch.zeros_like(before)
+    for step in range(1, 4):
+        weight.grad = torch.randn_like(weight)
+        adam.step(0.01)
+        mean = 0.9 * mean + 0.1 * weight.grad
+        square = 0.98 * square + 0.02 * weight.grad.double() ** 2
+        before -= 0.01 * (mean / (1 - 0.9**step)) / ((square / (1 - 0.98**step)).sqrt() + 1e-9)
+    assert weight.detach().numpy() == pytest.approx(before.numpy(), abs=1e-6)
+
+
+def test_a_parameter_without_a_gradient_stays_as_it_is():
+    moved, kept = parameters()[:2]
+    before = kept.detach().clone()
+    moved.grad = torch.ones_like(moved)
+    adam = Adam([moved, kept], **SETTINGS)
+    adam.step(0.1)
+    assert torch.equal(kept, before)
+    assert adam.state[kept]["step"] == 0
+    assert adam.state[moved]["step"] == 1
