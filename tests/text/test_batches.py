@@ -85,8 +85,14 @@ def test_an_epoch_has_few_shapes_little_padding_and_steps_of_the_requested_size(
     assert len({step.shape for step in steps}) <= 16
     held = np.array([lengths[step.pairs].sum(0) for step in steps])
     room = np.array([step.shape.rows * np.array(step.shape[1:]) for step in steps])
-    assert (1 - held[:-2].sum(0) / room[:-2].sum(0)).max() < 0.05
+    assert (1 - held[:-2].sum(0) / room[:-2].sum(0)).max() < 0.06
     assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.03
+
+
+def test_rows_stay_short_although_longer_ones_would_have_less_padding():
+    lengths = np.clip(drawn_lengths(853, 256) * 4 // 5, 2, 256)
+    first, *_ = shapes(lengths, 512)
+    assert max(first[1:]) < 100
 
 
 def test_pairs_come_roughly_in_the_drawn_order():

@@ -13,9 +13,9 @@ from transformer.support.files import InputError
 from transformer.text.tokens import Pairs
 
 # How many sentences of mean length a row may hold. With fewer, attention spends less on pairs of subwords of different
-# sentences, but more of a row is padding. We take the first number with at most PADDING, or the one with the least.
+# sentences, but more of a row is padding. We take the number that makes a subword cheapest.
 SENTENCES = (4, 5, 6.5, 8)
-PADDING = 0.05  # the share of the places in rows that may be padding
+ATTENTION = 1000  # in rows of about this length, attention takes as long as the rest of a model (in small ones, sooner)
 FILLED = 0.97  # about the share of the places in rows that subwords fill
 TRIED = 12  # how many steps are packed to measure the padding
 UNIT = 8  # the lengths of long rows are multiples of this; a GPU would copy the bias of attention for other lengths
@@ -76,7 +76,7 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
     mean, longest = lengths.mean(0), lengths.max(0)
     sample = lengths[:: max(1, len(lengths) // math.ceil(TRIED * tokens / mean.max()))]
     tried = [_shapes(mean, longest, tokens, sentences) for sentences in SENTENCES]
-    return min(tried, key=lambda found: max(PADDING, _padding(sample, found[0])))
+    return min(tried, key=lambda found: _cost(sample, found[0]))
 
 
 def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
@@ -104,6 +104,11 @@ def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float
         if (size >= longest).all():
             return found
         rows //= 2
+
+
+def _cost(lengths: np.ndarray, shape: Shape) -> float:
+    """About how long a subword takes in rows of this shape, with its share of padding; 1 in short rows without any."""
+    return (1 + max(shape[1:]) / ATTENTION) / (1 - _padding(lengths, shape))
 
 
 def _padding(lengths: np.ndarray, shape: Shape) -> float:
