@@ -15,7 +15,9 @@ from transformer.text.tokens import Pairs
 # How many sentences of mean length a row may hold. With fewer, attention spends less on pairs of subwords of different
 # sentences, but more of a row is padding. We take the number that makes a subword cheapest.
 SENTENCES = (4, 5, 6.5, 8)
-ATTENTION = 1000  # in rows of about this length, attention takes as long as the rest of a model (in small ones, sooner)
+# We assume that attention takes as long as the rest of a model in rows of this length. In small models it does so in
+# shorter rows, but all models of an experiment have to read the same batches.
+ATTENTION = 1000
 FILLED = 0.97  # about the share of the places in rows that subwords fill
 TRIED = 12  # how many steps are packed to measure the padding
 UNIT = 8  # the lengths of long rows are multiples of this; a GPU would copy the bias of attention for other lengths

@@ -20,7 +20,7 @@ from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-VERSION = 5  # the version of the format of states and attempts
+VERSION = 6  # the version of the format of states and attempts
 
 
 @dataclass

@@ -38,7 +38,8 @@ except InputError as error:
 for warning in missing_treebanks(experiment):
     logger.warning(warning)
 
-# Jobs call `python`: without an active environment, that of Snakemake. (A conda environment of jobs comes before it.)
+# Jobs call `python`. It is the one that runs Snakemake, whichever environment is active. If jobs have conda
+# environments, Snakemake activates these later, so they come first.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 # The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
 HERE = Path(os.path.relpath(CLONE))
