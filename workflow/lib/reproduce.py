@@ -19,6 +19,7 @@ from pathlib import Path
 
 from transformer.corpora.debian import DebianPackage, fetch_pages
 from transformer.support.files import InputError, check_mirror, locked, sha256
+from workflow.lib.programs import find_first_in
 
 TEXTS = {"quick": "the help pages of LibreOffice", "quick-captions": "the captions of Multi30k"}
 CORPORA = Path("config/corpora.yaml")
@@ -108,7 +109,7 @@ def _run(target: str, texts: Texts, lock: int) -> None:
         raise InputError(f"{texts.results / name} has no tables yet; run make reproduce first")
     subprocess.run(["make", "--silent", ".venv/installed"], check=True)
     # make has put .venv first already, but if `python3` is a script of pyenv, that has put another Python before it.
-    os.environ["PATH"] = os.pathsep.join([str(Path(".venv/bin").absolute()), os.environ["PATH"]])
+    find_first_in(Path(".venv/bin"))
     if target == "report":
         report = str(texts.results / name / "report.html")
         _to_the_end([*SNAKEMAKE, "--cores", "all", *options, "--report", report], lock)

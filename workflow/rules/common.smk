@@ -22,6 +22,7 @@ from workflow.lib.experiment import (
 )
 from workflow.lib.inputs import LONGER, TEXTS, TREES, Inputs, texts_of
 from workflow.lib.paths import Paths
+from workflow.lib.programs import find_first_in
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
 from workflow.lib.tables import TRANSLATED, Tables
@@ -40,7 +41,7 @@ for warning in missing_treebanks(experiment):
 
 # Jobs call `python`. It is the one that runs Snakemake, whichever environment is active. If jobs have conda
 # environments, Snakemake activates these later, so they come first.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+find_first_in(Path(sys.executable).parent)
 # The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
 HERE = Path(os.path.relpath(CLONE))
 exports = f"export PYTHONUTF8=1 PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
