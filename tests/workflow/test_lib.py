@@ -80,7 +80,7 @@ def test_rows_that_are_equal_are_one_run(tables):
 
 def test_a_row_that_equals_base_uses_its_run_and_is_not_compared_with_it(tables):
     tasks = only(ende=["C-N8", "C-N2", "base"], wsj=["first", "parser"], semi=["parser"])
-    models = {"first": {"N": 6, "d_model": 512, "d_ff": 2048, "h": 8, "steps": 1300}}
+    models = {"first": {"N": 6, "d_model": 512, "d_ff": 2048, "h": 8, "steps": 700}}
     models["first"] |= {"learning_rate": 0.5, "longest_pair": 60}
     found = tables(scale={"depth": "1/6"}, tasks=tasks, models=models, figures={"model": "C-N8"})
     assert found.runs.trained == {"ende": ["base"], "wsj": ["first"], "semi": ["parser"]}
