@@ -77,15 +77,17 @@ def test_rows_hold_whole_pairs_side_by_side(pairs):
             assert micro.target_tokens == (micro.target != PADDING).sum()
 
 
-@pytest.mark.parametrize(("tokens", "mean"), [(25_000, 31), (512, 9), (512, 13), (512, 24)])
-def test_an_epoch_has_few_shapes_little_padding_and_steps_of_the_requested_size(tokens, mean):
+@pytest.mark.parametrize(
+    ("tokens", "mean", "padding"), [(25_000, 31, 0.05), (512, 9, 0.05), (512, 13, 0.05), (512, 24, 0.06)]
+)
+def test_an_epoch_has_few_shapes_little_padding_and_steps_of_the_requested_size(tokens, mean, padding):
     lengths = drawn_lengths(40 * tokens // mean, 256)
     lengths = np.clip((lengths * mean / lengths[:, 1].mean()).astype(int), 2, 256)
     steps = list(in_order(lengths, np.arange(len(lengths)), shapes(lengths, tokens)))
     assert len({step.shape for step in steps}) <= 16
     held = np.array([lengths[step.pairs].sum(0) for step in steps])
     room = np.array([step.shape.rows * np.array(step.shape[1:]) for step in steps])
-    assert (1 - held[:-2].sum(0) / room[:-2].sum(0)).max() < 0.06
+    assert (1 - held[:-2].sum(0) / room[:-2].sum(0)).max() < padding
     assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.03
 
 
