@@ -1,6 +1,7 @@
 """Fixtures of all tests: tiny configs, texts, ids, models and packages."""
 
 import dataclasses
+import gc
 import gzip
 import hashlib
 import json
@@ -66,6 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs from all tests except those marked `gpu`, which are run separately."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays until the end: PyTorch's objects and the tests."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

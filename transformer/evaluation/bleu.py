@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sacrebleu.metrics import BLEU
-from sacremoses import MosesTokenizer
 
 from transformer.support.files import InputError
 
@@ -78,6 +77,8 @@ def paper_bleu(translations: Sequence[str], references: Sequence[str], language:
     `language` chooses Moses' list of abbreviations; a language without a list uses the English one. Raises InputError
     when the counts differ or are 0.
     """
+    from sacremoses import MosesTokenizer  # the tables, which only read BLEU, need not load it
+
     check(translations, references)
     moses = MosesTokenizer(lang=language)
 

@@ -1,6 +1,7 @@
 """Read YAML into frozen dataclasses, strictly: one error lists every fault."""
 
 import contextlib
+import copy
 import dataclasses
 import difflib
 import json
@@ -8,6 +9,7 @@ import math
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -64,12 +66,18 @@ def read_yaml(path: Path) -> Any:
     """
     text = "\n".join(read_lines(path))
     try:
-        value = yaml.load(text.encode(), _Loader)
-        json.dumps(value, default=str, skipkeys=True)  # refuses a mapping that contains itself
+        return copy.deepcopy(_value(text))
     # PyYAML raises the others for values such as the date 2001-99-99, `!!bool maybe` and `!!int ''`.
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
         raise InputError(f"{path}: not YAML: {message}") from error
+
+
+@cache
+def _value(text: str) -> Any:
+    """The value that is written as YAML. Snakemake has the same files read three times, and PyYAML is slow."""
+    value = yaml.load(text.encode(), _Loader)
+    json.dumps(value, default=str, skipkeys=True)  # refuses a mapping that contains itself
     return value
 
 

@@ -1,5 +1,6 @@
 # What all rules share: the checked experiment, its paths and its runs. workflow/lib computes them.
 
+import gc
 import os
 import re
 import shlex
@@ -27,6 +28,9 @@ from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
 from workflow.lib.tables import TRANSLATED, Tables
 from workflow.lib.titles import FIGURES, TABLES
+
+# Snakemake's modules stay until the end. Unless the garbage collector leaves them alone, `snakemake -n` takes 0.4 s longer.
+gc.freeze()
 
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)
