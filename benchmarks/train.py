@@ -6,11 +6,13 @@
 The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transformer. They compute the same function as
 our model: they start with our weights, and use our positions, places of dropout, loss, Adam and learning rate. This is
 checked before the first step. Our model reads sentences packed into rows. The peers read padded sentences of similar
-length, with at most as many places in a step, so about 3 % fewer subwords. In each round every model trains a few
-steps in turn, so that noise of the machine affects all alike. The first rounds do not count. On a CPU a peer runs in
-its fastest setting: float32 or, if the CPU multiplies it, bfloat16 autocast, and fused (sdpa) or plain (eager)
-attention. On a GPU it runs in bfloat16 with sdpa, and only our model is compiled. Marian also runs in its default
-setting, float32 with sdpa.
+length, with at most as many places in a step, so about 3 % fewer subwords.
+
+Each model trains in a process of its own, as in use: in one process, models leave gaps in each other's memory, and this
+slowed ours down by a tenth or more. In each round every model trains a few steps in turn, so that noise of the machine
+affects all alike. The first rounds do not count. On a CPU a peer runs in its fastest setting: float32 or, if the CPU
+multiplies it, bfloat16 autocast, and fused (sdpa) or plain (eager) attention. On a GPU it runs in bfloat16 with sdpa,
+and only our model is compiled. Marian also runs in its default setting, float32 with sdpa.
 
 Prints a table with medians over the rounds of three numbers: target subwords/s without padding, their ratio to
 Marian's, and the share of the peak of matrix products in the same precision (MFU). Further columns are the padding, the
@@ -22,10 +24,12 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -204,42 +208,99 @@ class Meter:
         return 1 - sum(each.sum() for each in self.lengths()) / places
 
 
-def compare(run: RunConfig, pairs: Pairs, vocabulary: int, peaks: dict[str, float]) -> None:
-    """Print the table's rows for one size."""
-    training = run.training
-    theirs = [
-        [batch] for batch in islice(padded_steps(pairs, training.batch_tokens, training.longest_pair), training.steps)
-    ]
-    meters = {
-        "ours": Meter(
-            lambda: Ours(run, vocabulary, pairs, choose_device()),
-            lambda ours: [step for *_, step in islice(ours.trainer.batches.from_position(0, 0), training.steps)],
-        )
-    }
-    ours = meters["ours"].system
-    some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
-    for name, (kind, settings) in PEERS.items():
+@dataclass(frozen=True)
+class Measured:
+    """What is printed of one model."""
+
+    setting: tuple[str, ...]
+    speeds: np.ndarray  # of each round
+    flops: float
+    padding: float
+    most: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all models of a comparison share. It is sent to their processes."""
+
+    run: RunConfig
+    vocabulary: int
+    tokens: Path
+    device: torch.device
+    threads: int
+
+    def begin(self) -> tuple[Ours, list[list[Batch]], Batch]:
+        """Prepare this process; returns our model, the peers' steps, and the pairs on which losses are compared."""
+        torch.set_num_threads(self.threads)
+        keep_freed_memory()  # our training does this; here it serves all models alike
+        torch.backends.cuda.enable_cudnn_sdp(False)  # as `choose_device` does
+        training, pairs = self.run.training, Pairs(self.tokens)
+        every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
+        some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
+        ours = Ours(self.run, self.vocabulary, pairs, self.device)
+        return ours, [[batch] for batch in islice(every, training.steps)], some
+
+
+def started(work: Callable[..., None], *given: object) -> Connection:
+    """The pipe to a new process, which does `work(its end of the pipe, *given)`."""
+    processes = get_context("spawn")
+    pipe, its = processes.Pipe()
+    processes.Process(target=work, args=(its, *given), daemon=True).start()
+    its.close()  # or reading from `pipe` would never end if the process failed
+    return pipe
+
+
+def choose(pipe: Connection, setup: Setup, name: str) -> None:
+    """Send a peer's fastest setting."""
+    ours, theirs, some = setup.begin()
+    pipe.send(fastest(*PEERS[name], ours, some, theirs[:TRIAL]).setting)
+
+
+def train(pipe: Connection, setup: Setup, name: str, setting: tuple[str, ...]) -> None:
+    """Train a model, a round whenever `pipe` asks, until it sends None. Then send what was measured."""
+    ours, theirs, some = setup.begin()
+    if name == "ours":
+        packed = ours.trainer.batches.from_position(0, 0)
+        meter = Meter(lambda: ours, lambda _: [step for *_, step in islice(packed, setup.run.training.steps)])
+    else:
+        meter = Meter(lambda: Peer(PEERS[name][0], ours, *setting), lambda _: theirs)
+    pipe.send(len(meter.rounds))
+    while (number := pipe.recv()) is not None:
+        pipe.send(meter.round(number))
+    del meter.rounds[:WARM], meter.seconds[:WARM]
+    flops = meter.flops(setup.run.architecture, setup.vocabulary)
+    loss = without_dropout(meter.system, some) / some.target_tokens
+    pipe.send(Measured(meter.system.setting, meter.speeds(), flops, meter.padding(), meter.most, loss))
+
+
+def compare(setup: Setup, peaks: dict[str, float]) -> None:
+    """Print the table's rows for one size. Raises EOFError when the process of a model fails."""
+    pipes = {"ours": started(train, setup, "ours", ())}
+    for name, (kind, _) in PEERS.items():
         if find_spec(kind.needs):
-            meters[name] = Meter(partial(fastest, kind, settings, ours, some, theirs[:TRIAL]), lambda _: theirs)
-    for number in range(len(meters["ours"].rounds)):
-        for meter in list(meters.values())[:: (-1) ** number]:
-            meter.round(number)
-    for meter in meters.values():
-        del meter.rounds[:WARM], meter.seconds[:WARM]
-    loss = {name: without_dropout(meter.system, some) / some.target_tokens for name, meter in meters.items()}
-    marian = "MarianMTModel"
+            pipes[name] = started(train, setup, name, started(choose, setup, name).recv())
+    rounds = max(pipe.recv() for pipe in pipes.values())
+    for number in range(rounds):
+        for pipe in list(pipes.values())[:: (-1) ** number]:
+            pipe.send(number)
+            pipe.recv()
+    found: dict[str, Measured] = {}
+    for name, pipe in pipes.items():
+        pipe.send(None)
+        found[name] = pipe.recv()
+    marian = found.get("MarianMTModel")
     for name in ("ours", *PEERS):
-        print("| {N}/{d_model}/{d_ff}/{h} | ".format(**vars(run.architecture)) + name, end=" | ")
-        if name not in meters:
+        print("| {N}/{d_model}/{d_ff}/{h} | ".format(**vars(setup.run.architecture)) + name, end=" | ")
+        if name not in found:
             print("not installed |", " |" * 7, flush=True)
             continue
-        meter, setting = meters[name], meters[name].system.setting
-        ratio = f"{np.median(meter.speeds() / meters[marian].speeds()):.2f}" if marian in meters else ""
-        difference = f"{100 * (loss[name] / loss[marian] - 1):+.2f} %" if marian in meters else ""
-        share = meter.flops(run.architecture, vocabulary) / peaks[setting[0]]
-        print(f"{', '.join(setting)} | {np.median(meter.speeds()):,.0f} | {ratio}", end=" | ")
-        print(f"{100 * share:.1f} % | {100 * meter.padding():.1f} %", end=" | ")
-        print(f"{meter.most / 1e9:.2f}" if meter.most else "", f"{loss[name]:.4f}", difference, sep=" | ", end=" |\n")
+        its = found[name]
+        ratio = f"{np.median(its.speeds / marian.speeds):.2f}" if marian else ""
+        difference = f"{100 * (its.loss / marian.loss - 1):+.2f} %" if marian else ""
+        print(f"{', '.join(its.setting)} | {np.median(its.speeds):,.0f} | {ratio}", end=" | ")
+        print(f"{100 * its.flops / peaks[its.setting[0]]:.1f} % | {100 * its.padding:.1f} %", end=" | ")
+        print(f"{its.most / 1e9:.2f}" if its.most else "", f"{its.loss:.4f}", difference, sep=" | ", end=" |\n")
 
 
 def main() -> None:
@@ -255,7 +316,6 @@ def main() -> None:
     if arguments.loss_steps <= WARM * ROUND:
         parser.error(f"--loss-steps {arguments.loss_steps}: the first {WARM * ROUND} steps do not count; train more")
     torch.set_num_threads(arguments.threads)
-    keep_freed_memory()  # our training does this; here it serves all models alike
     device = choose_device()
     gpu = device.type == "cuda"
     tokens = arguments.batch_tokens or (25_000 if gpu else 512)
@@ -271,7 +331,10 @@ def main() -> None:
         sizes = dict(zip(("N", "d_model", "d_ff", "h"), map(int, size.split("/")), strict=True))
         sizes |= dict.fromkeys(("d_k", "d_v"), sizes["d_model"] // sizes["h"])
         run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
-        compare(run, Pairs(arguments.tokens), arguments.vocabulary, peaks)
+        try:
+            compare(Setup(run, arguments.vocabulary, arguments.tokens, device, arguments.threads), peaks)
+        except EOFError:
+            sys.exit("error: the process of a model has failed, for the reason above")
 
 
 if __name__ == "__main__":
