@@ -234,7 +234,9 @@ class Setup:
         """Prepare this process; returns our model, the peers' steps, and the pairs on which losses are compared."""
         torch.set_num_threads(self.threads)
         keep_freed_memory()  # our training does this; here it serves all models alike
-        torch.backends.cuda.enable_cudnn_sdp(False)  # as `choose_device` does
+        if self.device.type == "cuda":  # as `choose_device` does
+            torch.cuda.set_device(self.device)
+            torch.backends.cuda.enable_cudnn_sdp(False)
         training, pairs = self.run.training, Pairs(self.tokens)
         every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
         some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
