@@ -44,7 +44,14 @@ from transformer.experiment.config import read_experiment
 from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.ids import PADDING
-from transformer.support.device import auto_precision, choose_device, device_name, keep_freed_memory, sustained_flops
+from transformer.support.device import (
+    auto_precision,
+    choose_device,
+    device_name,
+    keep_freed_memory,
+    sustained_flops,
+    use_gpu,
+)
 from transformer.text.batches import Batch
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
@@ -234,9 +241,8 @@ class Setup:
         """Prepare this process; returns our model, the peers' steps, and the pairs on which losses are compared."""
         torch.set_num_threads(self.threads)
         keep_freed_memory()  # our training does this; here it serves all models alike
-        if self.device.type == "cuda":  # as `choose_device` does
-            torch.cuda.set_device(self.device)
-            torch.backends.cuda.enable_cudnn_sdp(False)
+        if self.device.type == "cuda":
+            use_gpu(self.device.index)
         training, pairs = self.run.training, Pairs(self.tokens)
         every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
         some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
@@ -278,11 +284,10 @@ def train(pipe: Connection, setup: Setup, name: str, setting: tuple[str, ...]) -
 
 def compare(setup: Setup, peaks: dict[str, float]) -> None:
     """Print the table's rows for one size. Raises EOFError when the process of a model fails."""
-    pipes = {"ours": started(train, setup, "ours", ())}
-    for name, (kind, _) in PEERS.items():
-        if find_spec(kind.needs):
-            pipes[name] = started(train, setup, name, started(choose, setup, name).recv())
-    rounds = max(pipe.recv() for pipe in pipes.values())
+    installed = [name for name, (kind, _) in PEERS.items() if find_spec(kind.needs)]
+    settings = {"ours": ()} | {name: started(choose, setup, name).recv() for name in installed}
+    pipes = {name: started(train, setup, name, setting) for name, setting in settings.items()}
+    [rounds] = {pipe.recv() for pipe in pipes.values()}
     for number in range(rounds):
         for pipe in list(pipes.values())[:: (-1) ** number]:
             pipe.send(number)

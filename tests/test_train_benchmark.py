@@ -18,12 +18,13 @@ def test_each_model_trains_in_a_process_of_its_own(tmp_path, monkeypatch, capsys
     write_pairs(tmp_path / "train", [pack(*sides, VOCABULARY)], VOCABULARY)
     options = {"tokens": tmp_path / "train", "vocabulary": VOCABULARY, "sizes": "1/16/32/2", "threads": 1}
     options |= {"batch-tokens": 96, "loss-steps": 21}
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
     monkeypatch.setattr(sys, "argv", ["train.py", *words])
-    monkeypatch.setattr(train, "PEERS", {name: train.PEERS[name] for name in ("torch.nn.Transformer",)})
+    name = "torch.nn.Transformer"
+    monkeypatch.setattr(train, "PEERS", {name: train.PEERS[name]})
     train.main()
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| 1/16/32/2 ")]
-    assert [row[1] for row in rows] == ["ours", "torch.nn.Transformer"]
+    assert [row[1] for row in rows] == ["ours", name]
     assert all(float(row[3].replace(",", "")) > 0 for row in rows)
     ours, other = (float(row[8]) for row in rows)
     assert ours == pytest.approx(other, rel=0.01)

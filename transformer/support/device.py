@@ -81,9 +81,14 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
         for each in range(local_size):  # every training takes GPUs in this order, so two never wait for each other
             _taken(each)
     _check_code(number)
+    use_gpu(number)
+    return torch.device("cuda", number)
+
+
+def use_gpu(number: int) -> None:
+    """Let this process use a GPU that it, or the process that started it, has reserved."""
     torch.cuda.set_device(number)
     torch.backends.cuda.enable_cudnn_sdp(False)  # cuDNN's attention spends up to half a second on each new shape
-    return torch.device("cuda", number)
 
 
 def _check_code(number: int) -> None:
