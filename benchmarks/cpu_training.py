@@ -2,33 +2,33 @@
 
     PYTHONPATH=. python benchmarks/cpu_training.py
 
-Prints three tables. All numbers are of CPU time, forward and backward together, and medians over the rounds.
+Prints two tables. All numbers are of CPU time, forward and backward together, and medians over the rounds.
 
-1. The model's operations and PyTorch's own, with the sizes of the experiment `quick`: 9 rows of 59 subwords, d_model
-   128, 8 heads, 3,000 subwords; bfloat16.
-2. Attention of radius r on 512 subwords (8 heads, d_k 16, float32): how many times faster blocks are than a mask, in
-   encoder and decoder.
-3. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
+1. Each kernel of transformer/model/kernels.py, and the loss, beside the definition that it replaces, with the sizes of
+   `quick`: 9 rows of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords; bfloat16.
+2. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.train import Ours
 from transformer.experiment.config import read_experiment
-from transformer.model.attention import HIDDEN, attention
-from transformer.model.layers import Residual
-from transformer.model.restricted import SMALLEST, in_blocks, shown_in_blocks
+from transformer.model.attention import additive_scores, attention
+from transformer.model.kernels import Dropout, heads, split_heads
+from transformer.model.layers import residual
+from transformer.model.masks import Mask
 from transformer.support.device import keep_freed_memory
 from transformer.training.loss import smoothed_cross_entropy
 
@@ -36,12 +36,13 @@ ROWS, LENGTH, D_MODEL, HEADS, VOCABULARY = 9, 59, 128, 8, 3000
 ROUNDS = 50
 
 
-def differentiated(work: Callable[[], Tensor]) -> Callable[[], None]:
-    """The forward pass `work` and its backward pass."""
+def differentiated(form: Callable[..., Any], *given: Any) -> Callable[[], None]:
+    """The forward pass of `form` and its backward pass."""
 
     def both() -> None:
-        y = work()
-        y.backward(y.detach())
+        parts = form(*given)
+        parts = [parts] if isinstance(parts, Tensor) else parts
+        torch.autograd.backward(parts, [part.detach() for part in parts])
 
     return both
 
@@ -65,60 +66,51 @@ def head(*columns: str) -> None:
     print("", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", sep="\n", flush=True)
 
 
+def drawn(*shape: int) -> Tensor:
+    """A random tensor whose gradient is wanted."""
+    return torch.randn(*shape, dtype=torch.bfloat16, requires_grad=True)
+
+
 def operations() -> None:
     """Print the first table."""
-    heads = (ROWS, HEADS, LENGTH, D_MODEL // HEADS)
-    q, k, v = (torch.randn(heads, dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
-    bias = torch.zeros(ROWS, 1, LENGTH, LENGTH)
-    x, y = (torch.randn(ROWS, LENGTH, D_MODEL, dtype=torch.bfloat16, requires_grad=True) for _ in range(2))
-    residual = Residual(D_MODEL, 0.1)
-    weight, shift = (parameter.detach().bfloat16().requires_grad_() for parameter in residual.norm.parameters())
-    logits = torch.randn(ROWS * LENGTH, VOCABULARY, dtype=torch.bfloat16)
-    target = torch.randint(1, VOCABULARY, (ROWS * LENGTH,))
-    learnt = logits.clone().requires_grad_()
+    q, k, v = (drawn(ROWS, HEADS, LENGTH, D_MODEL // HEADS) for _ in range(3))
+    sentence = torch.arange(LENGTH) * 5 // LENGTH
+    mask = Mask((sentence[:, None] == sentence)[None])
+    joined, x, y = drawn(ROWS, LENGTH, 3 * D_MODEL), drawn(ROWS, LENGTH, D_MODEL), drawn(ROWS, LENGTH, D_MODEL)
+    norm = nn.LayerNorm(D_MODEL, eps=1e-6).bfloat16()
+    vector, target = drawn(HEADS, D_MODEL // HEADS), torch.randint(1, VOCABULARY, (ROWS * LENGTH,))
+    learnt = drawn(ROWS * LENGTH, VOCABULARY)
+    overwritten = learnt.detach().clone()
 
-    def cross_entropy() -> None:
+    def plain_loss() -> None:
         F.cross_entropy(learnt.float(), target, reduction="sum", label_smoothing=0.1).backward()
 
-    rows: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
-        "attention": (
-            differentiated(lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=bias.bfloat16())),
-            differentiated(lambda: attention(q, k, v, bias)),
-        ),
-        "dropout, residual, LayerNorm": (
-            differentiated(lambda: F.layer_norm(x + F.dropout(y, 0.1), (D_MODEL,), weight, shift)),
-            differentiated(lambda: residual(x, y)),
-        ),
-        "smoothed cross-entropy": (cross_entropy, lambda: smoothed_cross_entropy(logits.clone(), target, 0.1)),
+    def both(kernel: Callable[..., Any], definition: Callable[..., Any], *given: Any) -> tuple[Callable[[], None], ...]:
+        return differentiated(definition, *given), differentiated(kernel, *given)
+
+    rows: dict[str, tuple[Callable[[], object], ...]] = {
+        "attention, equation 1": both(attention, attention.__wrapped__, q, k, v, mask.bias, 0.25),
+        "attention, PyTorch's fused": both(attention, fused, q, k, v, mask.bias, 0.25),
+        "scores of additive attention": both(additive_scores, additive_scores.__wrapped__, q, k, vector, mask.shown),
+        "split into heads": both(heads, plain_heads, joined, HEADS, [D_MODEL] * 3),
+        "dropout": both(Dropout(0.1), nn.Dropout(0.1), x),
+        "dropout, residual, LayerNorm": both(residual, residual.__wrapped__, norm, x, y, 0.1),
+        "smoothed cross-entropy": (plain_loss, lambda: smoothed_cross_entropy(overwritten.clone(), target, 0.1)),
     }
-    head("operation", "PyTorch, ms", "ours, ms", "x")
-    for name, both in rows.items():
-        theirs, ours = medians(*both)
+    head("operation", "definition, ms", "kernel, ms", "x")
+    for name, works in rows.items():
+        theirs, ours = medians(*works)
         print(f"| {name} | {1e3 * theirs:.2f} | {1e3 * ours:.2f} | {theirs / ours:.1f} |", flush=True)
 
 
-def blocks() -> None:
-    """Print the second table."""
-    radii = (4, 16, 32)
-    head("subwords of a row", *(f"r {radius}" for radius in radii))
-    for length in (64, 128, 256, 512):
-        cells = [", ".join(f"{_faster(length, radius, causal):.1f}" for causal in (False, True)) for radius in radii]
-        print(f"| {length} |", " | ".join(cells), "|", flush=True)
+def fused(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor:
+    """PyTorch's own attention."""
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), scale=scale)
 
 
-def _faster(length: int, radius: int, causal: bool) -> float:
-    """How many times faster blocks are, on 512 subwords."""
-    rows, size = 512 // length, max(radius, SMALLEST)
-    q, k, v = (torch.randn(rows, HEADS, length, D_MODEL // HEADS, requires_grad=True) for _ in range(3))
-    number, place = torch.zeros(rows, length, dtype=torch.long), torch.arange(length)
-    behind = place[:, None] - place
-    shown = (behind <= radius) & (behind >= (0 if causal else -radius))
-    mask = torch.where(shown, 0.0, HIDDEN).expand(rows, 1, -1, -1)
-    cut = torch.where(shown_in_blocks(number, size, radius, causal), 0.0, HIDDEN)
-    whole, parts = medians(
-        differentiated(lambda: attention(q, k, v, mask)), differentiated(lambda: in_blocks(attention, q, k, v, cut))
-    )
-    return whole / parts
+def plain_heads(x: Tensor, h: int, sizes: Sequence[int]) -> list[Tensor]:
+    """What `heads` does, by views. Attention's products copy them."""
+    return [split_heads(part, h).contiguous() for part in x.split(sizes, -1)]
 
 
 def precisions() -> None:
@@ -153,7 +145,6 @@ def main() -> None:
     torch.manual_seed(1)
     keep_freed_memory()
     operations()
-    blocks()
     precisions()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from transformer.model.masks import Rows
 from transformer.text.batches import Batch
 from transformer.text.tokens import Pairs
 
@@ -13,7 +14,8 @@ def padded(pairs: Pairs, which: np.ndarray) -> Batch:
     """A batch of some pairs, with one pair in each row."""
     lengths, rows = pairs.lengths[which], np.arange(len(which))
     source, target = (
-        torch.from_numpy(pairs.in_rows(which, side, rows, len(rows), lengths[:, side].max())) for side in (0, 1)
+        Rows.of(torch.from_numpy(pairs.in_rows(which, side, rows, len(rows), lengths[:, side].max())))
+        for side in (0, 1)
     )
     return Batch(source, target, lengths)
 

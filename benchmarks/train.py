@@ -77,7 +77,7 @@ class Ours:
 
     def loss(self, pairs: Batch) -> Tensor:
         """The summed loss of a batch."""
-        return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls).total
+        return batch_loss(self.network, pairs, self.trainer.config.training.eps_ls)
 
     def step(self, batches: list[Batch]) -> None:
         """One update."""
@@ -114,7 +114,7 @@ class Peer:
 
     def loss(self, pairs: Batch) -> Tensor:
         """The summed loss of a batch."""
-        source, target = pairs.source.to(self.trainer.device), pairs.target.to(self.trainer.device)
+        source, target = pairs.source.ids.to(self.trainer.device), pairs.target.ids.to(self.trainer.device)
         logits, kept = self.network(source, target).flatten(0, 1), {"ignore_index": PADDING, "reduction": "sum"}
         return F.cross_entropy(logits, target.flatten(), label_smoothing=self.smoothing, **kept)
 
@@ -211,7 +211,7 @@ class Meter:
     def padding(self) -> float:
         """The share of padding among all places in rows."""
         batches = [micro for some in self.rounds for step in some for micro in step]
-        places = sum(micro.source.numel() + micro.target.numel() for micro in batches)
+        places = sum(micro.source.ids.numel() + micro.target.ids.numel() for micro in batches)
         return 1 - sum(each.sum() for each in self.lengths()) / places
 
 

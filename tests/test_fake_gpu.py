@@ -19,6 +19,7 @@ from transformer.decoding import beam, sampling
 from transformer.decoding.precision import in_precision
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END
+from transformer.model.masks import Rows
 from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch
 from transformer.training import loss
@@ -74,7 +75,11 @@ def bfloat16() -> Iterator[None]:
 
 
 def rows(*lengths):
-    return torch.randint(END, VOCABULARY, lengths)
+    return Rows.of(torch.randint(END, VOCABULARY, lengths))
+
+
+def on(rows, device):
+    return Rows(*(each.to(device) for each in rows))
 
 
 def test_reading_a_fake_tensor_is_an_error(gpu):
@@ -94,12 +99,12 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
         return seen[-1][-1]
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
-    monkeypatch.setattr(loss, "moved", lambda ids, device: ids.to(device))  # pinned memory needs a GPU
+    monkeypatch.setattr(Rows, "on", on)  # pinned memory needs a GPU
     monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
     model.train(training)
     with torch.no_grad():
-        value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1).total
-        y = model(rows(3, 20).to(gpu), rows(3, 22).to(gpu))
+        value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1)
+        y = model(on(rows(3, 20), gpu), on(rows(3, 22), gpu))
         logits = model.logits(y)
     assert (value.device, value.dtype, value.shape) == (gpu, torch.float32, ())
     assert (logits.device, logits.dtype, logits.shape) == (gpu, torch.bfloat16, (3, 22, VOCABULARY))
@@ -135,9 +140,9 @@ def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, mod
     steps = []
     monkeypatch.setattr(copy, "deepcopy", lambda model: model)  # a copy would belong to another FakeTensorMode
     searched = in_precision(model.eval(), precision)
-    step = searched.step
-    searched.step = lambda *given: steps.append(given[1]) or step(*given)
-    found = beam.beam_search(searched, rows(5, 9).to(gpu), 4, 0.6, 15)
+    decode = searched.decode
+    searched.decode = lambda *given: steps.append(given) or decode(*given)
+    found = beam.beam_search(searched, rows(5, 9).ids.to(gpu), 4, 0.6, 15)
     assert len(steps) == beam.LOOK["cuda"] == 8  # then the first list is read, whose zeros mean that all are done
     assert read == [
         (),
@@ -151,5 +156,5 @@ def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, mod
 
 def test_sampling_reads_nothing_from_the_gpu_for_eight_steps(model, gpu, read):
     generators = [np.random.default_rng(number) for number in range(5)]
-    sampling.sample(model.eval(), rows(5, 9).to(gpu), 15, generators)
+    sampling.sample(model.eval(), rows(5, 9).ids.to(gpu), 15, generators)
     assert read == [(), (), (), (), (5, 24), (5,)]  # three times in 24 steps

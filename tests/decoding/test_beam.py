@@ -5,11 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.decoding import beam, cache, steps
+from transformer.decoding import beam
 from transformer.decoding.beam import BLOCK, Beam, beam_search, length_penalty, top
 from transformer.decoding.precision import in_precision
+from transformer.model import cache, kernels
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
+from transformer.model.masks import Rows
 from transformer.model.networks import network
 
 RECURRENT = {"network": "recurrent"}
@@ -34,7 +36,7 @@ def plain_search(model, source, width, alpha, extra, early=False):
     alive, finished = [(0.0, [])], []
     for length in range(1, source.size(1) + extra + 1):
         read = torch.tensor([[*ids, PADDING] for _, ids in alive])
-        logits = model.logits(model(source.expand(len(alive), -1), read))[:, -1]
+        logits = model.logits(model(Rows.of(source.expand(len(alive), -1)), Rows.of(read)))[:, -1]
         logits[:, END] += 4  # as in `ending`
         rows = zip(alive, logits.log_softmax(-1).tolist(), strict=True)
         longer = [(logp + each, [*ids, token]) for (logp, ids), row in rows for token, each in enumerate(row)]
@@ -51,8 +53,8 @@ def plain_search(model, source, width, alpha, extra, early=False):
 
 def unending(model):
     """Make the end of sentence impossible."""
-    step = model.step
-    model.step = lambda *given: step(*given).index_fill(-1, torch.tensor([END]), -torch.inf)
+    logits = model.logits
+    model.logits = lambda y: logits(y).index_fill(-1, torch.tensor([END]), -torch.inf)
     return model
 
 
@@ -64,7 +66,7 @@ def padded(*sources):
 def log_probability(model, source, targets):
     """log P of targets of equal length, [targets], from one forward pass over all positions."""
     target = torch.tensor(targets)
-    logits = model.logits(model(source.expand(len(target), -1), target))
+    logits = model.logits(model(Rows.of(source.expand(len(target), -1)), Rows.of(target)))
     return logits.log_softmax(-1).gather(-1, target[:, :, None]).sum((1, 2)).tolist()
 
 
@@ -84,7 +86,7 @@ def greedy(model, source, extra):
     ids = []
     for _ in range(source.size(1) + extra):
         with torch.no_grad():
-            logits = model.logits(model(source, torch.tensor([[*ids, PADDING]])))[0, -1]
+            logits = model.logits(model(Rows.of(source), Rows.of(torch.tensor([[*ids, PADDING]]))))[0, -1]
         ids.append(int(logits.argmax()))
         if ids[-1] == END:
             break
@@ -149,14 +151,16 @@ def test_a_beam_of_one_is_greedy_search(changes, seed, alpha):
     assert found.ids == (ids[:-1] if ids[-1] == END else ids)
 
 
-def ending(step, steps):
+def ending(model, steps):
     """Make the end of sentence likelier, and record the logits of each step."""
+    logits = model.logits
 
-    def wrapped(*given):
-        steps.append(step(*given) + 4 * torch.nn.functional.one_hot(torch.tensor(END), 9))
+    def wrapped(y):
+        steps.append(logits(y) + 4 * torch.nn.functional.one_hot(torch.tensor(END), 9))
         return steps[-1]
 
-    return wrapped
+    model.logits = wrapped
+    return model
 
 
 @pytest.mark.parametrize("early", [False, True])
@@ -166,8 +170,7 @@ def test_hypotheses_end_if_their_end_is_among_the_best_2_x_width_continuations(w
     for seed in range(8):
         source = padded([3, 7, 5])
         wanted = plain_search(toy(seed, vocabulary=9), source, width, alpha, 5, early)
-        model = toy(seed, vocabulary=9)
-        model.step = ending(model.step, [])
+        model = ending(toy(seed, vocabulary=9), [])
         (found,) = beam_search(model, source, width, alpha, 5, early=early)
         assert [h.ids for h in found] == [ids for _, ids in wanted]
         assert [h.score for h in found] == pytest.approx([score for score, _ in wanted], rel=1e-4)
@@ -181,8 +184,7 @@ def test_pruning_changes_no_result_and_an_early_stop_prunes_more(monkeypatch, al
     def search(nbest, early=False):
         found = []
         for seed in range(8):
-            model = toy(seed, vocabulary=9)
-            model.step = ending(model.step, steps)
+            model = ending(toy(seed, vocabulary=9), steps)
             found += beam_search(model, sources, 3, alpha, 12, nbest, early)
         runs.append((found, sum(logits.size(0) * logits.size(1) for logits in steps)))
         steps.clear()
@@ -212,8 +214,7 @@ def test_checking_seldom_for_finished_sentences_changes_nothing(monkeypatch, nbe
         monkeypatch.setitem(beam.LOOK, "cpu", look)
         found = []
         for seed in range(8):
-            model = toy(seed, vocabulary=9, **changes)
-            model.step = ending(model.step, [])
+            model = ending(toy(seed, vocabulary=9, **changes), [])
             found += beam_search(model, sources, 3, 0.6, extra, nbest, early)
         runs.append(found)
     for seldom in runs[1:]:
@@ -228,15 +229,26 @@ def test_an_early_stop_drops_what_cannot_win_in_the_next_step(monkeypatch, look)
     tiny = 1e-9
     first, last = [tiny, 0.36, 0.35, 0.29], [tiny, 1, tiny, tiny]
 
-    def step(ids, position, *_):
-        if ids is None:
-            return torch.tensor([[first]]).log()
-        after = {2: [tiny, 0.01, 0.99, tiny], 3: last if position == 5 else [tiny, tiny, tiny, 1]}
-        return torch.tensor([[after.get(i, last) for i in row] for row in ids.tolist()]).log()
+    class Scripted:
+        """Hypotheses whose next token has given probabilities."""
+
+        position = -1
+
+        def logits(self, ids):
+            self.position += 1
+            if ids is None:
+                return torch.tensor([[first]]).log()
+            after = {2: [tiny, 0.01, 0.99, tiny], 3: last if self.position == 5 else [tiny, tiny, tiny, 1]}
+            return torch.tensor([[after.get(i, last) for i in row] for row in ids.tolist()]).log()
+
+        def follow(self, _):
+            """Nothing to do: only the last token and the position count."""
+
+        select = follow
 
     monkeypatch.setitem(beam.LOOK, "cpu", look)
     model = toy()
-    model.step = step
+    model.begin = lambda _: Scripted()
     for early, ids in ((False, [3, 3, 3, 3, 3]), (True, [])):
         ((found,),) = beam_search(model, padded([2]), 2, 1.0, 6, nbest=False, early=early)
         assert found.ids == ids
@@ -265,7 +277,7 @@ def test_the_best_alive_hypothesis_is_the_best_of_all_unended_outputs():
 def without_end(model, source, ids):
     """log P if the end of sentence is impossible."""
     target = torch.tensor([ids])
-    logits = model.logits(model(source, target)).index_fill(-1, torch.tensor([END]), -torch.inf)
+    logits = model.logits(model(Rows.of(source), Rows.of(target))).index_fill(-1, torch.tensor([END]), -torch.inf)
     return logits.log_softmax(-1).gather(-1, target[:, :, None]).sum().item()
 
 
@@ -283,8 +295,7 @@ def test_learned_positions_limit_the_output_length():
 )
 @settings(max_examples=12)
 def test_other_sentences_in_a_batch_and_their_order_change_nothing(changes, seed, sources, early):
-    model = toy(seed, vocabulary=9, **changes)
-    model.step = ending(model.step, [])
+    model = ending(toy(seed, vocabulary=9, **changes), [])
     alone = [beam_search(model, padded(source), 3, 0.6, 6, early=early)[0] for source in sources]
     for order in (range(len(sources)), range(len(sources))[::-1]):
         together = beam_search(model, padded(*(sources[i] for i in order)), 3, 0.6, 6, early=early)
@@ -325,8 +336,8 @@ def test_dropping_unread_places_of_the_cache_changes_no_result(monkeypatch, enco
     for full in (3, 10_000):
         monkeypatch.setattr(cache, "FULL", full)
         model = unending(toy(vocabulary=20, positions=encoding))
-        step = model.step
-        model.step = lambda *given, step=step: places.append(given[-1].size(-1)) or step(*given)
+        decode = model.decode
+        model.decode = lambda *given, decode=decode: places.append(given[2].shown.size(-1)) or decode(*given)
         runs.append((beam_search(model, sources, 4, 0.6, 20), max(places)))
         places.clear()
     (tidied, few), (whole, many) = runs
@@ -340,12 +351,12 @@ def test_dropping_unread_places_of_the_cache_changes_no_result(monkeypatch, enco
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_sentences_that_are_encoded_in_parts_are_read_as_if_encoded_together(monkeypatch, positions, at_once):
     model, source = toy(positions=positions), padded([2, 3, 2, 3, 2, 2, 3], [3, 2, 2], [2], [], [3, 3])
-    monkeypatch.setattr(steps, "AT_ONCE", at_once)
-    parts = steps.TransformerSteps(model, source)
-    monkeypatch.setattr(steps, "AT_ONCE", len(source))
-    whole = steps.TransformerSteps(model, source)
-    read = parts.bias[:, 0, 0] == 0
-    assert torch.equal(parts.bias, whole.bias)
-    for ours, theirs in zip(parts.memories, whole.memories, strict=True):
+    monkeypatch.setattr(kernels, "ENCODED", at_once)
+    parts = model.begin(source)
+    monkeypatch.setattr(kernels, "ENCODED", len(source))
+    whole = model.begin(source)
+    read = parts.across.shown[:, 0]
+    assert torch.equal(read, whole.across.shown[:, 0])
+    for ours, theirs in zip(parts.memory, whole.memory, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             torch.testing.assert_close(one.transpose(1, 2)[read], other.transpose(1, 2)[read])

@@ -8,12 +8,13 @@ import torch
 from transformer.decoding.beam import BLOCK
 from transformer.decoding.precision import PRECISIONS, in_precision
 from transformer.decoding.search import Search, decoding
+from transformer.model.masks import Rows
 from transformer.support.files import InputError
 
 
-def ids():
+def pair():
     torch.manual_seed(1)
-    return torch.randint(3, 40, (5, 9)), torch.randint(3, 40, (5, 7))
+    return Rows.of(torch.randint(3, 40, (5, 9))), Rows.of(torch.randint(3, 40, (5, 7)))
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.02), ("int8", 0.1)])
@@ -21,7 +22,7 @@ def test_each_precision_computes_the_same_logits_up_to_its_rounding(package, pre
     model = package(N=2).model
     lower = in_precision(model, precision)
     with torch.inference_mode():
-        exact, found = (each.logits(each(*ids())) for each in (model, lower))
+        exact, found = (each.logits(each(*pair())) for each in (model, lower))
     vocabulary = exact.size(-1)
     assert found.size(-1) % BLOCK == 0
     assert (found[..., vocabulary:] == -torch.inf).all()
@@ -36,7 +37,7 @@ def test_changing_the_precision_leaves_the_original_model_unchanged(package, pre
     model = package().model
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     in_precision(model, precision)
-    assert "logits" not in vars(model)
+    assert model.softmax is None
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
@@ -47,7 +48,7 @@ def test_without_onednn_pytorch_s_own_product_is_used(package, precision, monkey
     monkeypatch.setattr(torch.ops, "mkldnn", None)
     lower = in_precision(model, precision)
     with torch.inference_mode():
-        exact, found = (each.logits(each(*ids())) for each in (model, lower))
+        exact, found = (each.logits(each(*pair())) for each in (model, lower))
     found = found[..., : exact.size(-1)]
     assert (found - exact).norm() < 0.02 * exact.norm()
 

@@ -9,6 +9,7 @@ import torch
 from transformer.decoding.sampling import sample
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END
+from transformer.model.masks import Rows
 from transformer.model.networks import network
 
 
@@ -31,7 +32,13 @@ def generators(count):
 def log_probability(model, source, ids):
     """log P of an output, from one forward pass over all positions."""
     target = torch.tensor([ids])
-    return model.logits(model(source, target)).log_softmax(-1).gather(-1, target[:, :, None]).sum().item()
+    return (
+        model.logits(model(Rows.of(source), Rows.of(target)))
+        .log_softmax(-1)
+        .gather(-1, target[:, :, None])
+        .sum()
+        .item()
+    )
 
 
 @pytest.mark.parametrize("changes", [{}, {"network": "recurrent"}])
@@ -68,7 +75,7 @@ def test_other_sentences_in_a_batch_change_nothing():
 @pytest.mark.parametrize(("changes", "longest"), [({}, 53), ({"positions": "learned"}, 16)])
 def test_the_length_of_a_sampled_output_is_limited(changes, longest):
     model = toy(**changes)
-    step = model.step
-    model.step = lambda *given: step(*given).index_fill(-1, torch.tensor([END]), -torch.inf)
+    logits = model.logits
+    model.logits = lambda y: logits(y).index_fill(-1, torch.tensor([END]), -torch.inf)
     (found,) = sample(model, padded([2, 3]), 50, generators(1))
     assert len(found.ids) == longest

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer.evaluation.perplexity import OfLength, perplexity, perplexity_by_length
+from transformer.model.masks import Rows
 from transformer.support.files import InputError
 from transformer.text.tokens import Pairs, pack, write_pairs
 
@@ -18,7 +19,7 @@ def test_perplexity_equals_that_of_a_plain_loop(package, encoded, batch_tokens):
             torch.tensor(pairs.ids[pairs.offsets[j] : pairs.offsets[j + 1]].astype(int)) for j in (2 * i, 2 * i + 1)
         )
         with torch.no_grad():
-            logits = loaded.model.logits(loaded.model(source[None], target[None]))[0]
+            logits = loaded.model.logits(loaded.model(Rows.of(source[None]), Rows.of(target[None])))[0]
         total += F.cross_entropy(logits.double(), target, reduction="sum").item()
         count += len(target)
     assert perplexity(loaded, pairs, batch_tokens) == pytest.approx(math.exp(total / count), rel=1e-5)

@@ -236,7 +236,6 @@ def test_a_fault_of_base_is_reported_once():
         ("h", 0, "0 is not positive"),
         ("d_k", -64, "-64 is not positive"),
         ("d_ff", 99999999999, "99999999999 is more than any memory holds; give at most 10000000"),
-        ("attention_radius", 10**23, f"{10**23} is more than any memory holds; give at most 10000000"),
         ("P_drop", 1, "1.0 is not in [0, 1)"),
         ("attention_dropout", 1, "1.0 is not in [0, 1)"),
         ("eps_ls", -0.1, "-0.1 is not in [0, 1)"),
@@ -366,7 +365,6 @@ def test_a_recurrent_network_ignores_inherited_keys_that_it_does_not_have():
     base = {
         "positions": "rotary",
         "attention": "additive",
-        "attention_radius": 4,
         "attention_over_parameters": {"h_p": 8, "d_pk": 64, "d_pv": 64, "n_p": 512},
     }
     tasks = with_task(models=["parser", "recurrent"])

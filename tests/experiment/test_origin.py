@@ -30,7 +30,7 @@ def test_a_package_of_the_experiment_is_accepted(save, experiment):
         ({"corpus": "help"}, "its corpus is toy, but the experiment's is help"),
         ({"vocabulary": 70}, "its vocabulary is 60, but the experiment's is 70"),
         ({"run": {"d_ff": 64}}, "its d_ff is 32, but the experiment's is 64"),
-        ({"run": {"attention_radius": 3}}, "its attention_radius is None, but the experiment's is 3"),
+        ({"run": {"attention": "additive"}}, "its attention is scaled, but the experiment's is additive"),
         ({"decoding": Decoding(3, 1.0, 10)}, r"its decoding is Decoding\(beam=3, alpha=0.6, extra=10\), but"),
         ({"run": {"eps_ls": 0.2}}, r"was trained with other settings \(steps, learning rate, dropout, ...\) than"),
         ({"run": {"steps": 24}}, r"its averaged is \(6, 9, 12\), but the experiment's is \(18, 21, 24\)"),
@@ -42,8 +42,8 @@ def test_a_package_of_another_experiment_is_refused(save, experiment, changes, m
 
 
 def test_a_package_with_a_value_that_the_experiment_leaves_at_its_default_is_refused(save, experiment):
-    with pytest.raises(InputError, match="its attention_radius is 3, but the experiment's is None"):
-        check_origin(save(attention_radius=3), experiment(), "ende/base/1/average-3")
+    with pytest.raises(InputError, match="its attention is additive, but the experiment's is scaled"):
+        check_origin(save(attention="additive"), experiment(), "ende/base/1/average-3")
 
 
 def test_a_package_without_a_record_of_its_software_is_refused(save, change_package, experiment):

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from transformer.export.marian import to_marian
+from transformer.model.masks import Rows
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def our_logits():
 
     def compute(package, source, target):
         with torch.inference_mode():
-            logits = package.model.logits(package.model(source, target))
+            logits = package.model.logits(package.model(Rows.of(source), Rows.of(target)))
         return logits.clone()
 
     return compute

@@ -17,7 +17,6 @@ from transformer.support.files import InputError
         ({"h": 3}, "h 3"),
         ({"attention": "unscaled"}, "unscaled attention"),
         ({"attention": "additive"}, "additive attention"),
-        ({"attention_radius": 3}, "self-attention restricted to 3 positions on either side"),
         ({"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 4)}, "attention over parameters"),
         ({"network": "recurrent", "N": 2}, "base has a recurrent network, which"),
     ],

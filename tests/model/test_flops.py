@@ -8,6 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformer.model import recurrent
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.flops import forward_flops
+from transformer.model.masks import Rows
 from transformer.model.networks import network
 from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
@@ -24,7 +25,7 @@ EVEN = dataclasses.replace(PLAIN, d_k=4)  # rotary positions need pairs
 def counted(config, pairs, source, target):
     model = network(config, 30).double()  # in float32 an LSTM is one oneDNN operation, which PyTorch does not count
     with FlopCounterMode(display=False) as counter:
-        model.logits(model(torch.full((pairs, source), 5), torch.full((pairs, target), 5)))
+        model.logits(model(*(Rows.of(torch.full((pairs, length), 5)) for length in (source, target))))
     return counter.get_total_flops()
 
 
@@ -50,41 +51,17 @@ def test_a_beam_repeats_the_decoder_and_not_the_encoder():
     model = Transformer(PLAIN, 30)
     source, target = torch.ones(2, 6, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
-        model.logits(model(source, target))
+        model.logits(model(Rows.of(source), Rows.of(target)))
     with FlopCounterMode(display=False) as encoder:
-        model.memory(model.encode(source)[0])
+        model.memory(model.encode(Rows.of(source)))
     decoder = counter.get_total_flops() - encoder.get_total_flops()
     beam = forward_flops(PLAIN, 30, np.array([[6, 5]] * 2), hypotheses=7)
     assert beam == encoder.get_total_flops() + 7 * decoder
-
-
-def test_the_cost_of_restricted_self_attention_grows_linearly_with_the_length():
-    restricted = dataclasses.replace(PLAIN, attention_radius=4)
-
-    def flops(config, length):
-        return forward_flops(config, 30, np.array([[length, 1]]))
-
-    assert flops(restricted, 9) == flops(PLAIN, 9)
-    assert flops(restricted, 400) - flops(restricted, 300) == flops(restricted, 300) - flops(restricted, 200)
-    assert flops(PLAIN, 300) - flops(restricted, 300) == 2 * 3 * 300 * (300 - 9) * 2 * (3 + 5)
 
 
 def test_training_costs_three_times_as_much():
     model = Transformer(PLAIN, 30)
     ids = torch.ones(2, 6, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
-        model.logits(model(ids, ids)).sum().backward()
+        model.logits(model(Rows.of(ids), Rows.of(ids))).sum().backward()
     assert 3 * forward_flops(PLAIN, 30, np.array([[6, 6]] * 2)) == pytest.approx(counter.get_total_flops(), rel=0.02)
-
-
-@pytest.mark.parametrize(("attention", "scored"), [("scaled", 300), ("additive", 150.5)])
-def test_in_a_restricted_decoder_a_position_reads_itself_and_those_before_it(attention, scored):
-    whole = dataclasses.replace(PLAIN, attention=attention)
-    restricted = dataclasses.replace(whole, attention_radius=4)
-
-    def flops(config, length):
-        return forward_flops(config, 30, np.array([[1, length]]))
-
-    assert flops(restricted, 5) == flops(whole, 5)
-    saved = (scored - 5) * 2 * 3 + (300 - 5) * 2 * 5  # of keys and of values
-    assert flops(whole, 300) - flops(restricted, 300) == 2 * 3 * 300 * saved

@@ -7,6 +7,7 @@ import torch
 
 from transformer.model.attention import attention_weights
 from transformer.model.config import BOUNDED, ModelConfig
+from transformer.model.masks import Rows
 from transformer.model.positions import (
     ENCODINGS,
     ALiBiPositions,
@@ -54,10 +55,9 @@ def test_a_shift_of_sinusoids_is_the_same_linear_map_at_all_positions():
 
 def test_the_table_of_sinusoids_grows_with_the_sentence():
     positions = SinusoidalPositions(8, 10)
-    assert torch.equal(positions(10), sinusoids(10, 8))
-    assert torch.equal(positions(25), sinusoids(25, 8))
-    assert torch.equal(positions(1, 500), sinusoids(501, 8)[500:])
-    assert torch.equal(positions(3, 4), sinusoids(7, 8)[4:])
+    for length in (10, 25, 501):
+        positions.prepare(length)
+        assert torch.equal(positions.of_embeddings(one_sentence(3, length - 3))[0], sinusoids(length, 8)[-3:])
 
 
 def test_sinusoids_are_neither_learned_nor_saved():
@@ -70,15 +70,14 @@ def test_learned_positions_are_scaled_like_embeddings():
     torch.manual_seed(1)
     positions = LearnedPositions(64, 200)
     assert positions.table.std().item() == pytest.approx(1 / 8, rel=0.05)
-    torch.testing.assert_close(positions(5, 3), positions.table[3:8] * 8)
+    torch.testing.assert_close(positions.of_embeddings(one_sentence(5, 3))[0], positions.table[3:8] * 8)
 
 
-def test_there_is_no_learned_position_beyond_the_last():
+def test_padding_beyond_the_last_learned_position_is_encoded_like_it():
     positions = LearnedPositions(8, 10)
-    assert positions(10).shape == (10, 8)
-    for length, start in ((11, 0), (1, 10)):
-        with pytest.raises(ValueError, match="position 11 is beyond the 10 learned positions"):
-            positions(length, start)
+    found = positions.of_embeddings(one_sentence(4, 8))[0]
+    assert torch.equal(found[1:], found[1:2].expand(3, -1))
+    assert not torch.equal(found[0], found[1])
 
 
 def test_a_config_can_name_exactly_the_encodings():
@@ -105,13 +104,6 @@ def test_only_bounded_encodings_have_a_last_position(run_config, name):
     last = last_position(config)
     assert last == (config.max_length if name in BOUNDED else None)
     assert last_position(replace(config, max_length=7)) == (last and 7)
-    encoding, ids = positions(replace(config, max_length=7), causal=True), one_sentence(9)
-    encoding.of_scores(8, ids), encoding.turns(8), encoding.of_embeddings(6)
-    if name in BOUNDED:
-        with pytest.raises(ValueError, match="position 9 is beyond the 7 learned positions"):
-            encoding.of_embeddings(8)
-    else:
-        encoding.of_embeddings(8)
 
 
 def t5_bucket(behind, causal):
@@ -147,7 +139,7 @@ def test_t5_biases_equal_those_of_hugging_face(causal):
 
 def test_a_t5_bias_belongs_to_its_bucket_and_head():
     encoding, keys = T5Positions(8, 2, causal=True), torch.tensor([[0, 4, 30], [9, 1, 2]])
-    found = encoding.of_scores(31, keys)
+    found = encoding.of_scores(torch.tensor([[31]]), keys)
     for row, key, head in ((0, 0, 0), (0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 2, 0)):
         bucket = t5_bucket(31 - int(keys[row, key]), causal=True)
         assert found[row, head, 0, key] == encoding.table[bucket, head]
@@ -185,6 +177,7 @@ def test_alibi_scores_fall_with_the_distance_on_both_sides():
 
 def test_rotary_positions_turn_each_pair_by_its_angle():
     encoding, x = RotaryPositions(6, 4), draw(1, 2, 9, 6)
+    encoding.prepare(9)
     found = turned(x, encoding.turns(one_sentence(9, 3) % 9))
     for place, position in enumerate(torch.arange(3, 12) % 9):
         for pair in range(3):
@@ -202,7 +195,7 @@ def test_rotary_positions_equal_those_of_hugging_faces_llama():
     q, k = draw(1, 3, 40, 8), draw(1, 3, 40, 8) + 1
     halves = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])
     theirs = llama.apply_rotary_pos_emb(q[..., halves], k[..., halves], cosines, sines)
-    turns = RotaryPositions(8, 16).turns(one_sentence(40))
+    turns = RotaryPositions(8, 40).turns(one_sentence(40))
     torch.testing.assert_close([turned(q, turns)[..., halves], turned(k, turns)[..., halves]], list(theirs))
 
 
@@ -210,8 +203,8 @@ def scores(encoding, start, causal):
     """The attention weights in a sentence of 12 subwords whose positions begin at `start`."""
     position = one_sentence(12, start)
     q, k = draw(1, 4, 12, 6), draw(1, 4, 12, 6) + 1
-    each = [encoding.turns(place) for place in position[0].tolist()]
-    turns = None if each[0] is None else torch.cat(each)
+    encoding.prepare(start + 12)
+    turns = encoding.turns(position)
     mask = torch.full((12, 12), -torch.inf).triu(1) if causal else torch.zeros(12, 12)
     bias = plus(mask[None, None], encoding.of_scores(position, position))
     return attention_weights(turned(q, turns), turned(k, turns), bias, 0.5)
@@ -234,7 +227,8 @@ def test_an_encoder_knows_the_order_only_by_its_positions(run_config, name):
     torch.manual_seed(1)
     model = Transformer(run_config(positions=name).architecture, 40).eval()
     source, order = torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 4, 2, 1])
-    same = torch.allclose(model.encode(source[:, order])[0], model.encode(source)[0][:, order], atol=1e-5)
+    changed, before = (model.encode(Rows.of(ids)) for ids in (source[:, order], source))
+    same = torch.allclose(changed, before[:, order], atol=1e-5)
     assert same == (name == "none")
 
 
@@ -243,7 +237,8 @@ def test_a_decoder_without_positions_knows_the_order_by_its_mask(run_config):
     torch.manual_seed(1)
     model = Transformer(run_config(positions="none").architecture, 40).eval()
     source, target, order = torch.tensor([[5, 6, 1]]), torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 2, 1, 4])
-    assert not torch.allclose(model(source, target[:, order])[:, -1], model(source, target)[:, -1], atol=1e-3)
+    changed, before = (model(Rows.of(source), Rows.of(ids)) for ids in (target[:, order], target))
+    assert not torch.allclose(changed[:, -1], before[:, -1], atol=1e-3)
 
 
 def test_positions_count_from_the_start_of_each_sentence_of_a_row():

@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer.decoding.steps import steps
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
+from transformer.model.masks import Rows
 from transformer.model.recurrent import Memory, Recurrent, SourceAttention
 from transformer.support.device import compile_in_place
 
@@ -23,6 +23,11 @@ LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 4))  # of source and target of each pair
 def model():
     torch.manual_seed(1)
     return Recurrent(CONFIG, V).eval()
+
+
+def output(model, source, target):
+    """The model's output for rows of ids."""
+    return model(Rows.of(source), Rows.of(target))
 
 
 def drawn(side):
@@ -46,12 +51,12 @@ def rows(side):
 
 def alone(model):
     """The output for each pair, one pair at a time."""
-    return [model(source[None], target[None])[0] for source, target in zip(drawn(0), drawn(1), strict=True)]
+    return [output(model, source[None], target[None])[0] for source, target in zip(drawn(0), drawn(1), strict=True)]
 
 
 def in_rows(model):
     """The output for each pair, all pairs together in rows."""
-    y, lengths = model(rows(0), rows(1)), [target for _, target in LENGTHS]
+    y, lengths = output(model, rows(0), rows(1)), [target for _, target in LENGTHS]
     return [*y[0].split([*lengths[:3], y.size(1) - sum(lengths[:3])])[:3], y[1, : lengths[3]]]
 
 
@@ -72,15 +77,15 @@ def test_sentences_in_rows_have_the_same_output_and_gradients_as_one_at_a_time(m
 @torch.no_grad()
 def test_an_output_depends_on_its_whole_source_and_on_the_target_before_it(model):
     source, target = drawn(0)[0][None], drawn(1)[1][None]
-    before = model(source, target)
+    before = output(model, source, target)
     for i in range(source.size(1)):
         changed = source.clone()
         changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
-        assert ((model(changed, target) - before).abs() > 1e-7).any(-1).all()
+        assert ((output(model, changed, target) - before).abs() > 1e-7).any(-1).all()
     for i in range(target.size(1)):
         changed = target.clone()
         changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
-        after = model(source, changed)
+        after = output(model, source, changed)
         torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1])
         assert not any(torch.allclose(after[:, later], before[:, later]) for later in range(i + 1, target.size(1)))
 
@@ -89,8 +94,8 @@ def test_an_output_depends_on_its_whole_source_and_on_the_target_before_it(model
 def test_decoding_step_by_step_equals_the_forward_pass(model):
     sources = drawn(0)[:3]
     width, target = 2, torch.randint(3, V, (3, 2, 6), generator=torch.Generator().manual_seed(5))
-    whole = model(padded([source for source in sources for _ in range(width)]), target.flatten(0, 1))
-    growing = steps(model, padded(sources))
+    whole = output(model, padded([source for source in sources for _ in range(width)]), target.flatten(0, 1))
+    growing = model.begin(padded(sources))
     found = [growing.logits(None).expand(-1, width, -1)]
     growing.follow(torch.zeros(3, width, dtype=torch.long))
     for i in range(1, 6):
@@ -103,7 +108,7 @@ def test_states_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
     sources, tokens = drawn(0)[:3], torch.tensor([[3, 4], [5, 6], [7, 8]])
 
     def after(rows, origin, more):
-        growing = steps(model, padded([sources[row] for row in rows]))
+        growing = model.begin(padded([sources[row] for row in rows]))
         growing.logits(None)
         growing.follow(torch.zeros(len(rows), 2, dtype=torch.long))
         growing.logits(tokens[rows])
@@ -115,7 +120,7 @@ def test_states_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
     found = growing.logits(more[1:])
     for row, tokens_before, token in ((0, [6], 9), (0, [6], 10), (1, [7], 11), (1, [8], 9)):
         target = torch.tensor([[*tokens_before, token, 3]])
-        wanted = model.logits(model(sources[row + 1][None], target))[0, 2]
+        wanted = model.logits(output(model, sources[row + 1][None], target))[0, 2]
         assert any(torch.allclose(each, wanted, atol=1e-5) for each in found[row])
 
 
@@ -134,16 +139,17 @@ def test_attention_over_the_source_follows_bahdanaus_equation(model):
         ]
         weights = torch.tensor(scores).softmax(0)
         torch.testing.assert_close(read[b, t], weights @ encoded[b, : 4 - b])
-    weights = model.last_attention_weights(padded(drawn(0)), padded(drawn(1)))
+    pair = (Rows.of(padded(drawn(side))) for side in (0, 1))
+    weights = model.attention_weights(*pair)["encoder-decoder"]
     assert weights.shape == (4, 1, 6, 7)
     torch.testing.assert_close(weights.sum(-1), torch.ones(4, 1, 6))
     assert not weights[2, :, :, 2:].any()
 
 
 def test_bfloat16_is_close_to_float32(model):
-    exact = model(rows(0), rows(1))
+    exact = output(model, rows(0), rows(1))
     with torch.autocast("cpu", torch.bfloat16):
-        rounded = model.logits(model(rows(0), rows(1)))
+        rounded = model.logits(output(model, rows(0), rows(1)))
     torch.testing.assert_close(rounded.float(), model.logits(exact), rtol=0.1, atol=0.02)
     rounded.float().square().sum().backward()
     assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
@@ -187,7 +193,7 @@ def test_the_output_is_that_of_the_published_layers(model):
         read = model.attention(z, memory)
     for i, layer in enumerate(model.decoder[1:]):
         z = through(layer, torch.cat([z, read], -1)) + (z if i else 0)
-    torch.testing.assert_close(model(source[None], target[None]), z)
+    torch.testing.assert_close(output(model, source[None], target[None]), z)
 
 
 def test_dropout_acts_on_the_input_of_every_lstm_in_training_only(model):
@@ -198,14 +204,12 @@ def test_dropout_acts_on_the_input_of_every_lstm_in_training_only(model):
     for training in (False, True):
         zeros.clear()
         model.train(training)
-        model(drawn(0)[1][None], drawn(1)[1][None])
+        output(model, drawn(0)[1][None], drawn(1)[1][None])
         assert len(zeros) == 2 * CONFIG.N + 1
         assert all((torch.stack(shares).mean() > 0.75) == training for shares in zeros.values())
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("attention", "additive"), ("attention_radius", 3), ("attention_dropout", 0.1)]
-)
+@pytest.mark.parametrize(("field", "value"), [("attention", "additive"), ("attention_dropout", 0.1)])
 def test_a_recurrent_network_takes_no_key_of_the_transformer(field, value):
     faults = dataclasses.replace(CONFIG, **{field: value}).faults()
     assert faults == [f"{field}: a recurrent network does not use it; remove this key"]

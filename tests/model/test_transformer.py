@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch._dynamo.testing import CompileCounter
 
-from transformer.decoding.cache import Cache
-from transformer.model.attention import padding_bias
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END, PADDING
+from transformer.model.masks import Rows
 from transformer.model.transformer import Transformer
 
 BASE = ModelConfig(N=2, d_model=32, d_ff=64, h=4, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=16)
@@ -24,8 +23,6 @@ VARIANTS = {
     "rotary positions": {"positions": "rotary", "d_k": 6},
     "unscaled attention": {"attention": "unscaled"},
     "additive attention": {"attention": "additive"},
-    "restricted self-attention": {"attention_radius": 3},
-    "restricted self-attention by distances": {"attention_radius": 3, "positions": "t5"},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},
 }
 V = 20
@@ -40,6 +37,11 @@ def model(request):
 def build(**changes):
     torch.manual_seed(1)
     return Transformer(dataclasses.replace(BASE, **changes), V)
+
+
+def output(model, source, target):
+    """The model's output for rows of ids."""
+    return model(Rows.of(source), Rows.of(target))
 
 
 def draw(*shape):
@@ -59,19 +61,19 @@ def test_dropout_of_attention_acts_in_all_three_attentions_in_training_only():
     model, source, target = build(P_drop=0.0, attention_dropout=0.5), sources(), draw(B, T)
     rates = [module.attend.dropout for module in model.modules() if hasattr(module, "attend")]
     assert rates == [0.5] * 3 * BASE.N
-    assert not torch.allclose(model(source, target), model(source, target))
+    assert not torch.allclose(output(model, source, target), output(model, source, target))
     model.eval()
-    assert torch.equal(model(source, target), model(source, target))
+    assert torch.equal(output(model, source, target), output(model, source, target))
 
 
 @torch.no_grad()
 def test_a_later_target_subword_changes_no_earlier_output(model):
     source, target = sources(), draw(B, T)
-    before = model(source, target)
+    before = output(model, source, target)
     for i in range(T):
         changed = target.clone()
         changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
-        after = model(source, changed)
+        after = output(model, source, changed)
         torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1])  # a position reads the subwords before it
         for later in range(i + 1, T):
             assert not torch.allclose(after[:, later], before[:, later], atol=1e-4)
@@ -80,12 +82,12 @@ def test_a_later_target_subword_changes_no_earlier_output(model):
 @torch.no_grad()
 def test_every_source_subword_reaches_every_output(model):
     source, target = sources(), draw(B, T)
-    before = model(source, target)
+    before = output(model, source, target)
     for row, length in enumerate((7, 5, 2)):
         for i in range(length):
             changed = source.clone()
             changed[row, i] = 3 + (changed[row, i] - 2) % (V - 3)
-            differs = ((model(changed, target) - before).abs() > 1e-5).any(-1)
+            differs = ((output(model, changed, target) - before).abs() > 1e-5).any(-1)
             assert differs[row].all()
             assert not differs[torch.arange(B) != row].any()
 
@@ -93,29 +95,27 @@ def test_every_source_subword_reaches_every_output(model):
 @torch.no_grad()
 def test_padding_changes_nothing(model):
     source, target = sources(), draw(B, T)
-    expected = model(source, target)
+    expected = output(model, source, target)
     wider = torch.nn.functional.pad(source, (0, 4))
     longer = torch.nn.functional.pad(target, (0, 5))
-    torch.testing.assert_close(model(wider, longer)[:, :T], expected)
-    torch.testing.assert_close(model(source[2:, :2], target[2:]), expected[2:])
+    torch.testing.assert_close(output(model, wider, longer)[:, :T], expected)
+    torch.testing.assert_close(output(model, source[2:, :2], target[2:]), expected[2:])
 
 
 @torch.no_grad()
 def test_decoding_step_by_step_equals_the_forward_pass(model):
     width = 2
     source, target = sources(), draw(B, width, T)
-    forward = model(source.repeat_interleave(width, 0), target.flatten(0, 1))
-    (encoded, _), bias = model.encode(source), padding_bias(source)
-    cache, memories = Cache(model.config, B, source.device), model.memory(encoded)
-    steps = [model.step(None, 0, memories, bias, *cache.grow(1)).expand(-1, width, -1)]
-    cache.follow(torch.zeros(B, width, dtype=torch.long))
-    for i in range(1, T):
-        steps.append(model.step(target[:, :, i - 1], i, memories, bias, *cache.grow(width)))
+    forward = output(model, source.repeat_interleave(width, 0), target.flatten(0, 1))
+    growing = model.begin(source)
+    steps = [growing.logits(None).expand(-1, width, -1)]
+    growing.follow(torch.zeros(B, width, dtype=torch.long))
+    steps += [growing.logits(target[:, :, i - 1]) for i in range(1, T)]
     torch.testing.assert_close(torch.stack(steps, 2).flatten(0, 1), model.logits(forward), rtol=1e-4, atol=1e-5)
 
 
 def test_every_parameter_has_a_gradient(model):
-    model.logits(model(sources(), draw(B, T))).logsumexp(-1).sum().backward()
+    model.logits(output(model, sources(), draw(B, T))).logsumexp(-1).sum().backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
     assert all(parameter.grad.any() for parameter in model.parameters())
 
@@ -131,7 +131,7 @@ def test_one_matrix_embeds_source_and_target_and_gives_the_logits():
 
 @torch.no_grad()
 def test_every_output_is_normalised():
-    y = build()(sources(), draw(B, T))
+    y = output(build(), sources(), draw(B, T))
     torch.testing.assert_close(y.mean(-1), torch.zeros(B, T), rtol=0, atol=1e-5)
     torch.testing.assert_close(y.var(-1, correction=0), torch.ones(B, T), rtol=0, atol=1e-3)
 
@@ -140,7 +140,7 @@ def test_every_output_is_normalised():
 def test_the_first_output_does_not_depend_on_the_target():
     model = build().eval()
     source = sources()
-    torch.testing.assert_close(model(source, draw(B, T))[:, :1], model(source, draw(B, 1)))
+    torch.testing.assert_close(output(model, source, draw(B, T))[:, :1], output(model, source, draw(B, 1)))
 
 
 def test_dropout_depends_on_the_seed_and_acts_only_in_training():
@@ -148,11 +148,11 @@ def test_dropout_depends_on_the_seed_and_acts_only_in_training():
     outputs = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        outputs.append(model(source, target))
+        outputs.append(output(model, source, target))
     assert torch.equal(outputs[0], outputs[1])
     assert not torch.allclose(outputs[0], outputs[2])
     model.eval()
-    assert torch.equal(model(source, target), model(source, target))
+    assert torch.equal(output(model, source, target), output(model, source, target))
 
 
 @torch.no_grad()
@@ -161,8 +161,8 @@ def test_sentences_in_one_row_have_the_same_output_as_one_at_a_time(model):
     target[:, -1] = END
     lengths = (source != PADDING).sum(1).tolist()
     row = torch.cat([ids[:length] for ids, length in zip(source, lengths, strict=True)])[None]
-    together = model(torch.nn.functional.pad(row, (0, 3)), torch.nn.functional.pad(target.view(1, -1), (0, 5)))
-    torch.testing.assert_close(together[0, : B * T].view(B, T, -1), model(source, target))
+    together = output(model, torch.nn.functional.pad(row, (0, 3)), torch.nn.functional.pad(target.view(1, -1), (0, 5)))
+    torch.testing.assert_close(together[0, : B * T].view(B, T, -1), output(model, source, target))
     assert together.isfinite().all()
 
 
@@ -174,7 +174,7 @@ def test_another_number_of_additive_scores_does_not_compile_the_model_again():
     for ends in ([1, 5], [2, 5], [5], [0, 1, 5]):
         ids = draw(1, 6)
         ids[0, ends] = END
-        torch.testing.assert_close(compiled(ids, ids), model(ids, ids))
+        torch.testing.assert_close(output(compiled, ids, ids), output(model, ids, ids))
         frames.append(counter.frame_count)
     assert frames[0] > 0
     assert len(set(frames)) == 1
@@ -183,7 +183,7 @@ def test_another_number_of_additive_scores_does_not_compile_the_model_again():
 @torch.no_grad()
 def test_a_sentence_may_be_longer_than_those_trained_on():
     ids = draw(1, 40)
-    assert build()(ids, ids).shape == (1, 40, 32)
+    assert output(build(), ids, ids).shape == (1, 40, 32)
 
 
 def test_the_same_seed_gives_the_same_model():

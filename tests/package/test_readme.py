@@ -26,8 +26,8 @@ def test_the_readme_states_model_data_training_and_cost(save):
 
 
 def test_the_readme_names_unusual_kinds_of_attention(save):
-    lines = read_lines(save(attention="additive", attention_radius=3) / "README.md")
-    more = "d_k 8, d_v 8, positions sinusoidal, attention additive, attention_radius 3"
+    lines = read_lines(save(attention="additive", attention_dropout=0.1) / "README.md")
+    more = "d_k 8, d_v 8, positions sinusoidal, attention additive, attention_dropout 0.1"
     assert f"| model | N 1, d_model 16, d_ff 32, h 2, {more} |" in lines
 
 

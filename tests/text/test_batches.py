@@ -45,7 +45,7 @@ def sentences(ids):
 
 def numbers(step):
     """The numbers of the pairs in a step's micro-batches, in the order of the rows."""
-    return [number - 3 for micro in step for row in sentences(micro.source) for number, _ in row]
+    return [number - 3 for micro in step for row in sentences(micro.source.ids) for number, _ in row]
 
 
 def sequence(batches, epoch, index, steps):
@@ -68,13 +68,13 @@ def test_every_pair_comes_once_in_an_epoch(pairs, epoch):
 def test_rows_hold_whole_pairs_side_by_side(pairs):
     for *_, step in islice(batches(pairs).from_position(0, 0), 60):
         for micro in step:
-            assert len(micro.source) == len(micro.target)
-            found = list(zip(sentences(micro.source), sentences(micro.target), strict=True))
+            assert len(micro.source.ids) == len(micro.target.ids)
+            found = list(zip(sentences(micro.source.ids), sentences(micro.target.ids), strict=True))
             both = [pair for source, target in found for pair in zip(source, target, strict=True)]
             which = [source - 3 for (source, _), _ in both]
             assert which == [target - 4 for _, (target, _) in both]
             assert [[s, t] for (_, s), (_, t) in both] == pairs.lengths[which].tolist() == micro.lengths.tolist()
-            assert micro.target_tokens == (micro.target != PADDING).sum()
+            assert micro.target_tokens == (micro.target.ids != PADDING).sum()
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,10 @@ def test_micro_batches_cover_the_step(pairs):
     steps = list(both.epoch(0))
     for (_, _, micros), step in zip(both.from_position(0, 0), steps, strict=False):
         assert sorted(numbers(micros)) == sorted(step.pairs.tolist())
-        assert sum(len(micro.source) for micro in micros) == step.shape.rows
+        assert sum(len(micro.source.ids) for micro in micros) == step.shape.rows
         assert all(
-            max(micro.source.numel(), micro.target.numel()) <= 1.1 * MICRO or len(micro.source) == 1 for micro in micros
+            max(micro.source.ids.numel(), micro.target.ids.numel()) <= 1.1 * MICRO or len(micro.source.ids) == 1
+            for micro in micros
         )
 
 
@@ -170,7 +171,7 @@ def test_the_shares_of_a_step_add_up_to_it_and_have_similar_sizes(pairs, count):
     ]
     for step, *shares in zip(batches(pairs).epoch(0), *dealt, strict=False):
         assert sorted(numbers([micro for *_, share in shares for micro in share])) == sorted(step.pairs.tolist())
-        rows = [sum(len(micro.source) for micro in share) for *_, share in shares]
+        rows = [sum(len(micro.source.ids) for micro in share) for *_, share in shares]
         assert max(rows) - min(rows) <= 1
 
 
@@ -203,4 +204,4 @@ def test_a_pair_that_gets_no_row_fits_into_no_row(lengths, rows, source, target)
 def test_some_pairs_are_read_once_in_batches_without_empty_rows(pairs):
     found = list(once(pairs, np.arange(5, 90), 200))
     assert sorted(numbers(found)) == list(range(5, 90))
-    assert all((micro.source != PADDING).any(1).all() for micro in found)
+    assert all((micro.source.ids != PADDING).any(1).all() for micro in found)

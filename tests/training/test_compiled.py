@@ -9,6 +9,7 @@ from torch import nn
 
 from benchmarks.gpu.made import drawn_lengths
 from transformer.model.ids import END, PADDING
+from transformer.model.masks import Rows
 from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
@@ -76,14 +77,14 @@ def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pai
     with torch.device("meta"):
         model = compiled(Transformer(run_config(P_drop=0.0, max_length=1000).architecture, VOCABULARY), counting)
     train, dev = (
-        list({(batch.source.shape, batch.target.shape): batch for batch in batches}.values())
+        list({(batch.source.ids.shape, batch.target.ids.shape): batch for batch in batches}.values())
         for batches in (of_wmt(pairs, micro, share), once(pairs, np.arange(250), micro))
     )
     for batches in (train, dev, train):
         model.train(batches is train)
         for batch in batches:
             with torch.set_grad_enabled(batches is train):
-                model(batch.source.to("meta"), batch.target.to("meta"))
+                model(*(Rows(*(each.to("meta") for each in rows)) for rows in (batch.source, batch.target)))
     assert counting.graphs == len(train) + len(dev) <= most
 
 
@@ -91,7 +92,7 @@ def test_the_loss_is_compiled_four_times_at_most(pairs):
     """Once for whole parts, for the rest of a batch, for a batch smaller than a part, and for another eps_ls."""
     counting = Counting()
     loss = torch.compile(_fused_part, backend=counting, fullgraph=True)
-    sizes = {batch.target.numel() for batch in of_wmt(pairs, 6_000)} | {1234, 7001}
+    sizes = {batch.target.ids.numel() for batch in of_wmt(pairs, 6_000)} | {1234, 7001}
     rows = PROBABILITIES["cuda"] // 37_000
     for eps_ls in (0.1, 0.0, 0.1):
         for size in sizes:
@@ -106,7 +107,7 @@ def test_the_loss_is_compiled_four_times_at_most(pairs):
 def test_the_compiled_model_computes_the_same_as_the_model(run_config, encoding):
     torch.manual_seed(1)
     model = Transformer(run_config(P_drop=0.0, positions=encoding).architecture, VOCABULARY).double()
-    source, target = (torch.randint(END, 8, (3, length)) for length in (17, 20))
+    source, target = (Rows.of(torch.randint(END, 8, (3, length))) for length in (17, 20))
     results = []
     for _ in range(2):
         model.zero_grad()

@@ -26,7 +26,6 @@ from transformer.training import loop, state
 from transformer.training.attempts import attempt, read_attempts
 from transformer.training.history import HISTORY
 from transformer.training.loop import Trainer
-from transformer.training.loss import Loss
 from transformer.training.signals import Interrupted
 
 CPU = torch.device("cpu")
@@ -401,15 +400,15 @@ def test_a_step_follows_the_schedule_and_counts_the_targets(start):
     _, _, batches = next(trainer.batches.from_position(0, 0))
     trainer.step(batches)
     assert trainer.rate() == pytest.approx(16**-0.5 * 4**-1.5)
-    assert trainer.state.target_tokens == sum(int((micro.target != 0).sum()) for micro in batches)
+    assert trainer.state.target_tokens == sum(int((micro.target.ids != 0).sum()) for micro in batches)
 
 
 def test_a_batch_has_the_loss_of_its_pairs_one_by_one(start):
     trainer = start(P_drop=0.0)
     trainer.model.eval()
     step, pairs = next(trainer.batches.epoch(0)), trainer.batches.pairs
-    alone = sum(trainer.loss(each, 0.1).total for pair in step.pairs for each in once(pairs, np.array([pair]), 1))
-    together = trainer.loss(step.batch(pairs, np.arange(step.shape.rows)), 0.1).total
+    alone = sum(trainer.loss(each, 0.1) for pair in step.pairs for each in once(pairs, np.array([pair]), 1))
+    together = trainer.loss(step.batch(pairs, np.arange(step.shape.rows)), 0.1)
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=0)
 
 
@@ -444,9 +443,8 @@ def spoil(trainer, step, value):
     loss = trainer.loss
 
     def spoilt(*given):
-        total, logits = loss(*given)
         bad = trainer.model.training and trainer.state.step + 1 == step
-        return Loss(total * (value if bad else 1), logits)
+        return loss(*given) * (value if bad else 1)
 
     trainer.loss = spoilt
 
@@ -527,7 +525,7 @@ def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
     def noted(pairs, *given):
         value = loss(pairs, *given)
         if trainer.model.training:
-            sums.append((trainer.state.step + 1, value.total.item(), pairs.target_tokens))
+            sums.append((trainer.state.step + 1, value.item(), pairs.target_tokens))
         return value
 
     trainer.loss = noted
@@ -616,6 +614,6 @@ def test_dev_perplexity_is_that_of_the_first_pairs_without_label_smoothing(start
     for pair in once(dev, np.arange(4), 1):
         with torch.no_grad():
             logits = trainer.model.logits(trainer.model(pair.source, pair.target)).flatten(0, 1)
-        total += F.cross_entropy(logits, pair.target.flatten(), ignore_index=0, reduction="sum").item()
+        total += F.cross_entropy(logits, pair.target.ids.flatten(), ignore_index=0, reduction="sum").item()
         count += pair.target_tokens
     assert found == pytest.approx(np.exp(total / count), rel=1e-4)

@@ -10,6 +10,7 @@ import torch
 
 from transformer.experiment.config import read_experiment
 from transformer.model.ids import END
+from transformer.model.masks import Rows
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batch
@@ -136,7 +137,7 @@ def in_rows(pairs, counts):
     lengths = np.array([[len(side) for side in pair] for pair in pairs])
     rows = [pairs[end - count : end] for end, count in zip(np.cumsum(counts), counts, strict=True)]
     sides = ([torch.cat([pair[side] for pair in row]) for row in rows] for side in (0, 1))
-    return Batch(*(torch.nn.utils.rnn.pad_sequence(side, batch_first=True) for side in sides), lengths)
+    return Batch(*(Rows.of(torch.nn.utils.rnn.pad_sequence(side, batch_first=True)) for side in sides), lengths)
 
 
 @pytest.fixture(params=ROWS, scope="module")
@@ -176,7 +177,7 @@ def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
     with torch.autocast(device, dtype, enabled=dtype == torch.bfloat16):
         loss = batch_loss(model, batch, EPS_LS)
     loss.backward()
-    assert loss.total.item() == pytest.approx(exact, rel=of_loss)
+    assert loss.item() == pytest.approx(exact, rel=of_loss)
     whole = sum(gradient.square().sum() for gradient in gradients.values()).sqrt()
     for name, parameter in model.named_parameters():
         error = (parameter.grad.cpu().double() - gradients[name]).norm()
@@ -194,6 +195,6 @@ def test_batches_of_one_shape_are_one_graph_without_a_break(row):
 
     compiled = torch.compile(model, dynamic=False, fullgraph=True, backend=backend)
     for _ in range(2):
-        ids = [torch.randint(END + 1, VOCABULARY, (2, length)) for length in (5, 7)]
-        torch.testing.assert_close(compiled(*ids), model(*ids))
+        rows = [Rows.of(torch.randint(END + 1, VOCABULARY, (2, length))) for length in (5, 7)]
+        torch.testing.assert_close(compiled(*rows), model(*rows))
     assert len(graphs) == 1

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.decoding.steps import steps
 from transformer.model.ids import END, PADDING
 from transformer.model.network import Network
 from transformer.model.positions import last_position
@@ -158,7 +157,7 @@ def beam_search(
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)
     longest = int(limit.max())
-    growing = steps(model, source_BS)
+    growing = model.begin(source_BS)
     beam = Beam(
         alive_logp=torch.zeros((b, 1), device=device),
         finished_score=torch.full((b, width), -torch.inf, device=device),

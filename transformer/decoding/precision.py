@@ -85,5 +85,5 @@ def in_precision(model: Network, precision: str) -> Network:
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, make(child))
-    vars(model)["logits"] = make(softmax)  # replaces the method
+    model.softmax = make(softmax)
     return model

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.beam import LOOK, Hypothesis, limits
-from transformer.decoding.steps import steps
 from transformer.model.ids import END
 from transformer.model.network import Network
 
@@ -27,7 +26,7 @@ def sample(
     limit = limits(model, source_BS, extra)
     longest = int(limit.max())
     uniform_BL = torch.tensor(np.stack([generator.random(longest) for generator in generators]), device=device)
-    growing = steps(model, source_BS)
+    growing = model.begin(source_BS)
     ids_BL = torch.full((b, longest), END, device=device)
     logp = torch.zeros(b, dtype=torch.double, device=device)
     going = torch.ones(b, dtype=torch.bool, device=device)

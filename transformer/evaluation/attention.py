@@ -1,44 +1,25 @@
 """Attention weights of a trained model: between subwords, and between words (figures 3 to 5)."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, Literal, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from transformer.decoding.translate import check_lengths
-from transformer.model.attention import (
-    EncoderDecoderAttention,
-    KeysValues,
-    SelfAttention,
-    sentence_bias,
-    sentences,
-    split_heads,
-)
 from transformer.model.ids import END
-from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.network import Network
-from transformer.model.recurrent import Recurrent
-from transformer.model.transformer import Transformer
+from transformer.model.masks import Rows
+from transformer.model.network import Kind, Network
 from transformer.package.package import Package
 from transformer.support.files import InputError
 
 WORD_START = "\u2581"
-Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3
-
-
-def layers_and_heads(package: Package) -> tuple[int, int]:
-    """How many layers have attention, and how many heads it has; the recurrent network has one attention."""
-    sizes = package.config.architecture
-    return (sizes.N, sizes.h) if isinstance(package.model, Transformer) else (1, 1)
 
 
 def chosen_layer(package: Package, layer: int | None) -> int:
     """`layer`, or the last but one, as in figures 3 to 5. Raises InputError when the model has no such layer."""
-    layers, _ = layers_and_heads(package)
+    layers, _ = package.model.layers_and_heads
     if layer is None:
         return max(1, layers - 1)
     if not 1 <= layer <= layers:
@@ -48,39 +29,9 @@ def chosen_layer(package: Package, layer: int | None) -> int:
 
 @torch.inference_mode()
 def weights_of_all(model: Network, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Tensor]:
-    """Weights [layer, head, query, key] of each kind of attention that the model has (section 3.2.3).
-
-    Both sides are ids that the end of sentence closes. A decoder's query is the position that a target id is predicted
-    at. In decoder self-attention, key 0 is the start and key j > 0 is target id j - 1.
-    """
-    source_1S, target_1T = (torch.tensor([ids], device=model.embedding.device) for ids in (source, target))
-    if not isinstance(model, Transformer):
-        return {"encoder-decoder": cast(Recurrent, model).last_attention_weights(source_1S, target_1T)}
-    found: dict[Kind, list[Tensor]] = {"encoder": [], "decoder": [], "encoder-decoder": []}
-
-    def of_self(kind: Kind, ids: Tensor, attention: SelfAttention, given: tuple[Tensor, Tensor, Tensor | None]) -> None:
-        x, bias, turns = given
-        if bias.dim() == 5:  # of blocks, where restricted attention cuts a long row
-            rows = sentences(ids)
-            bias = sentence_bias(rows, rows, kind == "decoder", model.config.attention_radius)
-        q, k, _ = attention.project(x, turns)
-        found[kind].append(attention.attend.weights(q, k, bias))
-
-    def of_source(attention: EncoderDecoderAttention, given: tuple[Tensor, KeysValues, Tensor]) -> None:
-        x, memory, bias = given
-        q = split_heads(attention.query(x), attention.h)
-        found["encoder-decoder"].append(attention.attend.weights(q, memory.keys, bias))
-
-    with ExitStack() as hooks:
-        for reader in cast(Iterable[EncoderLayer], model.encoder):
-            hook = partial(of_self, "encoder", source_1S)
-            hooks.enter_context(reader.self_attention.register_forward_pre_hook(hook))
-        for writer in cast(Iterable[DecoderLayer], model.decoder):
-            hook = partial(of_self, "decoder", target_1T)
-            hooks.enter_context(writer.self_attention.register_forward_pre_hook(hook))
-            hooks.enter_context(writer.encoder_attention.register_forward_pre_hook(of_source))
-        model(source_1S, target_1T)
-    return {kind: torch.cat(weights) for kind, weights in found.items()}
+    """`Network.attention_weights` of a pair of sentences, as ids that the end of sentence closes."""
+    pair = (torch.tensor([ids], device=model.embedding.device) for ids in (source, target))
+    return model.attention_weights(*map(Rows.of, pair))
 
 
 @dataclass(frozen=True)
@@ -101,7 +52,7 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
     such layer or no self-attention.
     """
     model = package.model
-    if not isinstance(model, Transformer):
+    if "encoder" not in model.attentions:
         raise InputError(
             f"{package.config.model} is a {package.config.architecture.network} network, whose encoder has no "
             "self-attention; name a Transformer, or see its encoder-decoder attention with `attention --html`"

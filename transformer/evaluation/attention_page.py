@@ -12,9 +12,9 @@ import torch
 
 from transformer.decoding.parse import tree_of
 from transformer.decoding.translate import Translation
-from transformer.evaluation.attention import Kind, layers_and_heads, weights_of_all
+from transformer.evaluation.attention import weights_of_all
 from transformer.model.ids import END
-from transformer.model.transformer import Transformer
+from transformer.model.network import Kind
 from transformer.package.package import Package
 from transformer.support.files import atomic
 from transformer.trees.drawing import draw
@@ -34,8 +34,8 @@ def attention_page(
     InputErrors of `transformer.support.files.atomic`.
     """
     title = escape(f"{package.config.task} {package.config.model}")
-    layers, heads = layers_and_heads(package)
-    kinds = ["encoder", "decoder", "encoder-decoder"] if isinstance(package.model, Transformer) else ["encoder-decoder"]
+    layers, heads = package.model.layers_and_heads
+    kinds = list(package.model.attentions)
     model = {"kinds": kinds, "layers": layers, "heads": heads, "steps": STEPS}
     model |= {"kind": kind if kind in kinds else kinds[0], "layer": layer or layers}
     head, tail = TEMPLATE.read_text(encoding="utf-8").split("<!-- data -->\n")

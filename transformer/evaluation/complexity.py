@@ -22,8 +22,11 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.evaluation.layer_sizes import MOST_ADDITIVE, LayerSizes
-from transformer.model.attention import ATTENTIONS, SelfAttention, Sentences, join_heads, own_bias, split_heads
-from transformer.model.restricted import in_blocks
+from transformer.evaluation.restricted import Restricted
+from transformer.model.attention import ATTENTIONS, SelfAttention, join_heads
+from transformer.model.cache import KeysValues
+from transformer.model.kernels import split_heads
+from transformer.model.masks import Mask
 from transformer.support.device import device_name, within_memory
 
 SECONDS, TIMES = 0.1, 3  # each size is measured at least this long and this often
@@ -44,30 +47,28 @@ class _Layer(nn.Module):
 class _Attention(_Layer):
     """Self-attention without projections: its input serves as queries, keys and values."""
 
-    def __init__(self, d: int, d_k: int, bias: Tensor, kind: str = "scaled"):
+    def __init__(self, n: int, d: int, d_k: int, kind: str = "scaled", radius: int | None = None):
         super().__init__()
         self.h, self.attend = d // d_k, ATTENTIONS[kind](d // d_k, d_k, 0.0)
-        self.register_buffer("bias", bias)
-        self.bias: Tensor
+        self.restricted = None if radius is None else Restricted(n, radius)
+        self.mask = _everything(n)
 
     def forward(self, x_1ND: Tensor) -> Tensor:
         q = split_heads(x_1ND, self.h).contiguous()
-        if self.bias.dim() == 5:
-            return join_heads(in_blocks(self.attend, q, q, q, self.bias))
-        return join_heads(self.attend(q, q, q, self.bias))
+        if self.restricted:
+            return join_heads(self.restricted(self.attend, q))
+        return join_heads(self.attend(q, KeysValues(q, q), self.mask))
 
 
 class _Projected(_Layer):
     """The model's self-attention, with projections."""
 
-    def __init__(self, d: int, d_k: int, bias: Tensor):
+    def __init__(self, n: int, d: int, d_k: int):
         super().__init__()
-        self.attention = SelfAttention(d, d // d_k, d_k, d_k)
-        self.register_buffer("bias", bias)
-        self.bias: Tensor
+        self.attention, self.mask = SelfAttention(d, d // d_k, d_k, d_k), _everything(n)
 
     def forward(self, x_1ND: Tensor) -> Tensor:
-        return self.attention(x_1ND, self.bias)
+        return self.attention(x_1ND, self.mask)
 
 
 class _Recurrent(_Layer):
@@ -113,14 +114,14 @@ class _Convolution(_Layer):
 Make = Callable[[int, int, LayerSizes], _Layer]  # of n and d
 ADDITIVE = "additive self-attention"
 LAYERS: dict[str, Make] = {
-    "self-attention": lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n)),
-    "self-attention with projections": lambda n, d, sizes: _Projected(d, sizes.d_k, _bias(n)),
-    ADDITIVE: lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n), "additive"),
+    "self-attention": lambda n, d, sizes: _Attention(n, d, sizes.d_k),
+    "self-attention with projections": lambda n, d, sizes: _Projected(n, d, sizes.d_k),
+    ADDITIVE: lambda n, d, sizes: _Attention(n, d, sizes.d_k, "additive"),
     "recurrent": lambda _, d, __: _Recurrent(d),
     "convolutional": lambda _, d, sizes: _Convolution(d, sizes.k),
     "convolutional, dilated": lambda n, d, sizes: _Convolution(d, sizes.k, _dilations(n, sizes.k)),
     "convolutional, separable": lambda _, d, sizes: _Convolution(d, sizes.k, separable=True),
-    "restricted self-attention": lambda n, d, sizes: _Attention(d, sizes.d_k, _bias(n, sizes.r)),
+    "restricted self-attention": lambda n, d, sizes: _Attention(n, d, sizes.d_k, radius=sizes.r),
 }
 
 
@@ -129,9 +130,9 @@ def _dilations(n: int, k: int) -> tuple[int, ...]:
     return 1, *takewhile(lambda dilation: dilation < n, (k**layer for layer in count(1)))
 
 
-def _bias(n: int, radius: int | None = None) -> Tensor:
-    """The attention bias of one sentence of n positions."""
-    return own_bias(Sentences(torch.zeros(1, n, dtype=torch.long), torch.arange(n)[None]), radius=radius)
+def _everything(n: int) -> Mask:
+    """Each of n positions reads all."""
+    return Mask(torch.ones(1, n, n, dtype=torch.bool))
 
 
 def complexity(sizes: LayerSizes) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _perplexity(package: Package, pairs: Pairs, which: np.ndarray, batch_tokens:
     total = 0.0
     with within_memory(f"perplexity by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         for batch in once(pairs, which, batch_tokens):
-            total += batch_loss(package.model, batch, 0.0).total.item()
+            total += batch_loss(package.model, batch, 0.0).item()
     if (found := per_subword(total, int(pairs.lengths[which, 1].sum()))) == math.inf:
         raise InputError(f"{package.config.model}: the perplexity is not finite; train the model again")
     return found

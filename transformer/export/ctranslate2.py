@@ -4,6 +4,9 @@ import os
 from pathlib import Path
 from typing import Any, cast
 
+import torch
+from torch import Tensor
+
 from transformer.export.marian import LAYERS
 from transformer.export.package import load_expressible, logit_bias, longest, new_folder, pieces_of, write_common
 from transformer.model.ids import END
@@ -57,7 +60,8 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
     spec.decoder.projection.bias = logit_bias(len(embedding)).numpy()
     spec.decoder.start_from_zero_embedding = True
     for part, positions in ((spec.encoder, model.source_positions), (spec.decoder, model.target_positions)):
-        part.position_encodings.encodings = positions(longest(architecture)).detach().numpy()
+        every = cast(Tensor, positions.of_embeddings(torch.arange(longest(architecture))[None]))
+        part.position_encodings.encodings = every[0].detach().numpy()
     pieces = pieces_of(package.subwords)
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)

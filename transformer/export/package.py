@@ -70,8 +70,6 @@ def check_expressible(folder: Path, package: PackageConfig, other: str, position
         reason = f"d_k {config.d_k}, d_v {config.d_v}, h {config.h}, and not d_k = d_v = d_model / h"
     elif config.attention != "scaled":
         reason = f"{config.attention} attention"
-    elif config.attention_radius is not None:
-        reason = f"self-attention restricted to {config.attention_radius} positions on either side"
     elif config.positions not in positions:
         reason = f"positions: {config.positions}"
     if reason:

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from transformer.model.attention import Sentences, sentence_bias
 from transformer.model.config import ModelConfig
 from transformer.model.layers import EncoderLayer
+from transformer.model.masks import Mask, Rows
 from transformer.model.network import Network
 from transformer.model.positions import plus, positions
 
@@ -19,12 +19,12 @@ class DecoderOnly(Network):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
 
     def forward(self, ids_BL: Tensor) -> Tensor:
-        """Logits [B, L, N] of the id after each position, given the ids up to this position."""
+        """Logits [B, L, V] of the id after each position, given the ids up to this position."""
         position = torch.arange(ids_BL.size(1), device=ids_BL.device)[None]
-        row = Sentences(torch.zeros_like(position), position)
-        bias = plus(sentence_bias(row, row, causal=True), self.positions.of_scores(position, position))
+        row = Rows(ids_BL, torch.zeros_like(position), position)
+        mask = Mask.between(row, row, causal=True, scores=self.positions.of_scores(position, position))
         turns = self.positions.turns(position)
         x = self.dropout(plus(self.embed(ids_BL), self.positions.of_embeddings(position)))
         for layer in self.layers:
-            x = layer(x, bias, turns)
+            x = layer(x, mask, turns)
         return self.logits(x)

@@ -16,7 +16,7 @@ from transformer.support.files import InputError, as_json, atomic
 from transformer.support.progress import Progress
 from transformer.support.provenance import software
 from transformer.training.adam import Adam
-from transformer.training.loss import Loss, smoothed_cross_entropy
+from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.schedule import learning_rate
 
 
@@ -66,14 +66,12 @@ def train(config: LengthRun, label: str) -> DecoderOnly:
         lengths = generator.integers(least, most + 1, recipe.batch)
         read, said = _drawn(config, generator, lengths.tolist())
         model.zero_grad()
-        logits, target = model(read).flatten(0, 1), said.flatten()
-        share = 1 / int((target != PADDING).sum())
-        loss = Loss(smoothed_cross_entropy(logits.detach(), target, 0.0, share), logits)
+        loss = smoothed_cross_entropy(model(read), said, 0.0, share=1 / int((said != PADDING).sum()))
         loss.backward()
         optimizer.step(recipe.learning_rate * learning_rate(step, recipe.d_model, recipe.warmup))
         progress.update(1)
     progress.close()
-    if not torch.isfinite(loss.total):
+    if not torch.isfinite(loss):
         raise InputError(f"{label}: the loss is not finite; lower learning_rate or raise warmup")
     return model
 

@@ -11,7 +11,7 @@ BOUNDED = ("learned",)  # the positional encodings that have no positions beyond
 BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
 # The fields that must have their defaults in a recurrent network.
-TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius", "attention_dropout")
+TRANSFORMER = ("attention_over_parameters", "attention", "attention_dropout")
 
 
 def not_a_size(config: Any, *names: str) -> list[str]:
@@ -49,7 +49,6 @@ class ModelConfig:
     attention_over_parameters: AttentionOverParametersConfig | None = None
     # The scores: scaled is Q K^T / sqrt(d_k), unscaled is Q K^T, additive is v^T tanh(Q + K).
     attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
-    attention_radius: int | None = added(None)  # how many positions self-attention reads on each side; None means all
     attention_dropout: float = added(0.0)  # of attention's weights; only the parser has it (section 6.3)
     network: Literal["transformer", "recurrent"] = added("transformer")
 
@@ -59,8 +58,6 @@ class ModelConfig:
         if self.attention_over_parameters is not None:
             sizes = not_a_size(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
             found += [f"attention_over_parameters.{fault}" for fault in sizes]
-        if self.attention_radius is not None:
-            found += not_a_size(self, "attention_radius")
         if self.d_model % 2:
             found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, so choose an even number")
         if self.positions == "rotary" and self.d_k % 2:

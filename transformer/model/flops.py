@@ -9,8 +9,8 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     """FLOPs of one forward pass over pairs of `lengths` [pairs, 2] (source, target), without padding.
 
     Training costs three times as much. In a beam search, each source has `hypotheses` targets. The count leaves out
-    element-wise work (softmax, LayerNorm, dropout, the tanh of additive attention), the scores that restricted
-    self-attention hides, and of additive attention those that the decoder's mask hides.
+    element-wise work (softmax, LayerNorm, dropout, the tanh of additive attention) and, of additive attention, the
+    scores that the decoder's mask hides.
     """
     source, target = lengths.astype(np.float64).T
     if config.network == "recurrent":
@@ -23,12 +23,10 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     else:
         over = parameters.h_p * (parameters.d_pk + parameters.d_pv)
         position_wise = over * (config.d_model + parameters.n_p)
-    radius = np.inf if config.attention_radius is None else config.attention_radius
-    encoder = source * (projections + position_wise) + source * np.minimum(source, 2 * radius + 1) * (keys + values)
+    encoder = source * (projections + position_wise) + source * source * (keys + values)
     memory = source * config.d_model * (keys + values)
-    before = np.minimum(target, radius + 1)
-    scored = np.minimum((target + 1) / 2, before) if config.attention == "additive" else before
-    decoder = target * (projections + position_wise) + target * (scored * keys + before * values)
+    scored = (target + 1) / 2 if config.attention == "additive" else target
+    decoder = target * (projections + position_wise) + target * (scored * keys + target * values)
     decoder += target * config.d_model * (keys + values) + source * target * (keys + values)
     softmax = target * config.d_model * vocabulary
     return float(2 * (config.N * (encoder + memory) + hypotheses * (config.N * decoder + softmax)).sum())

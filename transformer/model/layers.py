@@ -4,21 +4,14 @@ Shapes are named as in attention.py. Two things follow the authors' code: LayerN
 further LayerNorm after the last layer.
 """
 
-from typing import Any
-
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import (
-    AttentionOverParameters,
-    EncoderDecoderAttention,
-    KeysValues,
-    SelfAttention,
-    xavier_linear,
-)
+from transformer.model import kernels
+from transformer.model.attention import AttentionOverParameters, EncoderDecoderAttention, SelfAttention, xavier_linear
+from transformer.model.cache import KeysValues, LayerCache
 from transformer.model.config import ModelConfig
-from transformer.model.dropout import Dropout, kept
+from transformer.model.masks import Mask
 
 
 class FeedForward(nn.Module):
@@ -47,30 +40,14 @@ def attention_settings(config: ModelConfig) -> tuple[int, int, int, int, str, fl
     return config.d_model, config.h, config.d_k, config.d_v, config.attention, config.attention_dropout
 
 
-class _CPUResidual(torch.autograd.Function):
-    """`Residual` as one operation, which keeps only what its gradient needs."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float) -> Tensor:
-        ctx.scale = 1 / (1 - p)
-        mask = kept(y, p) if p else None
-        total = x + y if mask is None else torch.addcmul(x, mask, y, value=ctx.scale)
-        output, mean, rstd = torch.native_layer_norm(total, weight.shape, weight, bias, eps)
-        ctx.save_for_backward(total, mask, mean, rstd, weight, bias)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
-        total, mask, mean, rstd, weight, bias = ctx.saved_tensors
-        of_x, of_weight, of_bias = torch.ops.aten.native_layer_norm_backward(
-            grad[0], total, weight.shape, mean, rstd, weight, bias, [True, True, True]
-        )
-        of_y = of_x if mask is None else (of_x * mask).mul_(ctx.scale)
-        return of_x, of_y, of_weight, of_bias, None, None
+@kernels.residual
+def residual(norm: nn.LayerNorm, x: Tensor, y: Tensor, dropout: float) -> Tensor:
+    """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), in the type of x."""
+    return norm(x + F.dropout(y, dropout)).type_as(x)
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(y)), where y is the output of a sub-layer.
+    """`residual`, where y is the output of a sub-layer.
 
     The result has the type of y. In bfloat16 it takes half the memory, and the next layer need not convert it.
     """
@@ -78,15 +55,11 @@ class Residual(nn.Module):
     def __init__(self, d_model: int, dropout: float):
         super().__init__()
         self.norm = nn.LayerNorm(d_model, eps=1e-6)
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """[..., D] and [..., D] to [..., D]."""
-        x = x.type_as(y)
-        if x.is_cuda:
-            return self.norm(x + self.dropout(y)).type_as(y)
-        p = self.dropout.p if self.training else 0.0
-        return _CPUResidual.apply(x, y, self.norm.weight, self.norm.bias, self.norm.eps, p)
+        return residual(self.norm, x.type_as(y), y, self.dropout if self.training else 0.0)
 
 
 class EncoderLayer(nn.Module):
@@ -98,9 +71,9 @@ class EncoderLayer(nn.Module):
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
-    def forward(self, x_BSD: Tensor, bias: Tensor, turns: Tensor | None = None) -> Tensor:
-        """[B, S, D] to [B, S, D]. `bias` and `turns` are those of SelfAttention."""
-        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, bias, turns))
+    def forward(self, x_BSD: Tensor, mask: Mask, turns: Tensor | None = None) -> Tensor:
+        """[B, S, D] to [B, S, D]. `turns` are those of SelfAttention."""
+        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, mask, turns))
         return self.residuals[1](x_BSD, self.position_wise(x_BSD))
 
 
@@ -115,32 +88,19 @@ class DecoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
     def forward(
-        self, x_BTD: Tensor, causal: Tensor, memory: KeysValues, bias: Tensor, turns: Tensor | None = None
-    ) -> Tensor:
-        """All target positions: [B, T, D] to [B, T, D].
-
-        `causal` lets each position read itself and the positions before it in its sentence. `bias` lets it read the
-        source.
-        """
-        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns))
-        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, bias))
-        return self.residuals[2](x_BTD, self.position_wise(x_BTD))
-
-    def step(
         self,
-        x_BWD: Tensor,
+        x_BTD: Tensor,
+        causal: Mask,
         memory: KeysValues,
-        bias: Tensor,
-        cache: KeysValues,
-        place: int,
-        own: Tensor,
+        across: Mask,
         turns: Tensor | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
-        """One target position for each of W hypotheses: [B, W, D] to [B, W, D].
+        """[B, T, D] to [B, T, D].
 
-        Keys and values are written to the cache from `place` on. `own` [B, 1 or H, W, places] lets each hypothesis read
-        only its own places in the cache. `bias` hides the padding of the source.
+        `causal` lets each position read itself and the positions before it in its sentence; `across` lets it read the
+        source, whose keys and values are `memory`. `turns` and `cache` are those of SelfAttention.
         """
-        x_BWD = self.residuals[0](x_BWD, self.self_attention.step(x_BWD, cache, place, own, turns))
-        x_BWD = self.residuals[1](x_BWD, self.encoder_attention.step(x_BWD, memory, bias))
-        return self.residuals[2](x_BWD, self.position_wise(x_BWD))
+        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns, cache))
+        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, across))
+        return self.residuals[2](x_BTD, self.position_wise(x_BTD))

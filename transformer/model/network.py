@@ -1,20 +1,46 @@
 """What every network has: one matrix that embeds source and target and also computes the logits (section 3.4)."""
 
+from typing import ClassVar, Literal, Protocol
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.model.config import ModelConfig
-from transformer.model.dropout import Dropout
+from transformer.model.kernels import Dropout
+from transformer.model.masks import Rows
+
+Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3
+
+
+class Hypotheses(Protocol):
+    """The hypotheses of some sentences in a search. They grow by one subword per step.
+
+    B sentences, W hypotheses of each.
+    """
+
+    def logits(self, token_BW: Tensor | None) -> Tensor:
+        """Logits [B, W, V] of the next token of each hypothesis, given its last token.
+
+        At the first step, before any token (None), each sentence has one hypothesis.
+        """
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """Continue with hypotheses that extend those given."""
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep only the given sentences, numbered from 0."""
 
 
 class Network(nn.Module):
     """A network with its embeddings.
 
-    The forward pass of a translator takes rows of source ids [R, S] and target ids [R, T]. A row holds one sentence or
-    several. The result is the decoder's output [R, T, D]. At a target position it depends only on the positions before
-    this one.
+    The forward pass of a translator takes rows of source ids [R, S] and of target ids [R, T]. The k-th sentence of a
+    target row translates the k-th sentence of the source row and reads no other. The result is the decoder's output
+    [R, T, D]. At a target position it depends only on the positions before this one.
     """
+
+    attentions: ClassVar[tuple[Kind, ...]] = ()  # the attentions that the network has
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__()
@@ -22,6 +48,7 @@ class Network(nn.Module):
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
         nn.init.normal_(self.embedding, std=config.d_model**-0.5)
         self.dropout = Dropout(config.P_drop)
+        self.softmax: nn.Module | None = None  # computes the logits if they have another precision (in_precision)
 
     def prepare(self, length: int) -> None:
         """Compute what rows of up to `length` subwords need. Does nothing unless a network overrides it."""
@@ -31,5 +58,22 @@ class Network(nn.Module):
         return F.embedding(ids, self.embedding) * self.config.d_model**0.5
 
     def logits(self, y: Tensor) -> Tensor:
-        """Decoder output [..., D] to one score for each subword of the vocabulary [..., N]. There is no bias."""
-        return F.linear(y, self.embedding)
+        """Decoder output [..., D] to one score for each subword of the vocabulary [..., V]. There is no bias."""
+        return F.linear(y, self.embedding) if self.softmax is None else self.softmax(y)
+
+    def begin(self, source_BS: Tensor) -> Hypotheses:
+        """Encode sentences, one a row; returns one empty hypothesis of each, with which a search begins."""
+        raise NotImplementedError
+
+    @property
+    def layers_and_heads(self) -> tuple[int, int]:
+        """How many layers have attention, and how many heads it has."""
+        return self.config.N, self.config.h
+
+    def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
+        """Weights [layer, head, query, key] of each of the network's attentions, for one pair of sentences.
+
+        A decoder's query is the position that a target id is predicted at. In decoder self-attention, key 0 is the
+        start and key j > 0 is target id j - 1.
+        """
+        raise NotImplementedError

@@ -32,44 +32,27 @@ class PositionalEncoding(nn.Module):
     """How positions enter a stack of layers.
 
     There are three ways, and each encoding overrides one of them: it adds to the embeddings, adds to the scores of
-    self-attention, or turns the queries and keys of self-attention. The argument `position` holds the positions of the
-    subwords of rows [R, L], or one number for all hypotheses of a decoding step.
+    self-attention, or turns the queries and keys of self-attention.
     """
 
     def prepare(self, length: int) -> None:
-        """Compute in advance what rows of up to `length` subwords need."""
+        """Compute what positions below `length` need."""
 
-    def of_embeddings(self, position: Tensor | int) -> Tensor | None:
-        """What is added to the embeddings, [R, L, D] or [1, D]."""
+    def of_embeddings(self, position_RL: Tensor) -> Tensor | None:
+        """What is added to the embeddings, [R, L, D]."""
 
-    def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor | None:
-        """What is added to the scores, [R, H, T, S], or [R, H, 1, S] for a step. `keys` [R, S] are their positions."""
+    def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor | None:
+        """What is added to the scores, [R, H, T, S], given the positions of queries and keys."""
 
-    def turns(self, position: Tensor | int) -> Tensor | None:
-        """The angles by which queries and keys are `turned`, [R, 1, L, K] or [1, K]: sines and cosines, interleaved."""
+    def turns(self, position_RL: Tensor) -> Tensor | None:
+        """The angles by which queries and keys are `turned`, [R, 1, L, K]: sines and cosines, interleaved."""
 
 
 class NoPositions(PositionalEncoding):
     """No encoding: only the decoder's mask distinguishes positions (Haviv et al. 2022)."""
 
 
-class AbsolutePositions(PositionalEncoding):
-    """A vector for each position, added to the embeddings."""
-
-    def forward(self, length: int, start: int = 0) -> Tensor:
-        """Encodings [length, width] of the positions from `start` on."""
-        raise NotImplementedError
-
-    def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions, all of which are below L."""
-        raise NotImplementedError
-
-    def of_embeddings(self, position: Tensor | int) -> Tensor:
-        """What is added to the embeddings, [R, L, D] or [1, D]."""
-        return self(1, position) if isinstance(position, int) else self.at(position)
-
-
-class SinusoidalPositions(AbsolutePositions):
+class SinusoidalPositions(PositionalEncoding):
     """Sinusoids in a table, which grows when a longer sentence comes."""
 
     def __init__(self, width: int, length: int):
@@ -78,22 +61,17 @@ class SinusoidalPositions(AbsolutePositions):
         self.table: Tensor
 
     def prepare(self, length: int) -> None:
-        """Let the table grow to `length` now, because PyTorch compiles a model again when its table grows."""
-        self(length)
+        """Let the table grow to `length`. PyTorch compiles a model again when its table grows."""
+        if length > len(self.table):
+            self.table = sinusoids(max(length, 2 * len(self.table)), self.table.size(1)).to(self.table)
 
-    def forward(self, length: int, start: int = 0) -> Tensor:
-        """Encodings [length, width] of the positions from `start` on."""
-        end = start + length
-        if end > len(self.table):
-            self.table = sinusoids(max(end, 2 * len(self.table)), self.table.size(1)).to(self.table)
-        return self.table[start:end]
-
-    def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions, all of which are below L."""
-        return F.embedding(position_RL, self(position_RL.size(-1)))
+    def of_embeddings(self, position_RL: Tensor) -> Tensor:
+        """Encodings [R, L, width]. Positions are below L, unless the table is prepared for others."""
+        self.prepare(position_RL.size(1))
+        return F.embedding(position_RL, self.table)
 
 
-class LearnedPositions(AbsolutePositions):
+class LearnedPositions(PositionalEncoding):
     """One learned vector for each position (row E), initialised and scaled like the word embeddings."""
 
     def __init__(self, width: int, length: int):
@@ -101,15 +79,8 @@ class LearnedPositions(AbsolutePositions):
         self.table = nn.Parameter(torch.empty(length, width))
         nn.init.normal_(self.table, std=width**-0.5)
 
-    def forward(self, length: int, start: int = 0) -> Tensor:
-        """Encodings [length, width]. Raises ValueError beyond the last learned position."""
-        end = start + length
-        if end > len(self.table):
-            raise ValueError(f"position {end} is beyond the {len(self.table)} learned positions")
-        return self.table[start:end] * self.table.size(1) ** 0.5
-
-    def at(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width] of positions. Padding beyond the last learned position is encoded like it."""
+    def of_embeddings(self, position_RL: Tensor) -> Tensor:
+        """Encodings [R, L, width]. Padding beyond the last learned position is encoded like it."""
         return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
 
 
@@ -136,9 +107,10 @@ class T5Positions(PositionalEncoding):
             return torch.bucketize(behind.clamp(min=0), self.starts, right=True)
         return torch.bucketize(behind.abs(), self.starts, right=True) + (behind < 0) * (BUCKETS // 2)
 
-    def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor:
+    def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
         """The biases, [R, H, T, S]."""
-        return F.embedding(self.bucket(distances(queries, keys)), self.table).permute(0, 3, 1, 2).contiguous()
+        buckets = self.bucket(distances(queries_RT, keys_RS))
+        return F.embedding(buckets, self.table).permute(0, 3, 1, 2).contiguous()
 
 
 class ALiBiPositions(PositionalEncoding):
@@ -152,9 +124,9 @@ class ALiBiPositions(PositionalEncoding):
         self.register_buffer("slopes", torch.tensor(slopes(h))[:, None, None], persistent=False)
         self.slopes: Tensor
 
-    def of_scores(self, queries: Tensor | int, keys: Tensor) -> Tensor:
+    def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
         """-slope times distance, [R, H, T, S]."""
-        return -self.slopes * distances(queries, keys).abs()[:, None]
+        return -self.slopes * distances(queries_RT, keys_RS).abs()[:, None]
 
 
 class RotaryPositions(PositionalEncoding):
@@ -165,12 +137,12 @@ class RotaryPositions(PositionalEncoding):
         self.angles = SinusoidalPositions(d_k, length)
 
     def prepare(self, length: int) -> None:
-        """Compute the angles of rows of up to `length` subwords in advance."""
+        """Compute the angles of positions below `length`."""
         self.angles.prepare(length)
 
-    def turns(self, position: Tensor | int) -> Tensor:
-        """The angles, [R, 1, L, K] or [1, K]: sines and cosines, interleaved."""
-        return self.angles(1, position) if isinstance(position, int) else self.angles.at(position)[:, None]
+    def turns(self, position_RL: Tensor) -> Tensor:
+        """The angles, [R, 1, L, K]: sines and cosines, interleaved."""
+        return self.angles.of_embeddings(position_RL)[:, None]
 
 
 def plus(x: Tensor, more: Tensor | None) -> Tensor:
@@ -186,9 +158,9 @@ def turned(x: Tensor, turns: Tensor | None) -> Tensor:
     return torch.stack((first * cosine - second * sine, first * sine + second * cosine), -1).flatten(-2).type_as(x)
 
 
-def distances(queries: Tensor | int, keys: Tensor) -> Tensor:
-    """How many positions each key [R, S] is before each query: [R, T, S], or [R, 1, S] for one step."""
-    return (queries if isinstance(queries, int) else queries[:, :, None]) - keys[:, None, :]
+def distances(queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
+    """How many positions each key is before each query: [R, T, S]."""
+    return queries_RT[:, :, None] - keys_RS[:, None, :]
 
 
 def slopes(h: int) -> list[float]:

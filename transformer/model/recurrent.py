@@ -13,7 +13,7 @@ of its own; our embeddings and softmax are the Transformer's. All its initial we
 the LSTMs are, as in PyTorch.
 
 Shapes: R rows, which hold one sentence or several; B padded rows of one sentence each; S source and T target subwords;
-W hypotheses of a sentence; D d_model; N subwords of the vocabulary.
+W hypotheses of a sentence; D d_model; V subwords of the vocabulary.
 """
 
 from collections.abc import Callable
@@ -23,18 +23,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import Sentences, padding_bias, sentences, xavier_linear
+from transformer.model import kernels
+from transformer.model.attention import xavier_linear
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
-from transformer.model.network import Network
-from transformer.support.device import auto_precision
+from transformer.model.masks import Mask, Rows
+from transformer.model.network import Kind, Network
 
 # The number of sentences and their length are rounded up to multiples of these, because oneDNN keeps code and memory
 # for each shape that it has seen.
 UNITS = (8, 4)
 
 
-class State(NamedTuple):
+class LSTMState(NamedTuple):
     """The state of an LSTM of the decoder for each hypothesis: output and cell, both [B, W, D]."""
 
     output: Tensor
@@ -77,53 +78,44 @@ class SourceAttention(nn.Module):
 
 
 class Apart(NamedTuple):
-    """The sentences of rows, separated: their ids [B, L], and for each subword of the rows its index in the flat ids.
+    """The sentences of rows, separated: their ids [B, L], and for each id of the rows its index in the flat ids [R, L].
 
-    The indices are [R, L]; they are -1 at the padding of rows.
+    The index is -1 at the padding of rows.
     """
 
     ids: Tensor
     place: Tensor
 
 
-def apart(ids_RL: Tensor, stand: Sentences, count_R: Tensor) -> Apart:
+def apart(rows: Rows, count_R: Tensor) -> Apart:
     """Separate the first `count` sentences of each row, in order. Empty sentences fill the batch up."""
     first = count_R.cumsum(0) - count_R
-    inside = stand.number < count_R[:, None]
-    exact = int(count_R.sum()), int(stand.position[inside].amax()) + 1
+    inside = rows.number < count_R[:, None]
+    exact = int(count_R.sum()), int(rows.position[inside].amax()) + 1
     b, length = (-(-size // unit) * unit for size, unit in zip(exact, UNITS, strict=True))
-    place = (first[:, None] + stand.number) * length + stand.position
-    ids = ids_RL.new_full((b * length,), PADDING)
-    ids[place[inside]] = ids_RL[inside]
+    place = (first[:, None] + rows.number) * length + rows.position
+    ids = rows.ids.new_full((b * length,), PADDING)
+    ids[place[inside]] = rows.ids[inside]
     return Apart(ids.view(b, length), place.where(inside, -1))
 
 
-class LSTM(nn.LSTM):
-    """An LSTM of one layer and one direction, in float32 on a GPU and on a CPU that does not multiply bfloat16."""
+class LSTM(kernels.LSTM):
+    """An LSTM of one layer and one direction."""
 
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs, batch_first=True)
 
-    def step(self, x_BWD: Tensor, before: State | Reading) -> State:
+    def step(self, x_BWD: Tensor, before: LSTMState | Reading) -> LSTMState:
         """The state after one more input of each hypothesis."""
         state = before.output.flatten(0, 1)[None], before.cell.flatten(0, 1)[None]
         _, after = self(x_BWD.flatten(0, 1)[:, None], state)
-        return State(*(each.view_as(before.output) for each in after))
-
-    def forward(  # type: ignore[override]
-        self, x: Tensor, before: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The outputs [B, T, D], and the last output and cell [1, B, D] each, from those before the first position."""
-        if not x.is_cuda and auto_precision(x.device) == "bfloat16":
-            return super().forward(x, before)
-        # Under autocast to bfloat16, cuDNN computes in float16, in which small gradients vanish, and oneDNN refuses
-        # LSTMs on a CPU that does not multiply bfloat16.
-        with torch.autocast(x.device.type, enabled=False):
-            return super().forward(x.type_as(self.all_weights[0][0]), before)
+        return LSTMState(*(each.view_as(before.output) for each in after))
 
 
 class Recurrent(Network):
     """LSTMs with attention, with the embeddings and the softmax of the Transformer."""
+
+    attentions = ("encoder-decoder",)
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -152,7 +144,7 @@ class Recurrent(Network):
     def memory(self, source_BS: Tensor) -> Memory:
         """What the decoder reads of some sentences."""
         encoded = self.encode(source_BS)
-        return Memory(self.attention.key(encoded), encoded, padding_bias(source_BS)[:, 0])
+        return Memory(self.attention.key(encoded), encoded, Mask((source_BS != PADDING)[:, None]).bias[:, 0])
 
     def read(self, x_BWD: Tensor, before: Reading, memory: Memory) -> Reading:
         """One step of the decoder's first layer and of attention, for the next input of each hypothesis."""
@@ -177,46 +169,66 @@ class Recurrent(Network):
             steps.append(self.read(x_BD[:, None], steps[-1], memory))
         return torch.cat([each.output for each in steps[1:]], 1), torch.cat([each.read for each in steps[1:]], 1)
 
-    def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
-        """The decoder's output [R, T, D]. At a target position it depends only on the positions before it.
+    def forward(self, source: Rows, target: Rows) -> Tensor:
+        """The decoder's output [R, T, D].
 
-        The k-th sentence of a target row translates the k-th of the source row. The sentences are separated, so that no
-        LSTM carries its state from one sentence to the next. Then the outputs are put back into rows.
+        The sentences of rows are separated, so that no LSTM carries its state from one sentence to the next. Then the
+        outputs are put back into rows.
         """
-        source = sentences(source_RS)
-        count = ((source.position == 0) & (source_RS != PADDING)).sum(1)
-        source_BS, target = apart(source_RS, source, count).ids, apart(target_RT, sentences(target_RT), count)
-        memory = self.memory(source_BS)
-        y, read = self._readings(target.ids, memory)
+        count = ((source.position == 0) & (source.ids != PADDING)).sum(1)
+        alone = apart(target, count)
+        memory = self.memory(apart(source, count).ids)
+        y, read = self._readings(alone.ids, memory)
         y = self.decode(y, read, lambda i, x_BTD: self.decoder[i](x_BTD)[0])
-        return y.flatten(0, 1)[target.place.clamp(min=0)]
+        return y.flatten(0, 1)[alone.place.clamp(min=0)]
 
-    def last_attention_weights(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        """Weights [B, 1, T, S] of the only attention."""
-        memory = self.memory(source_BS)
-        asking, _ = self._readings(target_BT, memory)
-        return self.attention.weights(asking, memory)[:, None]
+    @property
+    def layers_and_heads(self) -> tuple[int, int]:
+        """The network has one attention."""
+        return 1, 1
+
+    def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
+        """See Network."""
+        memory = self.memory(source.ids)
+        asking, _ = self._readings(target.ids, memory)
+        return {"encoder-decoder": self.attention.weights(asking, memory)[:, None]}
 
     def start(self, sentences: int) -> Reading:
         """The state of the first layer before the first step, for one hypothesis of each sentence."""
         zero = self.embedding.new_zeros(sentences, 1, self.config.d_model)
         return Reading(zero, zero, zero)
 
-    def states(self, sentences: int) -> list[State | Reading]:
-        """The states of the decoder's LSTMs before the first step, for one hypothesis of each sentence."""
-        first = self.start(sentences)
-        return [first, *(State(first.output, first.cell) for _ in self.decoder[1:])]
+    def begin(self, source_BS: Tensor) -> "RecurrentHypotheses":
+        """See Network."""
+        return RecurrentHypotheses(self, source_BS)
 
-    def step(self, ids_BW: Tensor | None, memory: Memory, states: list[State | Reading]) -> Tensor:
-        """Logits [B, W, N] of the next token, given the token before it (None at the first step, where W is 1).
 
-        `states` is updated in place.
-        """
+class RecurrentHypotheses:
+    """The hypotheses of a search: the encoded source and the states of the decoder's LSTMs."""
+
+    def __init__(self, model: Recurrent, source_BS: Tensor):
+        self.model, self.memory = model, model.memory(source_BS)
+        first = model.start(len(source_BS))
+        others = [LSTMState(first.output, first.cell) for _ in model.decoder[1:]]
+        self.states: list[LSTMState | Reading] = [first, *others]
+
+    def logits(self, token_BW: Tensor | None) -> Tensor:
+        """See Hypotheses."""
 
         def through(i: int, x_BWD: Tensor) -> Tensor:
-            states[i] = cast(LSTM, self.decoder[i]).step(x_BWD, states[i])
-            return states[i].output
+            self.states[i] = cast(LSTM, self.model.decoder[i]).step(x_BWD, self.states[i])
+            return self.states[i].output
 
-        x = torch.zeros_like(states[0].output) if ids_BW is None else self.embed(ids_BW)
-        states[0] = first = self.read(x, cast(Reading, states[0]), memory)
-        return self.logits(self.decode(first.output, first.read, through))
+        x = torch.zeros_like(self.states[0].output) if token_BW is None else self.model.embed(token_BW)
+        self.states[0] = first = self.model.read(x, cast(Reading, self.states[0]), self.memory)
+        return self.model.logits(self.model.decode(first.output, first.read, through))
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """See Hypotheses."""
+        index = origin_BW[:, :, None].expand(-1, -1, self.model.config.d_model)
+        self.states = [type(state)(*(each.gather(1, index) for each in state)) for state in self.states]
+
+    def select(self, sentences: Tensor) -> None:
+        """See Hypotheses."""
+        self.memory = Memory(*(each.index_select(0, sentences) for each in self.memory))
+        self.states = [type(state)(*(each.index_select(0, sentences) for each in state)) for state in self.states]

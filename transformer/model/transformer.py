@@ -1,31 +1,33 @@
 """The Transformer (figure 1): encoder and decoder stacks (section 3.1).
 
-Shapes are named as in attention.py; N subwords of the vocabulary; R rows, which hold one sentence or several.
+Shapes are named as in attention.py; V subwords of the vocabulary; R rows, which hold one sentence or several; W
+hypotheses of a sentence in decoding.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.attention import (
-    AdditiveAttention,
-    KeysValues,
-    Sentences,
-    own_bias,
-    sentence_bias,
-    sentences,
-)
+from transformer.model.attention import AdditiveAttention
+from transformer.model.cache import ROW, Cache, KeysValues, LayerCache
 from transformer.model.config import ModelConfig
+from transformer.model.ids import PADDING
+from transformer.model.kernels import encoded_at_once
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.network import Network
-from transformer.model.positions import PositionalEncoding, plus, positions
+from transformer.model.masks import Mask, Rows
+from transformer.model.network import Kind, Network
+from transformer.model.positions import plus, positions
 
 
 class Transformer(Network):
     """Encoder and decoder, with embeddings and softmax."""
+
+    attentions = ("encoder", "decoder", "encoder-decoder")
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -46,68 +48,107 @@ class Transformer(Network):
                 module.weights = torch.compiler.disable(module.weights)  # type: ignore[method-assign]
         super().compile(*args, **kwargs)
 
-    def encode(self, source_RS: Tensor) -> tuple[Tensor, Sentences]:
-        """The encoder's output [R, S, D], and the sentences of the source."""
-        source = sentences(source_RS)
-        bias, turns = self._reading(self.source_positions, source)
-        x = self.dropout(plus(self.embed(source_RS), self.source_positions.of_embeddings(source.position)))
+    def forward(self, source: Rows, target: Rows) -> Tensor:
+        """The decoder's output [R, T, D]. Its input is each target sentence, shifted right by a zero vector."""
+        memory = self.memory(self.encode(source))
+        shifted = F.pad(self.embed(target.ids[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
+        scores = self.target_positions.of_scores(target.position, target.position)
+        causal = Mask.between(target, target, causal=True, scores=scores)
+        return self.decode(shifted, target.position, causal, memory, Mask.between(target, source))
+
+    def encode(self, source: Rows) -> Tensor:
+        """The encoder's output [R, S, D]."""
+        encoding, position = self.source_positions, source.position
+        mask = Mask.between(source, source, scores=encoding.of_scores(position, position))
+        turns = encoding.turns(position)
+        x = self.dropout(plus(self.embed(source.ids), encoding.of_embeddings(position)))
         for layer in self.encoder:
-            x = layer(x, bias, turns)
-        return x, source
+            x = layer(x, mask, turns)
+        return x
 
-    def memory(self, encoded_BSD: Tensor) -> list[KeysValues]:
+    def memory(self, encoded_RSD: Tensor) -> list[KeysValues]:
         """The keys and values that each decoder layer computes from the encoder's output."""
-        return [layer.encoder_attention.keys_values(encoded_BSD) for layer in self._decoder_layers()]
+        layers = cast(Iterable[DecoderLayer], self.decoder)
+        return [layer.encoder_attention.keys_values(encoded_RSD) for layer in layers]
 
-    def _reading(
-        self, encoding: PositionalEncoding, rows: Sentences, causal: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
-        """What a stack's self-attention needs: the bias of its scores, and the turns of its queries and keys."""
-        radius, more = self.config.attention_radius, encoding.of_scores(rows.position, rows.position)
-        bias = own_bias(rows, causal, radius) if more is None else sentence_bias(rows, rows, causal, radius) + more
-        return bias, encoding.turns(rows.position)
+    def decode(
+        self,
+        y_RTD: Tensor,
+        position_RT: Tensor,
+        causal: Mask,
+        memory: Sequence[KeysValues],
+        across: Mask,
+        caches: Sequence[LayerCache | None] | None = None,
+    ) -> Tensor:
+        """The decoder's output [R, T, D] for its embedded input. The other arguments are those of DecoderLayer.
 
-    def _decoder_layers(self) -> Iterable[DecoderLayer]:
-        return cast(Iterable[DecoderLayer], self.decoder)
-
-    def forward(self, source_RS: Tensor, target_RT: Tensor) -> Tensor:
-        """The decoder's output [R, T, D]. At a target position it depends only on the positions before it.
-
-        A row may hold several sentences, each closed by its end. The k-th sentence of a target row translates the k-th
-        sentence of the source row and reads no other. The decoder's input is each target sentence, shifted right by a
-        zero vector.
+        With the `caches` of the layers, T counts hypotheses, and y holds the newest subword of each.
         """
-        encoded, source = self.encode(source_RS)
-        target = sentences(target_RT)
-        causal, turns = self._reading(self.target_positions, target, causal=True)
-        across = sentence_bias(target, source)
-        y = F.pad(self.embed(target_RT[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
-        y = self.dropout(plus(y, self.target_positions.of_embeddings(target.position)))
-        for layer, memory in zip(self.decoder, self.memory(encoded), strict=True):
-            y = layer(y, causal, memory, across, turns)
+        y = self.dropout(plus(y_RTD, self.target_positions.of_embeddings(position_RT)))
+        turns = self.target_positions.turns(position_RT)
+        for layer, read, cache in zip(self.decoder, memory, caches or [None] * len(memory), strict=True):
+            y = layer(y, causal, read, across, turns, cache)
         return y
 
-    def step(
-        self,
-        ids_BW: Tensor | None,
-        position: int,
-        memories: Sequence[KeysValues],
-        bias: Tensor,
-        caches: Sequence[KeysValues],
-        place: int,
-        own: Tensor,
-        key_positions: Tensor,
-    ) -> Tensor:
-        """Logits [B, W, N] of the token at `position`, given the token before it (None at position 0, where W is 1).
+    def begin(self, source_BS: Tensor) -> "TransformerHypotheses":
+        """See Network."""
+        return TransformerHypotheses(self, source_BS)
 
-        `bias` [B, 1, 1, S] hides the padding of the source. Each layer writes keys and values to its cache from `place`
-        on. `own` [B, 1, W, places] lets each hypothesis read only its own places in the caches (`SelfAttention.step`).
-        `key_positions` [B, places] holds the position of the token at each place.
-        """
-        y = bias.new_zeros(len(bias), 1, self.config.d_model) if ids_BW is None else self.embed(ids_BW)
-        y = self.dropout(plus(y, self.target_positions.of_embeddings(position)))
-        own = plus(own, self.target_positions.of_scores(position, key_positions))
-        turns = self.target_positions.turns(position)
-        for layer, memory, cache in zip(self._decoder_layers(), memories, caches, strict=True):
-            y = layer.step(y, memory, bias, cache, place, own, turns)
-        return self.logits(y)
+    def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
+        """See Network."""
+        encoder, decoder = cast(Iterable[EncoderLayer], self.encoder), cast(Iterable[DecoderLayer], self.decoder)
+        attentions: dict[Kind, list[nn.Module]] = {
+            "encoder": [layer.self_attention.attend for layer in encoder],
+            "decoder": [layer.self_attention.attend for layer in decoder],
+            "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
+        }
+        weights: dict[nn.Module, Tensor] = {}
+
+        def note(attend: Any, given: tuple[Any, ...]) -> None:
+            weights[attend] = attend.weights(*given)
+
+        with ExitStack() as hooks:
+            for attend in chain.from_iterable(attentions.values()):
+                hooks.enter_context(attend.register_forward_pre_hook(note))
+            self(source, target)
+        return {kind: torch.cat([weights[attend] for attend in found]) for kind, found in attentions.items()}
+
+
+class TransformerHypotheses:
+    """The hypotheses of a search: keys and values of the source, and a cache of those of the target."""
+
+    def __init__(self, model: Transformer, source_BS: Tensor):
+        self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
+        shown_BS = F.pad(source_BS != PADDING, (0, -source_BS.size(1) % ROW))
+        self.across = Mask(shown_BS[:, None])
+        parts = [model.memory(model.encode(Rows.of(part))) for part in encoded_at_once(source_BS)]
+        self.memory = [
+            KeysValues(*(_joined(each, shown_BS.size(1)) for each in zip(*layer, strict=True)))
+            for layer in zip(*parts, strict=True)
+        ]
+
+    def logits(self, token_BW: Tensor | None) -> Tensor:
+        """See Hypotheses."""
+        model, cache = self.model, self.cache
+        start = model.embedding.new_zeros(len(cache.own), 1, model.config.d_model)
+        y = start if token_BW is None else model.embed(token_BW)
+        position = torch.full((1, 1), cache.length, device=y.device)
+        model.target_positions.prepare(cache.length + 1)
+        caches = cache.grow(y.size(1))
+        own = Mask(cache.own, model.target_positions.of_scores(position, cache.position))
+        return model.logits(model.decode(y, position, own, self.memory, self.across, caches))
+
+    def follow(self, origin_BW: Tensor) -> None:
+        """See Hypotheses."""
+        self.cache.follow(origin_BW)
+
+    def select(self, sentences: Tensor) -> None:
+        """See Hypotheses."""
+        self.across = Mask(self.across.shown[sentences])
+        self.memory = [layer.select(sentences) for layer in self.memory]
+        self.cache.select(sentences)
+
+
+def _joined(parts: Sequence[Tensor], length: int) -> Tensor:
+    """The keys or values [B, H, length, E] of parts of a batch, filled up with zeros."""
+    return torch.cat([F.pad(part, (0, 0, 0, length - part.size(2))) for part in parts])

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from transformer.model.masks import Rows
 from transformer.support.files import InputError
 from transformer.text.tokens import Pairs
 
@@ -34,14 +34,13 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of ids, source [R, S] and target [R, T], and the lengths [pairs, 2] of the sentences of each pair in them.
+    """Rows of source [R, S] and target [R, T], and the lengths [pairs, 2] of the sentences of each pair in them.
 
-    A row holds sentences one after the other, each closed by its end, and then padding. The k-th sentence of a target
-    row translates the k-th of the source row.
+    The end of sentence closes each sentence. The k-th sentence of a target row translates the k-th of the source row.
     """
 
-    source: Tensor
-    target: Tensor
+    source: Rows
+    target: Rows
     lengths: np.ndarray
 
     @property
@@ -63,7 +62,7 @@ class Step:
         here = np.isin(self.rows, rows)
         which, row = self.pairs[here], np.searchsorted(rows, self.rows[here])
         source, target = (
-            torch.from_numpy(pairs.in_rows(which, side, row, len(rows), length))
+            Rows.of(torch.from_numpy(pairs.in_rows(which, side, row, len(rows), length)))
             for side, length in enumerate(self.shape[1:])
         )
         return Batch(source, target, pairs.lengths[which])

@@ -16,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
+from transformer.model.masks import Rows
 from transformer.model.network import Network
 from transformer.model.networks import network
 from transformer.support.device import auto_precision, can_compile, compile_in_place, within_memory
@@ -29,7 +30,7 @@ from transformer.training.adam import Adam
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
-from transformer.training.loss import Loss, batch_loss, per_subword
+from transformer.training.loss import batch_loss, per_subword
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
 from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 LOG_POINTS = 100  # rows of history.csv
 DEV_POINTS = 10  # rows that have a dev perplexity
 DEV_PAIRS = 250  # pairs of dev on which it is measured; the whole dev set is scored after training
-NOTHING = Batch(torch.full((1, 1), END), torch.full((1, 1), PADDING), np.array([[1, 0]]))  # no target, so no gradient
+_END, _PADDING = (Rows.of(torch.full((1, 1), each)) for each in (END, PADDING))
+NOTHING = Batch(_END, _PADDING, np.array([[1, 0]]))  # no target, so no gradient
 FIRST_SAVE = 10.0  # seconds; an early first save lets a run that is often killed make progress
 
 
@@ -52,7 +54,7 @@ class _Loss(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+    def forward(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Tensor:
         return batch_loss(self.model, batch, eps_ls, share)
 
 
@@ -95,7 +97,7 @@ class Trainer:
         self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
         torch.manual_seed(config.seed)
         self.model = network(config.architecture, vocabulary).to(device)
-        rows = [side.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
+        rows = [side.ids.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
         self.model.prepare(max(*rows, *(length for shape in self.batches.shapes for length in shape[1:])))
         self.compiled = device.type == "cuda" and can_compile()  # on a CPU, compiled code is slower (docs/speed.md)
         if self.compiled:
@@ -201,7 +203,7 @@ class Trainer:
                 with self.autocast():
                     loss = self.loss(micro, training.eps_ls, share)
                 loss.backward()
-            self.loss_sum += loss.total
+            self.loss_sum += loss.detach()
             del loss  # and its logits, before the next micro-batch makes its own
         self.state.step += 1
         self.optimizer.step(self.rate())
@@ -217,7 +219,7 @@ class Trainer:
         rate = learning_rate(self.state.step, self.config.architecture.d_model, training.warmup)
         return training.learning_rate * rate
 
-    def loss(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
+    def loss(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Tensor:
         """The loss of a batch: `batch_loss`."""
         return self.replica(batch, eps_ls, share)
 
@@ -281,7 +283,7 @@ class Trainer:
         total, tokens = 0.0, 0
         for batch in self.dev:
             with self.autocast():
-                total += self.loss(batch, 0.0).total.item()
+                total += self.loss(batch, 0.0).item()
             tokens += batch.target_tokens
         self.model.train()
         if (found := per_subword(total, tokens)) == math.inf:

@@ -1,12 +1,12 @@
 """Label smoothing (section 5.4), as the authors' code distributes it.
 
-The true subword gets 1 - eps_ls. Each of the N - 1 others gets eps_ls / (N - 1).
+The true subword gets 1 - eps_ls. Each of the V - 1 others gets eps_ls / (V - 1).
 """
 
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,35 +18,6 @@ from transformer.text.batches import Batch
 from transformer.training.passes import PROBABILITIES
 
 Part = Callable[[Tensor, Tensor, float, Tensor], Tensor]
-
-
-class Loss(NamedTuple):
-    """The summed loss of a batch, in nats, and the tensor of its logits, which now holds the gradient of the loss.
-
-    One pass over the logits computes both and overwrites the logits. This saves a second copy of a large tensor:
-    25,000 subwords times a vocabulary of 37,000. The logits must not be a view: autograd would copy the gradient of a
-    view whose base has been overwritten.
-    """
-
-    total: Tensor
-    logits: Tensor
-
-    def backward(self) -> None:
-        """Backpropagate; PyTorch adds the gradients to those that the weights already have."""
-        _WithGradient.apply(self.logits, self.logits.detach()).backward()
-
-
-class _WithGradient(torch.autograd.Function):
-    """0, with a given gradient by x. `x.backward(gradient)` would do the same, but first loads SymPy, for 0.4 s."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, gradient: Tensor) -> Tensor:
-        ctx.gradient = gradient
-        return x.new_zeros(())
-
-    @staticmethod
-    def backward(ctx: Any, _: Tensor) -> tuple[Tensor, None]:
-        return ctx.gradient, None
 
 
 def _part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tensor:
@@ -81,34 +52,43 @@ def _compiled_part() -> Part:
     return torch.compile(_fused_part) if can_compile() else _part
 
 
-def batch_loss(model: Network, batch: Batch, eps_ls: float, share: float = 1.0) -> Loss:
-    """The loss of a batch, summed over its target subwords without padding. The gradient is scaled by `share`."""
-    source, target = (moved(ids, model.embedding.device) for ids in (batch.source, batch.target))
-    logits = model.logits(model(source, target))
-    flat = logits.detach().flatten(0, 1)
-    return Loss(smoothed_cross_entropy(flat, target.flatten(), eps_ls, share), logits)
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """`smoothed_cross_entropy`. The gradient takes the place of the logits, in parts that fit into the caches."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, target: Tensor, eps_ls: float, share: float) -> Tensor:
+        flat, expected = logits.detach().flatten(0, -2), target.flatten()
+        total, by = (logits.new_full((), value, dtype=torch.float32) for value in (0.0, share))
+        rows = max(1, PROBABILITIES[logits.device.type] // logits.size(-1))
+        of_part = _compiled_part() if logits.is_cuda else _part
+        for start in range(0, len(flat), rows):
+            part = slice(start, start + rows)
+            total += of_part(flat[part], expected[part], eps_ls, by)
+        ctx.gradient = logits.detach()
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor, None, None, None]:
+        return ctx.gradient, None, None, None
+
+
+def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float, share: float = 1.0) -> Tensor:
+    """The cross-entropy of logits [..., V] and `target` [...], in nats, summed over all but padding.
+
+    The gradient is that of `share` times the sum, so call `backward` of the sum itself. It overwrites the logits, which
+    saves a second copy of a large tensor: 25,000 subwords times a vocabulary of 37,000. The logits must not be a view:
+    autograd would copy the gradient of a view whose base has been overwritten.
+    """
+    return _SmoothedCrossEntropy.apply(logits, target, eps_ls, share)
+
+
+def batch_loss(model: Network, batch: Batch, eps_ls: float, share: float = 1.0) -> Tensor:
+    """The `smoothed_cross_entropy` of a batch."""
+    source, target = (rows.on(model.embedding.device) for rows in (batch.source, batch.target))
+    return smoothed_cross_entropy(model.logits(model(source, target)), target.ids, eps_ls, share)
 
 
 def per_subword(total: float, tokens: int) -> float:
     """The perplexity per subword of a summed loss. It is infinite if the loss is not a number or is too large."""
     mean = total / tokens
     return math.exp(mean) if mean < 700 else math.inf
-
-
-def moved(ids: Tensor, device: torch.device) -> Tensor:
-    """Ids on a device. The copy to a GPU is asynchronous."""
-    return ids.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else ids
-
-
-def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float, share: float = 1.0) -> Tensor:
-    """The summed cross-entropy, in nats, of logits [tokens, N] and `target` [tokens], without padding.
-
-    Overwrites the logits with the gradient times `share`.
-    """
-    loss, by = (logits.new_full((), value, dtype=torch.float32) for value in (0.0, share))
-    rows = max(1, PROBABILITIES[logits.device.type] // logits.size(1))
-    of_part = _compiled_part() if logits.is_cuda else _part
-    for start in range(0, len(logits), rows):
-        part = slice(start, start + rows)
-        loss += of_part(logits[part], target[part], eps_ls, by)
-    return loss

@@ -1,0 +1,115 @@
+"""Each kernel against the definition that it replaces."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from transformer.model.attention import additive_scores, attention
+from transformer.model.kernels import Dropout, heads, split_heads
+from transformer.model.layers import residual
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def differentiated(function, *tensors):
+    """The result of a function, and its gradients by the tensors."""
+    inputs = [each.detach().clone().requires_grad_() for each in tensors]
+    y = function(*inputs)
+    return [y, *torch.autograd.grad(y, inputs, draw(*y.shape))]
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 5, 5), (1, 1, 5, 5), (1, 2, 1, 5)])
+def test_attention_and_its_gradients_also_of_a_learned_bias_equal_the_definition(shape):
+    given = [*(draw(1, 2, 5, 4).add(i) for i in range(3)), draw(*shape)]
+    forms = attention, attention.__wrapped__
+    ours, wanted = (differentiated(partial(form, scale=0.5), *given) for form in forms)
+    torch.testing.assert_close(ours, wanted)
+
+
+@pytest.mark.parametrize("share", [0.4, 1.0], ids=["some scores", "all scores"])
+def test_the_additive_scores_that_are_read_and_their_gradients_equal_the_definition(share):
+    shown = torch.rand(2, 5, 7, generator=torch.Generator().manual_seed(1)) < share
+    given = draw(2, 3, 5, 4), draw(2, 3, 7, 4), draw(3, 4)
+
+    def read(form, *given):
+        return form(*given, shown).masked_fill(~shown[:, None], 0)
+
+    forms = additive_scores, additive_scores.__wrapped__
+    ours, wanted = (differentiated(partial(read, form), *given) for form in forms)
+    torch.testing.assert_close(ours, wanted)
+
+
+def test_heads_and_their_gradients_equal_those_of_split_heads():
+    sizes, x = (6, 6, 9), draw(2, 5, 21).requires_grad_()
+    ours, wanted = heads(x, 3, sizes), [split_heads(part, 3) for part in x.split(sizes, -1)]
+    gradients = [draw(*each.shape) for each in wanted]
+    torch.testing.assert_close(list(ours), wanted)
+    torch.testing.assert_close(torch.autograd.grad(ours, x, gradients), torch.autograd.grad(wanted, x, gradients))
+
+
+def test_a_residual_and_its_gradients_equal_the_definition():
+    norm, results = torch.nn.LayerNorm(6, eps=1e-6), []
+    torch.nn.init.normal_(norm.weight)
+    for form in (residual, residual.__wrapped__):
+        x, y = (draw(4, 5, 6).add(i).requires_grad_() for i in range(2))
+        output = form(norm, x, y, 0.0)
+        results.append([output, *torch.autograd.grad(output, [x, y, *norm.parameters()], draw(4, 5, 6))])
+    torch.testing.assert_close(*results)
+
+
+def test_a_residual_drops_elements_of_the_sub_layer_and_scales_the_others():
+    norm, x, y = torch.nn.LayerNorm(64, eps=1e-6), draw(4, 64).requires_grad_(), torch.ones(4, 64, requires_grad=True)
+    torch.manual_seed(1)
+    dropped = Dropout(0.9)(y)
+    torch.manual_seed(1)
+    output, wanted = residual(norm, x, y, 0.9), norm(x + dropped)
+    torch.testing.assert_close(output, wanted)
+    gradients = [torch.autograd.grad(each, [x, y], draw(4, 64)) for each in (output, wanted)]
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+def test_dropout_drops_its_share_and_keeps_the_mean(p):
+    torch.manual_seed(1)
+    n = 400_003  # not a multiple of four
+    y = Dropout(p)(torch.full((n,), 3.0))
+    assert (y == 0).float().mean().item() == pytest.approx(p, abs=5 * (p * (1 - p) / n) ** 0.5)
+    torch.testing.assert_close(y[y != 0].unique(), torch.tensor([3 / (1 - p)]))
+
+
+def test_dropout_drops_each_element_by_itself():
+    torch.manual_seed(1)
+    kept = (Dropout(0.5)(torch.ones(1000, 64)) != 0).float()
+    correlation = torch.corrcoef(kept.T) - torch.eye(64)
+    assert correlation.abs().max() < 0.2
+
+
+def test_dropout_is_the_identity_outside_training_and_at_rate_0():
+    x = torch.randn(3, 4)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0)(x) is x
+
+
+def test_dropout_repeats_itself_from_the_same_seed():
+    x, results = torch.randn(50, 7), []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        results.append(Dropout(0.5)(x))
+    assert torch.equal(results[0], results[1])
+    assert not torch.equal(results[0], results[2])
+
+
+def test_gradients_pass_where_dropout_kept_the_values():
+    x = torch.randn(20, 5).t().requires_grad_()  # not contiguous
+    y = Dropout(0.25)(x)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, y.detach() / x.detach())
+
+
+def test_dropout_of_bfloat16_keeps_type_and_mean():
+    y = Dropout(0.1)(torch.full((400_000,), 3.0).bfloat16())
+    assert y.dtype == torch.bfloat16
+    assert y.float().mean().item() == pytest.approx(3.0, rel=5e-3)

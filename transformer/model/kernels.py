@@ -1,0 +1,216 @@
+"""Faster ways to compute what other modules of the model define. Only this module asks for a device.
+
+A decorator takes the definition of an operation. It returns a function that computes the same by a kernel where this is
+faster, and else by the definition, which stays available as `__wrapped__`. docs/speed.md says what each kernel gains.
+Shapes are named as in attention.py.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.model.ids import PADDING
+from transformer.support.device import auto_precision
+
+AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
+ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
+
+Operation = Callable[..., Tensor]
+
+
+def attention(definition: Operation) -> Operation:
+    """Equation 1: PyTorch's fused attention on a GPU, `_CPUAttention` in training on a CPU.
+
+    PyTorch's fused attention is slow on a CPU, because our sentences are short.
+    """
+
+    @wraps(definition)
+    def faster(
+        q_BHTK: Tensor,
+        k_BHSK: Tensor,
+        v_BHSV: Tensor,
+        bias: Tensor | None,
+        scale: float,
+        dropout: float = 0.0,
+    ) -> Tensor:
+        if q_BHTK.is_cuda:
+            bias = None if bias is None else bias.to(q_BHTK.dtype)
+            return F.scaled_dot_product_attention(
+                q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale
+            )
+        if bias is not None and q_BHTK.requires_grad and not dropout:
+            return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
+        return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
+
+    return faster
+
+
+class _CPUAttention(torch.autograd.Function):
+    """Equation 1 and its gradient, with fewer passes over the attention weights than autograd makes."""
+
+    @staticmethod
+    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor, scale: float) -> Tensor:
+        q, k, v = (q_BHTK * scale).flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSV.flatten(0, 1)
+        scores = torch.bmm(q, k.transpose(1, 2)).unflatten(0, q_BHTK.shape[:2]) + bias
+        weights = torch.softmax(scores, -1, out=scores).flatten(0, 1).to(v.dtype)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale, ctx.heads, ctx.bias = scale, q_BHTK.shape[:2], bias.shape
+        return torch.bmm(weights, v).unflatten(0, ctx.heads)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, weights = ctx.saved_tensors
+        of_y = grad[0].flatten(0, 1)
+        of_weights = torch.bmm(of_y, v.transpose(1, 2))
+        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
+        of_q = torch.bmm(of_scores, k).mul_(ctx.scale)
+        of_k, of_v = torch.bmm(of_scores.transpose(1, 2), q), torch.bmm(weights.transpose(1, 2), of_y)
+        of_bias = of_scores.unflatten(0, ctx.heads).sum_to_size(ctx.bias) if ctx.needs_input_grad[3] else None
+        return *(each.unflatten(0, ctx.heads) for each in (of_q, of_k, of_v)), of_bias, None
+
+
+def additive_scores(definition: Operation) -> Operation:
+    """The scores of additive attention: only those that a query may read, because a packed row has many sentences.
+
+    Where queries may read everything, a CPU's cache limits how many scores are computed at a time.
+    """
+
+    @wraps(definition)
+    def faster(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:
+        (b, h, t, _), s = q_BHTK.shape, k_BHSK.size(2)
+        if shown_BTS.all():  # to pick scores would take three times as long
+            k = k_BHSK.contiguous()
+            parts = q_BHTK.contiguous().split(max(1, AT_ONCE // k.numel()), 2)
+            return torch.cat([definition(part, k, vector_HK, shown_BTS) for part in parts], 2)
+        row, query, key = shown_BTS.expand(b, t, s).nonzero(as_tuple=True)
+        asked, read = row * t + query, row * s + key
+        q, k = (x.transpose(1, 2).reshape(-1, h * x.size(-1)) for x in (q_BHTK, k_BHSK))
+        both = q.index_select(0, asked).add_(k.index_select(0, read)).tanh_()
+        scores_PH = (both.unflatten(1, (h, -1)).transpose(0, 1) @ vector_HK[:, :, None]).squeeze(2).t().float()
+        scores = scores_PH.new_zeros(b * t * s, h).index_copy(0, asked * s + key, scores_PH)
+        return scores.view(b, t, s, h).permute(0, 3, 1, 2)
+
+    return faster
+
+
+def split_heads(x_BTE: Tensor, h: int) -> Tensor:
+    """[B, T, H * E] to [B, H, T, E]."""
+    return x_BTE.unflatten(-1, (h, -1)).transpose(-2, -3)
+
+
+def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    """Split joint projections [B, T, sum of sizes] into the heads [B, H, T, size / H] of each projection."""
+    if x_BTE.requires_grad and not x_BTE.is_cuda:
+        return _CPUHeads.apply(x_BTE, h, sizes)
+    return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
+
+
+class _CPUHeads(torch.autograd.Function):
+    """`heads`, with gradients that are copied directly to their place in the gradient of the joint projection."""
+
+    @staticmethod
+    def forward(ctx: Any, x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+        ctx.h, ctx.sizes = h, sizes
+        return tuple(split_heads(part, h).contiguous() for part in x_BTE.split(sizes, -1))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        b, _, t, _ = grads[0].shape
+        joined = grads[0].new_empty(b, t, sum(ctx.sizes))
+        for part, gradient in zip(joined.split(ctx.sizes, -1), grads, strict=True):
+            split_heads(part, ctx.h).copy_(gradient)
+        return joined, None, None
+
+
+def _kept(x: Tensor, p: float) -> Tensor:
+    """1 where dropout keeps an element of `x` (on a CPU) and 0 where it drops it, in the type of `x`.
+
+    Each element takes 16 random bits, and one draw serves four elements. This avoids PyTorch's slow booleans.
+    """
+    draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
+    bits = draws.view(torch.int16)[: x.numel()].view_as(x)
+    return torch.ge(bits, round(p * 65536) - 32768, out=torch.empty_like(x))
+
+
+class _CPUDropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
+        mask = _kept(x, p)
+        ctx.save_for_backward(mask)
+        ctx.scale = 1 / (1 - p)
+        return (x * mask).mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
+        (mask,) = ctx.saved_tensors
+        return (grad[0] * mask).mul_(ctx.scale), None
+
+
+class Dropout(nn.Dropout):
+    """Dropout (section 5.4): PyTorch's on a GPU, a faster one on a CPU."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[...] to [...]. Outside training it returns the input."""
+        if x.is_cuda or not self.training or self.p == 0:
+            return super().forward(x)
+        return _CPUDropout.apply(x, self.p)
+
+
+def residual(definition: Operation) -> Operation:
+    """LayerNorm(x + Dropout(y)) as one operation on a CPU, which keeps only what its gradient needs."""
+
+    @wraps(definition)
+    def faster(norm: nn.LayerNorm, x: Tensor, y: Tensor, dropout: float) -> Tensor:
+        if x.is_cuda:
+            return definition(norm, x, y, dropout)
+        return _CPUResidual.apply(x, y, norm.weight, norm.bias, norm.eps, dropout)
+
+    return faster
+
+
+class _CPUResidual(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float) -> Tensor:
+        ctx.scale = 1 / (1 - p)
+        mask = _kept(y, p) if p else None
+        total = x + y if mask is None else torch.addcmul(x, mask, y, value=ctx.scale)
+        output, mean, rstd = torch.native_layer_norm(total, weight.shape, weight, bias, eps)
+        ctx.save_for_backward(total, mask, mean, rstd, weight, bias)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        total, mask, mean, rstd, weight, bias = ctx.saved_tensors
+        of_x, of_weight, of_bias = torch.ops.aten.native_layer_norm_backward(
+            grad[0], total, weight.shape, mean, rstd, weight, bias, [True, True, True]
+        )
+        of_y = of_x if mask is None else (of_x * mask).mul_(ctx.scale)
+        return of_x, of_y, of_weight, of_bias, None, None
+
+
+class LSTM(nn.LSTM):
+    """PyTorch's LSTM, in float32 on a GPU and on a CPU that does not multiply bfloat16.
+
+    Under autocast to bfloat16, cuDNN computes in float16, in which small gradients vanish, and oneDNN refuses LSTMs on
+    a CPU that does not multiply bfloat16.
+    """
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, before: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The outputs [B, T, D], and the last output and cell [1, B, D] each, from those before the first position."""
+        if not x.is_cuda and auto_precision(x.device) == "bfloat16":
+            return super().forward(x, before)
+        with torch.autocast(x.device.type, enabled=False):
+            return super().forward(x.type_as(self.all_weights[0][0]), before)
+
+
+def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
+    """The sentences that are encoded together: on a CPU a few at a time, padded only to the longest of these."""
+    if source_BS.is_cuda:
+        return [source_BS]
+    return [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(ENCODED)]

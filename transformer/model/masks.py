@@ -1,0 +1,58 @@
+"""Which subwords may read which (sections 3.2.3 and 5.1): rows of sentences, and masks for attention.
+
+Shapes are named as in attention.py; R rows of L subwords. A row holds sentences one after the other, then padding.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from transformer.model.ids import END
+
+HIDDEN = -1e9  # added to the score of a key that must not be read; the exponential of the sum is 0
+
+
+class Rows(NamedTuple):
+    """Rows of ids, and for each id the number of its sentence in the row and its position in the sentence, all [R, L].
+
+    The padding at the end of a row counts as one more sentence, so no sentence reads it.
+    """
+
+    ids: Tensor
+    number: Tensor
+    position: Tensor
+
+    @classmethod
+    def of(cls, ids_RL: Tensor) -> "Rows":
+        """Find the sentences of rows. Each ends with the id END."""
+        begins = F.pad(ids_RL[:, :-1] == END, (1, 0))
+        place = torch.arange(ids_RL.size(1), device=ids_RL.device).expand_as(ids_RL)
+        return cls(ids_RL, begins.cumsum(1), place - torch.where(begins, place, 0).cummax(1).values)
+
+    def on(self, device: torch.device) -> "Rows":
+        """The rows on a device. The copy to a GPU is asynchronous."""
+        if device.type != "cuda":
+            return self
+        return Rows(*(each.pin_memory().to(device, non_blocking=True) for each in self))
+
+
+class Mask:
+    """Which keys each query may read, and what the positional encoding adds to their scores.
+
+    `shown` is [R, T, S]; `scores` is [R, H, T, S]. `bias` [R, 1 or H, T, S] has both: it is added to the scores, and is
+    HIDDEN at keys that must not be read. HIDDEN is finite, because padding may have nothing to read, and the softmax of
+    scores that are all -infinity is not a number.
+    """
+
+    def __init__(self, shown: Tensor, scores: Tensor | None = None):
+        self.shown = shown
+        bias = torch.where(shown, 0.0, HIDDEN)[:, None]
+        self.bias = bias if scores is None else bias + scores
+
+    @classmethod
+    def between(cls, queries: Rows, keys: Rows, causal: bool = False, scores: Tensor | None = None) -> "Mask":
+        """Each subword reads those of the sentence with its number; with `causal` only itself and those before it."""
+        shown = queries.number[:, :, None] == keys.number[:, None, :]
+        return cls(shown.tril() if causal else shown, scores)
