@@ -67,15 +67,8 @@ def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how:
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
 
-    found = translate(loaded, _as_read(loaded, lines), decode, *how)
+    found = translate(loaded, map(loaded.as_read, lines), decode, *how)
     return map(trees_first, found) if loaded.config.kind == "parsing" else found
-
-
-def _as_read(loaded: "Package", lines: Iterable[str]) -> Iterable[str]:
-    """The lines as the model learnt to read them: a parser's with brackets as in treebanks."""
-    from transformer.trees.tree import escaped
-
-    return map(escaped, lines) if loaded.config.kind == "parsing" else lines
 
 
 def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
@@ -104,7 +97,6 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("attention", "write an HTML page to explore the attention of a few lines", required=False),
     path("log-probabilities", "write log P per subword of each line to this file", required=False),
     path("record", "write how the lines were translated to this file, for `score`", required=False),
-    path("target", "file with the lines' true translations; --record then has their perplexity", required=False),
     batch_tokens(None),
     option("--workers", type=threads, default=1, help="number of processes on a CPU, each with --threads threads"),
     option(
@@ -131,7 +123,6 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.attention_page import attention_page
-    from transformer.evaluation.perplexity import Targets
     from transformer.package.package import load_package
     from transformer.support.device import choose_device
 
@@ -143,10 +134,7 @@ def translate(arguments: argparse.Namespace) -> None:
     for name, given in (("alpha", arguments.alpha is not None), ("early-stop", arguments.early_stop)):
         if given and arguments.sample is not None:
             raise InputError(f"--{name} applies to beam search, but --sample draws without a beam; give one of the two")
-    if arguments.target and not arguments.record:
-        raise InputError("--target is for --record; give both")
     loaded = load_package(arguments.package, choose_device())
-    targets = Targets(loaded, arguments.target) if arguments.target else None
     if loaded.config.kind == "parsing":
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     options = (arguments.beam, arguments.sample, arguments.nbest, arguments.alpha, arguments.early_stop)
@@ -176,8 +164,6 @@ def translate(arguments: argparse.Namespace) -> None:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
-            if targets:
-                targets.add(translation.source)
         if note:
             record = Record(
                 beam=search.width,
@@ -191,7 +177,6 @@ def translate(arguments: argparse.Namespace) -> None:
                 translations=printed.hexdigest(),
                 engine=arguments.engine,
                 early_stop=search.early,
-                perplexity=targets.perplexity(tokens) if targets else None,
             )
             note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
     if empty and search.width > 1:
@@ -319,7 +304,7 @@ def attention(arguments: argparse.Namespace) -> None:
     page = attention_page(html, loaded, "encoder", layer) if html else contextlib.nullcontext()
     with memory, page as show, _output(output) as stream:
         if stream:
-            stream.write(as_json(attention_record(loaded, list(_as_read(loaded, lines)), layer)))
+            stream.write(as_json(attention_record(loaded, list(map(loaded.as_read, lines)), layer)))
         if not show:
             return
         for number, translation in enumerate(_translated(loaded, lines, decode, 1, lambda _: None, "sentence"), 1):

@@ -25,7 +25,6 @@ class Record:
     translations: str  # SHA-256 of the file
     engine: str = "pytorch"
     early_stop: bool = False
-    perplexity: float | None = None  # of the lines of --target; None without it
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -138,14 +138,16 @@ class Subwords:
         return self.processor.encode(line, out_type=str)
 
 
-def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iterator[Packed]:
+def encode_pairs(
+    source: Path, target: Path, path: Path, processes: int, as_read: Callable[[str], str] = str
+) -> Iterator[Packed]:
     """Encode two parallel files with the vocabulary of `path`, and hold only a few thousand lines in memory.
 
-    Raises InputError when a process dies, and the InputErrors of `Subwords`, `transformer.support.files.count_parallel`
-    and `stream_lines`.
+    `as_read` changes each line of the source first. Raises InputError when a process dies, and the InputErrors of
+    `Subwords`, `transformer.support.files.count_parallel` and `stream_lines`.
     """
     pairs = count_parallel(source, target)
-    lines = (stream_lines(source), stream_lines(target))
+    lines = (map(as_read, stream_lines(source)), stream_lines(target))
     parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
     if processes == 1:
         subwords = Subwords(path)
@@ -183,9 +185,9 @@ def _encode(sources: list[str], targets: list[str]) -> Packed:
     return _pack(_subwords, sources, targets)
 
 
-def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
+def pairs_of(source: Path, target: Path, path: Path, vocabulary: int, as_read: Callable[[str], str] = str) -> Pairs:
     """Two parallel files as ids of the subwords of `path`. Raises the errors of `stored` and of `encode_pairs`."""
-    return stored(encode_pairs(source, target, path, 1), Subwords(path), vocabulary)
+    return stored(encode_pairs(source, target, path, 1, as_read), Subwords(path), vocabulary)
 
 
 def stored(parts: Iterable[Packed], subwords: Subwords, vocabulary: int) -> Pairs:
