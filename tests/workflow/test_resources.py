@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCAL = re.compile("all|fetch|configure|gather|write|show|draw_(?!plain)")
+LOCAL = re.compile("all|fetch|configure|gather|remove|write|show|draw_(?!plain)")
 
 
 @pytest.fixture(scope="module", params=[1, 2])
