@@ -243,7 +243,7 @@ class Setup:
         keep_freed_memory()  # our training does this; here it serves all models alike
         if self.device.type == "cuda":
             use_gpu(self.device.index)
-        training, pairs = self.run.training, Pairs(self.tokens)
+        training, pairs = self.run.training, Pairs.read(self.tokens)
         every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
         some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
         ours = Ours(self.run, self.vocabulary, pairs, self.device)

@@ -242,7 +242,7 @@ def encoded(tmp_path_factory, subwords) -> Callable[[str], Pairs]:
             [[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"
         ]
         write_pairs(folder / part, [pack(*sides, VOCABULARY)], len(vocabulary), vocabulary.sha256)
-    return lambda part: Pairs(folder / part)
+    return lambda part: Pairs.read(folder / part)
 
 
 def sentences(seed: int, count: int) -> list[str]:

@@ -21,7 +21,7 @@ from transformer.model.flops import forward_flops
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
 from transformer.text.batches import once
-from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.text.tokens import Pairs, pack
 from transformer.training import loop, state
 from transformer.training.attempts import attempt, read_attempts
 from transformer.training.history import HISTORY
@@ -37,6 +37,11 @@ VOCABULARY = 40
 def quick_writes(monkeypatch):
     """Do not flush files to the disk: that takes longer than training such a model."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def pairs_of(*sides):
+    """Pairs in memory, from ids of sources and of targets."""
+    return Pairs.of([pack(*sides, VOCABULARY)])
 
 
 @pytest.fixture
@@ -180,7 +185,7 @@ def test_steps_go_on_while_the_state_is_written(start, whole, monkeypatch):
 def train_on(config, train, dev, folder):
     """Train in a process of its own and save as often as possible."""
     torch.set_num_threads(1)
-    trainer = Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU)
+    trainer = Trainer(config, VOCABULARY, Pairs.read(train), Pairs.read(dev), folder, CPU)
     with attempt(folder / "attempts", trainer.state.step, {}) as reached:
         trainer.train(save_seconds=0, reached=reached)
 
@@ -421,9 +426,7 @@ def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):
 
 
 def test_the_loss_falls_during_training(tmp_path, run_config):
-    same = pack([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)], VOCABULARY)
-    write_pairs(tmp_path / "same", [same], VOCABULARY)
-    pairs = Pairs(tmp_path / "same")
+    pairs = pairs_of([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)])
     config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
     trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
     trainer.train()
@@ -470,16 +473,16 @@ def test_a_late_check_still_names_the_first_bad_step(start):
 
 
 def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
-    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]], VOCABULARY)], VOCABULARY)
+    dev = pairs_of([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]])
     config = run_config(positions="learned")
-    trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    trainer = Trainer(config, VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
     trainer.train()
     assert trainer.state.history[-1][5] > 1
 
 
 def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config, encoded):
-    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
-    trainer = Trainer(run_config(), VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
+    trainer = Trainer(run_config(), VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
     trainer.train()
     assert trainer.model.training
     assert trainer.state.history[-1][5] is None
@@ -487,8 +490,8 @@ def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config,
 
 @pytest.mark.parametrize(("longest_pair", "counted"), [(29, False), (30, True)])
 def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, encoded, longest_pair, counted):
-    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
-    given = (encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
+    given = (encoded("train"), dev, tmp_path / "state", CPU)
     trainer = Trainer(run_config(longest_pair=longest_pair), VOCABULARY, *given)
     assert (trainer.dev_perplexity() is not None) == counted
 
@@ -496,8 +499,8 @@ def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, enco
 @pytest.mark.parametrize("longest", ["train", "dev"])
 def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp_path, longest):
     """A table that grows would have a compiled model compiled again."""
-    write_pairs(tmp_path / "long", [pack([[5] * 22 + [1]], [[6] * 21 + [1]], VOCABULARY)], VOCABULARY)
-    parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: Pairs(tmp_path / "long")}
+    long = pairs_of([[5] * 22 + [1]], [[6] * 21 + [1]])
+    parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: long}
     architecture = replace(run_config().architecture, max_length=23)
     config = replace(run_config(batch_tokens=24), architecture=architecture)
     trainer = Trainer(config, VOCABULARY, *parts.values(), tmp_path / "state", CPU, micro_batch_tokens=70)

@@ -55,15 +55,16 @@ def score(arguments: argparse.Namespace) -> None:
 def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"]:
     """The ids of --source and --target as `package` reads them. InputErrors then begin with the names of both files."""
     from transformer.support.device import keep_freed_memory
-    from transformer.text.subwords import pairs_of
+    from transformer.text.subwords import encode_pairs
+    from transformer.text.tokens import Pairs
 
-    texts = (arguments.source, arguments.target)
-    pairs = pairs_of(*texts, arguments.package / "subwords.model", package.config.vocabulary, package.as_read)
+    source, target = arguments.source, arguments.target
+    pairs = Pairs.of(encode_pairs(source, target, arguments.package / "subwords.model", 1, package.as_read))
     keep_freed_memory()
     try:
         yield pairs
     except InputError as error:
-        raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
+        raise InputError(f"{source} and {target}, {error}") from error
 
 
 @command(

@@ -50,8 +50,8 @@ def digest(*parts: Pairs) -> str:
     """The SHA-256 of encoded pairs."""
     content = hashlib.sha256()
     for pairs in parts:
-        content.update(pairs.offsets)
-        content.update(pairs.ids)
+        content.update(pairs.offsets.data)
+        content.update(pairs.ids.data)
     return content.hexdigest()
 
 
