@@ -27,8 +27,8 @@ from transformer.decoding.translate import Translation, translate
 from transformer.model.config import ModelConfig
 from transformer.model.networks import network
 from transformer.package.config import signed
+from transformer.package.loading import Package, load_package
 from transformer.package.making import save_package
-from transformer.package.package import Package, load_package
 from transformer.support.files import read_lines, sha256, write_json
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords, learn

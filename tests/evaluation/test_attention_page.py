@@ -14,7 +14,7 @@ from transformer.evaluation import attention_page as module
 from transformer.evaluation.attention import weights_of_all
 from transformer.evaluation.attention_page import attention_page
 from transformer.model.ids import END
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 LINES = ['the cat <b>sees</b> "a" dog & a tree .', "", "a dog ."]

@@ -4,7 +4,7 @@ import shutil
 import pytest
 import torch
 
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors

@@ -27,7 +27,7 @@ from transformer.support.files import InputError, as_json, atomic, decode_lines,
 if TYPE_CHECKING:
     from transformer.decoding.search import Decode, Search, Sentence
     from transformer.decoding.translate import Translation
-    from transformer.package.package import Package
+    from transformer.package.loading import Package
     from transformer.trees.tree import Tree
 
 LINE = "standard input, line"
@@ -67,8 +67,8 @@ def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how:
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
 
-    found = translate(loaded, map(loaded.as_read, lines), decode, *how)
-    return map(trees_first, found) if loaded.config.kind == "parsing" else found
+    translations = translate(loaded, map(loaded.as_read, lines), decode, *how)
+    return map(trees_first, translations) if loaded.config.kind == "parsing" else translations
 
 
 def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
@@ -123,7 +123,7 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.attention_page import attention_page
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
     outputs = {"attention": arguments.attention, "log-probabilities": arguments.log_probabilities}
@@ -149,10 +149,10 @@ def translate(arguments: argparse.Namespace) -> None:
         decoder = by_ctranslate2(*how, LINE)
     else:
         decoder = decoding(*how)
-    translations = _translations(*how[:3], decoder, tokens)
+    translating = _translations(*how[:3], decoder, tokens)
     number, empty, printed = 0, 0, hashlib.sha256()
-    with page as show, sure as stream, made as note, translations as found:
-        for number, translation in enumerate(found, 1):
+    with page as show, sure as stream, made as note, translating as translations:
+        for number, translation in enumerate(translations, 1):
             if arguments.nbest:
                 scored = zip(translation.texts, translation.hypotheses, strict=True)
                 lines = [f"{number} ||| {text} ||| {hypothesis.score:.4f}\n" for text, hypothesis in scored]
@@ -198,7 +198,7 @@ def parse(arguments: argparse.Namespace) -> None:
     from transformer.decoding.parse import tree_of
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device
     from transformer.trees.drawing import draw
 
@@ -212,8 +212,8 @@ def parse(arguments: argparse.Namespace) -> None:
     how = (loaded, arguments.package, search)
     tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
     decoder = decoding(*how, "float32", 1)
-    with _output(arguments.svg) as stream, _translations(*how, decoder, tokens) as found:
-        for number, translation in enumerate(found, 1):
+    with _output(arguments.svg) as stream, _translations(*how, decoder, tokens) as translations:
+        for number, translation in enumerate(translations, 1):
             text = ""
             if made := tree_of(translation, tagged):
                 tree, changed = made
@@ -273,7 +273,7 @@ def attention(arguments: argparse.Namespace) -> None:
     from transformer.decoding.translate import check_lengths
     from transformer.evaluation.attention import attention_record, chosen_layer
     from transformer.evaluation.attention_page import attention_page
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device, within_memory
 
     output, html, lines, targets = arguments.output, arguments.html, arguments.sentences, arguments.target or []

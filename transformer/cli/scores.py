@@ -14,7 +14,7 @@ from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
     from transformer.evaluation.perplexity import OfLength
-    from transformer.package.package import Package
+    from transformer.package.loading import Package
     from transformer.text.tokens import Pairs
 
 
@@ -36,7 +36,7 @@ def score(arguments: argparse.Namespace) -> None:
     from transformer.evaluation.metrics import Output
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.evaluation.score import score as score_part
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
     with atomic(arguments.output) as stream:
@@ -98,10 +98,10 @@ def _translated(
         check_nul(f"{arguments.source}, line {number}", line)
     how = (arguments.translate, max(1, arguments.batch_tokens // search.width))
     with decoding(package, arguments.package, search, "float32", 1) as decode:
-        found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
+        counts = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
     yield ("sacrebleu", *Counts._fields)
-    for one in found:
-        yield (sacrebleu_of(one), *one) if one else [""] * (1 + len(Counts._fields))
+    for each in counts:
+        yield (sacrebleu_of(each), *each) if each else [""] * (1 + len(Counts._fields))
 
 
 @command(
@@ -128,7 +128,7 @@ def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity per subword of a parallel text."""
     from transformer.evaluation.perplexity import OfLength, perplexity_by_length
     from transformer.evaluation.perplexity import perplexity as perplexity_of
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
     if arguments.translate and not arguments.by_length:
@@ -167,6 +167,6 @@ def describe(arguments: argparse.Namespace) -> None:
     import torch
 
     from transformer.package.description import describe as description
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
 
     write_output(f"{description(load_package(arguments.package, torch.device('cpu')))}\n")

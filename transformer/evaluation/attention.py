@@ -23,7 +23,7 @@ from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.network import Network
 from transformer.model.recurrent import Recurrent
 from transformer.model.transformer import Transformer
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.files import InputError
 
 WORD_START = "\u2581"

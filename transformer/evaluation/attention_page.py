@@ -15,7 +15,7 @@ from transformer.decoding.translate import Translation
 from transformer.evaluation.attention import Kind, layers_and_heads, weights_of_all
 from transformer.model.ids import END
 from transformer.model.transformer import Transformer
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.files import atomic
 from transformer.trees.drawing import draw
 

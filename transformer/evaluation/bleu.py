@@ -50,16 +50,16 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBl
     """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU()
-    found = metric.corpus_score(list(translations), [list(references)])
-    return SacreBleu(found.score, str(metric.get_signature()), found.ratio)
+    bleu = metric.corpus_score(list(translations), [list(references)])
+    return SacreBleu(bleu.score, str(metric.get_signature()), bleu.ratio)
 
 
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
     """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU(tokenize="none", force=True, smooth_method="none")
-    found = metric.corpus_score(list(translations), [list(references)])
-    return TokenBleu(found.score, tuple(found.precisions), found.bp, found.ref_len, str(metric.get_signature()))
+    bleu = metric.corpus_score(list(translations), [list(references)])
+    return TokenBleu(bleu.score, tuple(bleu.precisions), bleu.bp, bleu.ref_len, str(metric.get_signature()))
 
 
 def split_compounds(line: str) -> str:
@@ -85,5 +85,5 @@ def paper_bleu(translations: Sequence[str], references: Sequence[str], language:
     def tokens(line: str) -> str:
         return split_compounds(moses.tokenize(line, return_str=True))
 
-    found = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
-    return Score(found.score, f"{found.signature}|moses:{language}|compounds:split")
+    bleu = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
+    return Score(bleu.score, f"{bleu.signature}|moses:{language}|compounds:split")

@@ -11,7 +11,7 @@ import torch
 from transformer.decoding.translate import check_lengths
 from transformer.model.ids import LONGEST
 from transformer.model.positions import last_position
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.device import within_memory
 from transformer.support.files import InputError
 from transformer.text.batches import once
@@ -46,15 +46,15 @@ def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int],
     for the model. Classes without pairs are left out. Raises InputError when memory runs out.
     """
     lengths, most = pairs.lengths.max(1), last_position(package.config.architecture) or LONGEST
-    found = []
+    classes = []
     for below, longest in pairwise(sorted({0, *edges, max(*edges, int(lengths.max()))})):
         which = np.flatnonzero((lengths > below) & (lengths <= longest))
         if len(which):
             fits = lengths[which].max() <= most
             value = _perplexity(package, pairs, which, batch_tokens) if fits else None
             subwords = int(pairs.lengths[which, 1].sum())
-            found.append(OfLength(below + 1, longest, len(which), subwords, value))
-    return found
+            classes.append(OfLength(below + 1, longest, len(which), subwords, value))
+    return classes
 
 
 @torch.inference_mode()
@@ -63,6 +63,6 @@ def _perplexity(package: Package, pairs: Pairs, which: np.ndarray, batch_tokens:
     with within_memory(f"perplexity by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         for batch in once(pairs, which, batch_tokens):
             total += batch_loss(package.model, batch, 0.0).total.item()
-    if (found := per_subword(total, int(pairs.lengths[which, 1].sum()))) == math.inf:
+    if (value := per_subword(total, int(pairs.lengths[which, 1].sum()))) == math.inf:
         raise InputError(f"{package.config.model}: the perplexity is not finite; train the model again")
-    return found
+    return value

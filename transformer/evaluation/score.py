@@ -36,8 +36,8 @@ def scores_in_words(folder: Path, config: PackageConfig, scores: Sequence[Path])
         record = read_json(path)
         if not made.keys() <= record.keys():
             raise InputError(f"{path}: is not a file that `score` writes; give one")
-        if (found := {key: record.get(key) for key in made}) != made:
-            raise InputError(f"{path}: has the scores of {found}, but {folder} is {made}; give those of this package")
+        if (other := {key: record.get(key) for key in made}) != made:
+            raise InputError(f"{path}: has the scores of {other}, but {folder} is {made}; give those of this package")
         try:
             how = f"{record['part']}, {record['sentences']:,} sentences, {decoding_in_words(record['decoding'])}"
             yield f"{how}: {in_words(record, config.kind)}"

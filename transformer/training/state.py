@@ -24,7 +24,7 @@ VERSION = 6  # the version of the format of states and attempts
 
 
 @dataclass
-class State:
+class TrainingState:
     """The progress of a run: its state without weights, optimiser and random numbers."""
 
     step: int = 0
