@@ -57,7 +57,7 @@ from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 from transformer.training.loop import Trainer
 from transformer.training.loss import batch_loss
-from transformer.training.schedule import learning_rate
+from transformer.training.optimizer import learning_rate
 
 ROUND = 10  # so many steps one model trains before the next one's turn
 WARM = 2  # rounds that do not count, because memory still grows: page faults can take most of the time

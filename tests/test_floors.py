@@ -50,7 +50,7 @@ def test_neither_imports_nor_a_step_load_pytorch_s_compiler_and_sympy_which_take
     modules = ", ".join(str(path.with_suffix("")).replace("/", ".") for path in FILES if path.stem != "__init__")
     code = f"import sys, {modules}; torch = sys.modules['torch']; weight = torch.nn.Parameter(torch.ones(1)); "
     code += "transformer.training.loss.Loss(torch.ones(()), 3 * weight).backward(); "
-    code += "transformer.training.adam.Adam([weight], 0.9, 0.98, 1e-9).step(0.1); "
+    code += "transformer.training.optimizer.Adam([weight], 0.9, 0.98, 1e-9).step(0.1); "
     code += "print(weight.grad.item(), weight.item() < 1, {'torch._dynamo', 'sympy'} & sys.modules.keys())"
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "9.0 True set()\n"
 

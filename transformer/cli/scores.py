@@ -89,7 +89,7 @@ def _translated(
 ) -> Iterator[Sequence[object]]:
     """The cells that --translate adds: headings, then each row. Cells are empty for pairs too long for the model."""
     from transformer.decoding.search import Search, decoding
-    from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
+    from transformer.evaluation.bleu import Counts, sacrebleu_of
     from transformer.evaluation.by_length import counts_by_length
     from transformer.text.lines import check_nul
 

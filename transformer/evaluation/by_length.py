@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer.decoding.search import Decode
 from transformer.decoding.translate import translate
-from transformer.evaluation.bleu_counts import Counts, counts
+from transformer.evaluation.bleu import Counts, counts
 from transformer.evaluation.perplexity import OfLength
 from transformer.package.loading import Package
 from transformer.support.device import within_memory

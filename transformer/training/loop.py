@@ -25,13 +25,12 @@ from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import Batch, Batches, once
 from transformer.text.tokens import Pairs
-from transformer.training.adam import Adam
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
 from transformer.training.loss import Loss, batch_loss, per_subword
+from transformer.training.optimizer import Adam, learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
-from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
 from transformer.training.state import StateWriter, TrainingState, identity, newest_state
 
