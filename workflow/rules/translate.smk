@@ -182,7 +182,7 @@ rule read_attention:
         beside=PACKAGE[1:],
         published=HERE / "config/published.yaml",
         code=code("attention"),
-        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html")],
+        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
     output:
         json=f"{RUN}/average-{{average}}/attention.json",
         page=f"{RUN}/average-{{average}}/attention.html",
