@@ -10,21 +10,6 @@ from transformer.cli.main import main
 from transformer.support.files import write_json
 
 
-@pytest.fixture
-def scoring(house, tmp_path, recorded):
-    """The command line that scores a file of translations of dev, by default the references, with changed options."""
-
-    def line(**changes):
-        sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
-        options = {"package": house.package, **sides, "reference": sides["target"], "translations": sides["target"]}
-        options |= {"part": "dev", "output": tmp_path / "scores.json", **changes}
-        if "record" not in changes:
-            options["record"] = recorded(options["package"], options["translations"])
-        return arguments("score", **options)
-
-    return line
-
-
 def scores_of(line):
     """The scores that a command line writes."""
     assert main(line) == 0

@@ -54,7 +54,8 @@ def test_a_class_beyond_the_learned_positions_has_no_perplexity(package):
     assert found[0].perplexity > 1
 
 
-def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded, monkeypatch):
-    monkeypatch.setattr("transformer.evaluation.perplexity.batch_loss", lambda *_: torch.empty(1 << 50))
+def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded):
+    loaded = package()
+    loaded.model.register_forward_pre_hook(lambda *_: torch.empty(1 << 50))
     with pytest.raises(InputError, match=r"perplexity by base: out of memory; reduce --batch-tokens \(now 100\)"):
-        perplexity(package(), encoded("dev"), 100)
+        perplexity(loaded, encoded("dev"), 100)

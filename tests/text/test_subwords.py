@@ -142,11 +142,13 @@ def side_of(pairs, side):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, files, monkeypatch, processes):
-    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 7)
+def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, files, processes):
+    """A process encodes 4,096 pairs at a time."""
+    sides = [[TEXT[(side + i) % len(TEXT)] for i in range(9000)] for side in (0, 1)]
+    for file, lines in zip(files, sides, strict=True):
+        file.write_text("\n".join(lines))
     pairs = Pairs.of(encode_pairs(*files, path, processes))
-    encoded = [side_of(pairs, side) for side in (0, 1)]
-    assert encoded == [subwords.encode(TEXT[:50]), subwords.encode(TEXT[50:100])]
+    assert [side_of(pairs, side) for side in (0, 1)] == [subwords.encode(lines) for lines in sides]
 
 
 def test_a_process_that_dies_is_told(path, files, monkeypatch):
