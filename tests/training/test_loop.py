@@ -19,7 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.model.flops import forward_flops
 from transformer.support.files import InputError, read_lines
-from transformer.support.tensors import read_tensors
+from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import once
 from transformer.text.tokens import Pairs, pack
 from transformer.training import loop, state
@@ -136,13 +136,12 @@ def test_one_interruption_of_a_recurrent_network_changes_nothing(start):
     assert_same(trainer, whole)
 
 
-def test_an_interruption_between_two_rows_of_the_history_changes_neither(start, monkeypatch):
-    monkeypatch.setattr(loop, "LOG_POINTS", 2)
-    monkeypatch.setattr(loop, "DEV_POINTS", 1)
+def test_an_interruption_between_two_rows_of_the_history_changes_neither(start):
+    start = partial(start, steps=120)
     whole = start("whole")
     whole.train()
-    assert [row[0] for row in whole.state.history] == [6, 12]
-    interrupted(start, 3, 5, 8)
+    assert not {1, 7, 13} & {row[0] for row in whole.state.history}
+    interrupted(start, 1, 7, 13)
     trainer = start()
     trainer.train()
     assert_same(trainer, whole)
@@ -252,45 +251,46 @@ def test_a_damaged_state_without_an_earlier_one_resumes_from_the_start_and_says_
     assert trainer.state.step == 0
 
 
+def saved_step(path):
+    """The step of the state in a file; None where there is no file."""
+    return json.loads(read_tensors(path)[1]["state"])["step"] if path.exists() else None
+
+
 def test_the_first_save_comes_early(start, monkeypatch):
     trainer = start()
-    now, saves = [0.0], []
-    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(Trainer, "step", lambda trainer, _: advance(trainer))
-    monkeypatch.setattr(Trainer, "save", lambda trainer: saves.append(trainer.state.step))
+    now, saved = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
 
-    def advance(trainer):
+    def reached(_):
         now[0] += 4
-        trainer.state.step += 1
-        trainer.state.row_tokens += 1
+        trainer.writer.wait()
+        saved.append(saved_step(trainer.folder / "state.safetensors"))
 
-    trainer.train()
-    assert saves == [3, 12]  # after more than 10 seconds, and at the end
+    trainer.train(reached=reached)
+    assert saved == [*[None] * 3, *[3] * 9]  # after more than 10 seconds
+    assert saved_step(trainer.folder / "state.safetensors") == 12  # and at the end
 
 
-@pytest.mark.parametrize("damage", [cut, flip])
-def test_a_run_with_a_damaged_state_resumes_from_the_previous_one_and_says_so(start, whole, capsys, damage):
+@pytest.mark.parametrize(
+    ("damage", "damaged", "step", "origin"),
+    [
+        (cut, ["state"], 4, "the previous state"),
+        (flip, ["state"], 4, "the previous state"),
+        (cut, ["state", "previous"], 0, "the start"),
+    ],
+)
+def test_a_run_with_damaged_states_resumes_from_what_is_whole_and_says_so(
+    start, whole, capsys, damage, damaged, step, origin
+):
     folder = interrupted(start, 4, 7)
-    damage(folder / "state.safetensors")
+    for name in damaged:
+        damage(folder / f"{name}.safetensors")
     capsys.readouterr()
     trainer = start()
     said = capsys.readouterr().err
-    assert f"{folder}/state.safetensors: damaged" in said
-    assert "resuming from the previous state" in said
-    assert trainer.state.step == 4
-    trainer.train()
-    assert_same(trainer, whole)
-
-
-def test_when_both_states_are_damaged_the_run_starts_again_and_says_so(start, whole, capsys):
-    folder = interrupted(start, 4, 7)
-    cut(folder / "state.safetensors")
-    cut(folder / "previous.safetensors")
-    trainer = start()
-    said = capsys.readouterr().err
-    assert f"{folder}/previous.safetensors: damaged" in said
-    assert "resuming from the start" in said
-    assert trainer.state.step == 0
+    assert all(f"{folder}/{name}.safetensors: damaged" in said for name in damaged)
+    assert f"resuming from {origin}" in said
+    assert trainer.state.step == step
     trainer.train()
     assert_same(trainer, whole)
 
@@ -555,11 +555,13 @@ def test_bfloat16_keeps_the_weights_in_float32(start):
     assert trainer.state.precision == "bfloat16"
 
 
-def test_auto_precision_is_chosen_once_and_kept(start, monkeypatch):
-    monkeypatch.setattr(loop, "auto_precision", lambda _: "bfloat16")
-    interrupted(lambda: start(precision="auto"), 3)
-    monkeypatch.setattr(loop, "auto_precision", lambda _: "float32")
-    assert start(precision="auto").state.precision == "bfloat16"
+def test_auto_precision_is_chosen_once_and_kept(start):
+    path = interrupted(lambda: start(precision="auto"), 3) / "state.safetensors"
+    tensors, texts = read_tensors(path)
+    state = json.loads(texts["state"])
+    other = {"float32": "bfloat16", "bfloat16": "float32"}[state["precision"]]  # that of another machine
+    write_tensors(path, tensors, texts | {"state": json.dumps(state | {"precision": other})})
+    assert start(precision="auto").state.precision == other
 
 
 def test_a_run_that_leaves_out_much_of_its_text_warns(start, capsys):
@@ -584,8 +586,8 @@ def test_on_a_gpu_the_model_is_compiled_if_possible(run_config, encoded, tmp_pat
 
 
 def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, monkeypatch):
-    now, step, save = [0.0], Trainer.step, Trainer.save
-    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
 
     def takes(seconds, act):
         def wrapped(*given):
@@ -594,9 +596,8 @@ def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, m
 
         return wrapped
 
-    monkeypatch.setattr(Trainer, "step", takes(2, step))
-    monkeypatch.setattr(Trainer, "save", takes(50, save))
     trainer = start()
+    trainer.step, trainer.save = takes(2, trainer.step), takes(50, trainer.save)
     trainer.train()
     assert trainer.state.seconds == 2 * 12
     speeds = [row[HISTORY.index("tokens_per_second")] for row in trainer.state.history]
