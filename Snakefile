@@ -133,4 +133,4 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
-        [] if experiment.packages else rules.write_readmes.output,
+        [] if experiment.packages else [rules.write_readmes.output, rules.remove_states.output],

@@ -84,7 +84,7 @@ def alone(model: Path, paths: list[Path], threads: int) -> float:
 
 def epoch(prefix: Path, tokens: int) -> None:
     """Make all batches of one epoch."""
-    pairs = Pairs(prefix)
+    pairs = Pairs.read(prefix)
     for step in Batches(pairs, tokens, tokens, 256, 1).epoch(0):
         step.batch(pairs, np.arange(step.shape.rows))
 
@@ -142,7 +142,7 @@ def main() -> None:
             if process.exitcode:
                 raise SystemExit("batching failed")
             rows.append((count, peer, encode, encoding.most / 1e9, batches, batching.most / 1e9))
-            print_row(f"{count:,}", f"{len(Pairs(prefix).ids):,}", *rows[-1][1:])
+            print_row(f"{count:,}", f"{len(Pairs.read(prefix).ids):,}", *rows[-1][1:])
     counts, *columns = np.array(rows).T
     print_row(
         "40,000,000, extrapolated", "", *(np.polyval(np.polyfit(counts, one, 1), EXTRAPOLATED) for one in columns)

@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--batch-tokens", type=int, default=25_000, help="subwords of a step on each side")
     parser.add_argument("--longest-pair", type=int, default=256, help="the most subwords of a sentence")
     arguments = parser.parse_args()
-    pairs = Pairs(arguments.tokens)
+    pairs = Pairs.read(arguments.tokens)
     tokens = arguments.batch_tokens
     start = time.perf_counter()
     steps = list(Batches(pairs, tokens, tokens, arguments.longest_pair, seed=1).epoch(0))

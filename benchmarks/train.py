@@ -57,7 +57,7 @@ from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 from transformer.training.loop import Trainer
 from transformer.training.loss import batch_loss
-from transformer.training.schedule import learning_rate
+from transformer.training.optimizer import learning_rate
 
 ROUND = 10  # so many steps one model trains before the next one's turn
 WARM = 2  # rounds that do not count, because memory still grows: page faults can take most of the time
@@ -243,7 +243,7 @@ class Setup:
         keep_freed_memory()  # our training does this; here it serves all models alike
         if self.device.type == "cuda":
             use_gpu(self.device.index)
-        training, pairs = self.run.training, Pairs(self.tokens)
+        training, pairs = self.run.training, Pairs.read(self.tokens)
         every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
         some = padded(pairs, np.flatnonzero(pairs.lengths.max(1) <= training.longest_pair)[:COMPARED])
         ours = Ours(self.run, self.vocabulary, pairs, self.device)

@@ -32,7 +32,7 @@ from transformer.evaluation.bleu import sacrebleu
 from transformer.export.ctranslate2 import to_ctranslate2
 from transformer.export.marian import to_marian
 from transformer.model.ids import PADDING
-from transformer.package.package import Package, load_package
+from transformer.package.loading import Package, load_package
 from transformer.support.device import choose_device, device_name, keep_freed_memory
 from transformer.support.files import read_parallel
 

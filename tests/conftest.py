@@ -27,8 +27,8 @@ from transformer.decoding.translate import Translation, translate
 from transformer.model.config import ModelConfig
 from transformer.model.networks import network
 from transformer.package.config import signed
+from transformer.package.loading import Package, load_package
 from transformer.package.making import save_package
-from transformer.package.package import Package, load_package
 from transformer.support.files import read_lines, sha256, write_json
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords, learn
@@ -242,7 +242,7 @@ def encoded(tmp_path_factory, subwords) -> Callable[[str], Pairs]:
             [[*random.integers(3, VOCABULARY, n).tolist(), 1] for n in random.integers(2, 12, count)] for _ in "st"
         ]
         write_pairs(folder / part, [pack(*sides, VOCABULARY)], len(vocabulary), vocabulary.sha256)
-    return lambda part: Pairs(folder / part)
+    return lambda part: Pairs.read(folder / part)
 
 
 def sentences(seed: int, count: int) -> list[str]:
@@ -351,12 +351,12 @@ def translations() -> Callable[..., Iterator[Translation]]:
 
 @pytest.fixture
 def recorded(tmp_path):
-    """Write what `translate --record --target` would write for a file of translations; returns the file's path."""
+    """Write what `translate --record` would write for a file of translations; returns the file's path."""
 
     def write(package, translations, **changes):
         how = {"beam": 4, "alpha": 0.6, "extra": 50, "sample": None, "precision": "float32", "batch_tokens": 100}
         made = {"weights": sha256(package / "model.safetensors"), "translations": sha256(translations)}
-        record = Record(**{**how, **made, "lines": len(read_lines(translations)), "perplexity": 5.5, **changes})
+        record = Record(**{**how, **made, "lines": len(read_lines(translations)), **changes})
         write_json(tmp_path / "record.json", dataclasses.asdict(record))
         return tmp_path / "record.json"
 

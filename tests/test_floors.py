@@ -51,7 +51,7 @@ def test_neither_imports_nor_a_step_load_pytorch_s_compiler_and_sympy_which_take
     code = f"import sys, {modules}; torch = sys.modules['torch']; weight = torch.nn.Parameter(torch.ones(1)); "
     code += "logits, target = torch.ones(1, 3) * weight, torch.tensor([1]); "
     code += "transformer.training.loss.smoothed_cross_entropy(logits, target, 0.1).backward(); "
-    code += "transformer.training.adam.Adam([weight], 0.9, 0.98, 1e-9).step(0.1); "
+    code += "transformer.training.optimizer.Adam([weight], 0.9, 0.98, 1e-9).step(0.1); "
     code += "print(weight.item() < 1, {'torch._dynamo', 'sympy'} & sys.modules.keys())"
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "True set()\n"
 

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from docs._ext.released import experiment_page, experiments, models_page, selected, table_page
+from docs._ext.released import (
+    DATA,
+    attention_page,
+    experiment_page,
+    experiments,
+    models_page,
+    released_pages,
+    selected,
+    table_page,
+)
 from docs._ext.symbols import ROLE, line_of
 
 ROOT = Path(__file__).parents[1]
@@ -131,6 +140,15 @@ def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_ca
     assert "</docs/tiny>" not in page
     (project / "docs/tiny.md").write_text("# Tiny\n")
     assert "\n/docs/tiny\n" in experiment_page(project, "tiny")
+
+
+@pytest.mark.parametrize("page", released_pages(ROOT), ids=lambda page: page.parts[1])
+def test_released_pages_of_attention_are_data_alone_that_the_site_puts_into_the_page(page):
+    """To release a page: grep -e '^<title>' -e '^<script type="application/json"' results/.../figures/attention.html"""
+    text = (ROOT / page).read_text()
+    whole = attention_page(text)
+    assert len(whole.splitlines()) > 400
+    assert "".join(DATA.findall(whole)) == text
 
 
 def test_captions_lose_the_sentences_that_hold_values_of_a_run(project):

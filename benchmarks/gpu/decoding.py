@@ -25,7 +25,7 @@ from transformer.export.ctranslate2 import to_ctranslate2
 from transformer.export.package import length_exponent
 from transformer.model.ids import END, UNKNOWN
 from transformer.package.config import SECTION_6_1
-from transformer.package.package import Package, load_package
+from transformer.package.loading import Package, load_package
 from transformer.support.device import choose_device, keep_freed_memory
 
 LONGEST = 200  # the most subwords of a sentence

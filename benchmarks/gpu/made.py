@@ -34,7 +34,7 @@ def drawn_pairs(prefix: Path, lengths: np.ndarray, vocabulary: int) -> Pairs:
     ids = np.random.default_rng(2).integers(UNKNOWN + 1, vocabulary, sizes.sum(), dtype=np.uint16)
     ids[np.cumsum(sizes) - 1] = END
     write_pairs(prefix, [Packed(ids, sizes)], vocabulary)
-    return Pairs(prefix)
+    return Pairs.read(prefix)
 
 
 def drawn_text(lengths: np.ndarray, vocabulary: int) -> list[str]:

@@ -67,7 +67,7 @@ def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str,
     subwords, found = Subwords(model), {}
     for part, both in texts.items():
         write_pairs(folder / part, encode_pairs(*both, model, 1), len(subwords), subwords.sha256)
-        found[part] = Pairs(folder / part)
+        found[part] = Pairs.read(folder / part)
     return found
 
 

@@ -11,6 +11,7 @@ from transformer.support.markdown import markdown
 from workflow.lib.titles import FIGURES
 
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
+DATA = re.compile(r'^<(?:title>|script type="application/json").*\n', re.MULTILINE)
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± .+)?$")
 
 
@@ -20,8 +21,17 @@ def experiments(root: Path) -> list[str]:
 
 
 def released_pages(root: Path) -> list[Path]:
-    """The figures that are pages themselves, such as that of attention."""
+    """The pages of attention. Only their titles and data are released: the lines that `DATA` matches."""
     return sorted(path.relative_to(root) for path in root.glob("docs/*/figures/*.html"))
+
+
+def attention_page(released: str) -> str:
+    """A whole page of attention from its title and data."""
+    from transformer.evaluation.attention_page import around_data  # loads PyTorch
+
+    title, *data = DATA.findall(released)
+    head, tail = around_data(title.removeprefix("<title>").removesuffix("</title>\n"))
+    return "".join([head, *data, tail])
 
 
 def experiment_page(root: Path, name: str) -> str:

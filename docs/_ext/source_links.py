@@ -2,7 +2,6 @@
 
 import ast
 import html
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
-from docs._ext.released import experiments, released_pages
+from docs._ext.released import attention_page, experiments, released_pages
 from docs._ext.symbols import line_of
 from workflow.lib.titles import FIGURES
 
@@ -130,11 +129,11 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def copy_pages(app: Sphinx, error: Exception | None) -> None:
-    """Copy released figures that are pages to their places in the site."""
+    """Write the pages of attention to their places in the site."""
     for page in [] if error else released_pages(Path(app.srcdir)):
         target = Path(app.outdir, page)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(Path(app.srcdir, page), target)
+        target.write_text(attention_page(Path(app.srcdir, page).read_text("utf-8")), "utf-8")
 
 
 def _first_line(path: Path, text: str) -> str:

@@ -74,3 +74,18 @@ def tree_parser(house, tmp_path, change_package):
     package = shutil.copytree(house.package, tmp_path / "parser")
     change_package(package, kind="parsing")
     return package
+
+
+@pytest.fixture
+def scoring(house, tmp_path, recorded):
+    """The command line that scores a file of translations of dev, by default the references, with changed options."""
+
+    def line(**changes):
+        sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
+        options = {"package": house.package, **sides, "reference": sides["target"], "translations": sides["target"]}
+        options |= {"part": "dev", "output": tmp_path / "scores.json", **changes}
+        if "record" not in changes:
+            options["record"] = recorded(options["package"], options["translations"])
+        return arguments("score", **options)
+
+    return line

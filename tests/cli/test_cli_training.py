@@ -5,13 +5,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from commands import CORPUS, arguments, in_a_process
 
 from transformer.cli.main import main
 from transformer.support.files import read_lines, write_lines
 from transformer.support.strict import plain, write_config
-from transformer.text.batches import Batches
-from transformer.training import loop
 
 
 def training(house, folder, **changes):
@@ -30,10 +29,9 @@ def test_a_package_records_its_origin(house):
     assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
 
 
-def test_a_readme_has_the_scores(house, tmp_path, recorded):
-    scores, target = tmp_path / "dev.scores.json", house.corpus / "dev.target"
-    files = {"reference": target, "translations": target, "record": recorded(house.package, target)}
-    assert main(arguments("score", package=house.package, part="dev", **files, output=scores)) == 0
+def test_a_readme_has_the_scores(house, tmp_path, scoring):
+    scores = tmp_path / "scores.json"
+    assert main(scoring()) == 0
     assert main(arguments("readme", package=house.package, scores=scores)) == 0
     readme = (house.package / "README.md").read_text()
     assert "trained on toy (random words; CC0)" in readme
@@ -77,12 +75,11 @@ def test_the_inputs_of_training_have_to_exist_and_fit_together(house, tmp_path, 
     assert not (tmp_path / "run").exists()
 
 
-def test_the_command_takes_the_size_of_a_forward_pass(house, tmp_path, monkeypatch):
-    given = []
-    monkeypatch.setattr(loop, "Batches", lambda *sizes: given.append(sizes[2]) or Batches(*sizes))
-    for micro in (0, 24):
-        assert main(training(house, tmp_path, output_dir=tmp_path / str(micro), micro_batch_tokens=micro)) == 0
-    assert given == [4096, 24]
+@pytest.mark.parametrize(("asked", "taken"), [(0, 4096), (24, 24)])
+def test_the_command_takes_the_size_of_a_forward_pass(house, tmp_path, asked, taken):
+    assert main(training(house, tmp_path, micro_batch_tokens=asked)) == 0
+    [attempt] = json.loads((tmp_path / "run/training.json").read_text())["attempts"]
+    assert attempt["micro_batch_tokens"] == taken
 
 
 def test_sentences_that_are_all_too_long_are_refused(house, tmp_path, run_config, refused):

@@ -1,14 +1,16 @@
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from debs import TEXT, deb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.corpora import libreoffice
 from transformer.corpora.cleaning import Cleaning
-from transformer.corpora.debian import DebianPackage, DebianPackages
+from transformer.corpora.debian import POOL, DebianPackage, DebianPackages
 from transformer.corpora.libreoffice import LibreOfficeHelp, Shares, part_of, segments, split_sentences
 from transformer.corpora.parts import PARTS, Given
 from transformer.support.files import InputError, read_lines
@@ -45,10 +47,14 @@ def test_a_segment_is_one_line_without_tabs(text):
         assert segment == " ".join(segment.split())
 
 
-def test_fetched_segments_are_written_to_a_file_with_their_language(tmp_path, monkeypatch):
+def test_fetched_segments_are_written_to_a_file_with_their_language(tmp_path):
     pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
-    monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages, _: dict.fromkeys(packages, pages))
-    libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
+    digest = sha256(b"".join(pages.values())).hexdigest()
+    packages = {language: DebianPackage(f"help-{language}", digest) for language in ("en", "de")}
+    (tmp_path / POOL).mkdir(parents=True)
+    for package in packages.values():
+        (tmp_path / POOL / f"{package.name}_1_all.deb").write_bytes(deb({TEXT + name: pages[name] for name in pages}))
+    libreoffice.fetch(DebianPackages(packages), tmp_path / "help.tsv", tmp_path)
     segments = ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
     assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
 

@@ -8,7 +8,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import translate
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 

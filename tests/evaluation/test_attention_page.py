@@ -14,7 +14,7 @@ from transformer.evaluation import attention_page as module
 from transformer.evaluation.attention import weights_of_all
 from transformer.evaluation.attention_page import attention_page
 from transformer.model.ids import END
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 LINES = ['the cat <b>sees</b> "a" dog & a tree .', "", "a dog ."]
@@ -88,15 +88,14 @@ def test_each_line_has_its_subwords_and_all_weights_as_bytes(package, tmp_path, 
             np.testing.assert_allclose(bytes_of(content["weights"][kind]) / 255, exact.flatten(), atol=0.5001 / 255)
 
 
-def test_a_sentence_too_long_for_the_page_says_so_there(package, tmp_path, translations, monkeypatch):
-    monkeypatch.setattr(module, "MOST", 8)
-    loaded = package()
-    page = made(tmp_path / "page.html", loaded, translations(loaded, ["the cat " * 9, "a"], 1, 200))
-    (_, long), (_, short) = page.found["sentence"]
-    assert long["note"].startswith("This sentence has ")
-    assert "at most 8. Split the line." in long["note"]
-    assert "weights" not in long
-    assert "note" not in short or "subwords" in short["note"]
+@pytest.mark.parametrize("sides", [(257, 2), (2, 257)])
+def test_a_sentence_too_long_for_the_page_says_so_there(package, tmp_path, sides):
+    source, output = ([5] * (length - 1) for length in sides)
+    sentence = Translation("the cat", [*source, END], [Hypothesis(output, 0.0)], ["x"])
+    page = made(tmp_path / "page.html", package(), [sentence])
+    [(_, content)] = page.found["sentence"]
+    assert content["note"] == "This sentence has 257 subwords, and the page shows at most 256. Split the line."
+    assert "weights" not in content
 
 
 def test_a_page_holds_a_sentence_of_30_subwords_in_6_layers_of_8_heads_in_less_than_half_a_megabyte(package, tmp_path):

@@ -3,7 +3,15 @@ import math
 import pytest
 from sacrebleu.metrics import BLEU
 
-from transformer.evaluation.bleu import paper_bleu, sacrebleu, split_compounds
+from transformer.evaluation.bleu import (
+    Counts,
+    counts,
+    paper_bleu,
+    sacrebleu,
+    sacrebleu_of,
+    split_compounds,
+    token_bleu,
+)
 from transformer.support.files import InputError
 
 
@@ -68,7 +76,34 @@ def test_the_signature_of_the_papers_bleu_names_moses_and_compounds():
     assert all(part in signature for part in ("tok:none", "smooth:none", "moses:de", "compounds:split"))
 
 
-@pytest.mark.parametrize("bleu", [sacrebleu, lambda t, r: paper_bleu(t, r, "de")])
+def test_bleu_of_given_tokens_equals_one_computed_by_hand():
+    """5 tokens against 6, without smoothing: matches 5/5, 3/4, 1/3, 1/2; brevity exp(1 - 6/5)."""
+    bleu = token_bleu(["a dog &amp; b."], ["a dog &amp; b. so"])
+    assert bleu.tokens == 5
+    assert bleu.precisions == (100, 100, 100, 100)
+    assert bleu.brevity_penalty == pytest.approx(math.exp(1 - 5 / 4))
+    assert bleu.score == pytest.approx(100 * math.exp(1 - 5 / 4))
+    assert token_bleu(["a dog &amp; b ."], ["a dog &amp; b."]).precisions[0] == pytest.approx(60)
+
+
+def test_token_bleu_counts_over_the_whole_text_without_smoothing():
+    bleu = token_bleu(["a b c d", "x y z"], ["a b c d", "x y q"])
+    assert bleu.precisions == pytest.approx((100 * 6 / 7, 100 * 4 / 5, 100 * 2 / 3, 100))
+    assert token_bleu(["a b"], ["a b"]).score == 0
+    assert "tok:none" in bleu.signature
+    assert "smooth:none" in bleu.signature
+
+
+def test_bleu_can_be_computed_from_counts_and_from_sums_of_counts(text):
+    lines, others = text(1, 20), text(2, 20)
+    parts = [counts(lines[:7], others[:7]), counts(lines[7:], others[7:])]
+    assert sacrebleu_of(counts(lines, others)) == pytest.approx(sacrebleu(lines, others).score)
+    whole = Counts(*(sum(values) for values in zip(*parts, strict=True)))
+    assert whole == counts(lines, others)
+    assert sacrebleu_of(parts[0]) != pytest.approx(sacrebleu_of(whole))
+
+
+@pytest.mark.parametrize("bleu", [sacrebleu, token_bleu, lambda t, r: paper_bleu(t, r, "de")])
 def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
     with pytest.raises(InputError, match="2 translations for 1 references"):
         bleu(["a", "b"], ["a"])

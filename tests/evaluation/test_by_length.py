@@ -1,20 +1,9 @@
 import numpy as np
-import pytest
 
 from transformer.decoding.search import Search, decoding
-from transformer.evaluation.bleu import sacrebleu
-from transformer.evaluation.bleu_counts import Counts, counts, sacrebleu_of
+from transformer.evaluation.bleu import counts
 from transformer.evaluation.by_length import counts_by_length
 from transformer.evaluation.perplexity import OfLength
-
-
-def test_bleu_can_be_computed_from_counts_and_from_sums_of_counts(text):
-    lines, others = text(1, 20), text(2, 20)
-    parts = [counts(lines[:7], others[:7]), counts(lines[7:], others[7:])]
-    assert sacrebleu_of(counts(lines, others)) == pytest.approx(sacrebleu(lines, others).score)
-    whole = Counts(*(sum(values) for values in zip(*parts, strict=True)))
-    assert whole == counts(lines, others)
-    assert sacrebleu_of(parts[0]) != pytest.approx(sacrebleu_of(whole))
 
 
 def test_evenly_spaced_pairs_of_each_class_are_translated(package, text, tmp_path, translations):

@@ -5,6 +5,7 @@ from operator import getitem
 
 import pytest
 
+from transformer.decoding.record import read_record
 from transformer.evaluation.bleu import paper_bleu
 from transformer.evaluation.metrics import METRICS, Output, in_words, keys, metrics_of
 from transformer.evaluation.score import score
@@ -27,8 +28,9 @@ def record(package, tmp_path, recorded):
         reference, right = (TREE, form) if kind == "parsing" else ("the dog likes a cat .",) * 2
         write_lines(tmp_path / "reference", [reference] * 2)
         write_lines(translation := tmp_path / "translation", [right, right.rsplit(" ", 1)[0]])
-        recording = recorded(tmp_path / "package", translation)
-        return score(loaded.config, "dev", tmp_path / "reference", translation, recording)
+        recording = read_record(recorded(tmp_path / "package", translation), translation, loaded.config)
+        output = Output(5.5, translation, tmp_path / "reference", loaded.config.target)
+        return score(loaded.config, "dev", recording, output)
 
     return make
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from transformer.evaluation.perplexity import OfLength, perplexity, perplexity_by_length
 from transformer.model.masks import Rows
 from transformer.support.files import InputError
-from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.text.tokens import Pairs, pack
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 30, 10_000])
@@ -31,34 +31,32 @@ def test_a_model_without_knowledge_has_the_perplexity_of_its_vocabulary_size(pac
     assert perplexity(loaded, encoded("dev"), 100) == pytest.approx(loaded.config.vocabulary, rel=1e-5)
 
 
-def test_a_pair_beyond_the_learned_positions_is_named(package, tmp_path):
-    write_pairs(tmp_path / "dev", [pack([[5, 1], [5, 1]], [[5, 1], [5] * 30 + [1]], 40)], 40)
-    with pytest.raises(InputError, match="line 2: 31 subwords, but base has learned 24 positions"):
-        perplexity(package(positions="learned"), Pairs(tmp_path / "dev"), 100)
-
-
-def lengths_of(tmp_path, *lengths):
+def of_lengths(*lengths):
     """Pairs with the given numbers of subwords of source and target."""
-    sides = [[[5] * (pair[side] - 1) + [1] for pair in lengths] for side in (0, 1)]
-    write_pairs(tmp_path / "dev", [pack(*sides, 40)], 40)
-    return Pairs(tmp_path / "dev")
+    return Pairs.of([pack(*([[5] * (pair[side] - 1) + [1] for pair in lengths] for side in (0, 1)), 40)])
 
 
-def test_each_pair_belongs_to_one_class_by_its_longer_side(package, tmp_path):
+def test_a_pair_beyond_the_learned_positions_is_named(package):
+    with pytest.raises(InputError, match="line 2: 31 subwords, but base has learned 24 positions"):
+        perplexity(package(positions="learned"), of_lengths((2, 2), (2, 31)), 100)
+
+
+def test_each_pair_belongs_to_one_class_by_its_longer_side(package):
     lengths = [(2, 3), (5, 9), (10, 4), (11, 2), (6, 31)]
-    found = perplexity_by_length(package(), lengths_of(tmp_path, *lengths), [10, 5, 20], 100)
+    found = perplexity_by_length(package(), of_lengths(*lengths), [10, 5, 20], 100)
     assert [row[:4] for row in found] == [(1, 5, 1, 3), (6, 10, 2, 13), (11, 20, 1, 2), (21, 31, 1, 31)]
     for row, some in zip(found, (lengths[:1], lengths[1:3], lengths[3:4], lengths[4:]), strict=True):
-        assert row.perplexity == pytest.approx(perplexity(package(), lengths_of(tmp_path, *some), 100), rel=1e-5)
+        assert row.perplexity == pytest.approx(perplexity(package(), of_lengths(*some), 100), rel=1e-5)
 
 
-def test_a_class_beyond_the_learned_positions_has_no_perplexity(package, tmp_path):
-    found = perplexity_by_length(package(positions="learned"), lengths_of(tmp_path, (24, 3), (5, 25)), [24], 100)
+def test_a_class_beyond_the_learned_positions_has_no_perplexity(package):
+    found = perplexity_by_length(package(positions="learned"), of_lengths((24, 3), (5, 25)), [24], 100)
     assert found == [(1, 24, 1, 3, found[0].perplexity), OfLength(25, 25, 1, 25, None)]
     assert found[0].perplexity > 1
 
 
-def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded, monkeypatch):
-    monkeypatch.setattr("transformer.evaluation.perplexity.batch_loss", lambda *_: torch.empty(1 << 50))
+def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded):
+    loaded = package()
+    loaded.model.register_forward_pre_hook(lambda *_: torch.empty(1 << 50))
     with pytest.raises(InputError, match=r"perplexity by base: out of memory; reduce --batch-tokens \(now 100\)"):
-        perplexity(package(), encoded("dev"), 100)
+        perplexity(loaded, encoded("dev"), 100)

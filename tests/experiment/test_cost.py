@@ -93,7 +93,7 @@ def rise_of_memory(config, vocabulary, prefix, folder, result):
     torch.set_num_threads(1)
     unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    pairs = Pairs(prefix)
+    pairs = Pairs.read(prefix)
     trainer = Trainer(config, vocabulary, pairs, pairs, folder, torch.device("cpu"))
     for _, _, batches in islice(trainer.batches.from_position(0, 0), 2):
         trainer.step(batches)

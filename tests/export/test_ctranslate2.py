@@ -6,7 +6,7 @@ import torch
 
 from transformer.decoding.beam import beam_search
 from transformer.export.ctranslate2 import to_ctranslate2
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 CPU = torch.device("cpu")

@@ -12,7 +12,7 @@ from transformer.decoding.search import Search, Sentence
 from transformer.export import engine
 from transformer.export.engine import by_ctranslate2, cached
 from transformer.model.ids import END, PADDING
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 SEARCH = Search(3, 0.6, 10, nbest=True)

@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 
 from transformer.cli.main import main
 from transformer.export.import_marian import from_marian
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 CPU = torch.device("cpu")

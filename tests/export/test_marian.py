@@ -9,7 +9,7 @@ from transformer.decoding.beam import beam_search
 from transformer.export.marian import to_marian
 from transformer.export.package import length_exponent
 from transformer.model.positions import ENCODINGS
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 CPU = torch.device("cpu")

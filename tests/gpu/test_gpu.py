@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 from transformer.model.recurrent import LSTM
-from transformer.package.package import load_package
+from transformer.package.loading import load_package
 from transformer.support.files import InputError
 from transformer.training import loop, loss
 from transformer.training.distributed import replicated

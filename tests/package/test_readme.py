@@ -1,9 +1,11 @@
+import json
 import re
 
 import pytest
 
 from transformer.model.config import AttentionOverParametersConfig
 from transformer.package.config import read_package_config
+from transformer.package.making import save_package
 from transformer.package.readme import write_readme
 from transformer.support.files import InputError, read_lines
 
@@ -45,13 +47,15 @@ def test_the_readme_of_a_parser_says_how_to_parse(save, change_package):
     assert "Parse sentences, one per line:" in read_lines(folder / "README.md")
 
 
-def test_a_record_that_lacks_a_key_is_refused_before_anything_is_written(save, tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer.package.readme.README", "{colour}")
-    with pytest.raises(
-        InputError, match="package: the key 'colour' is missing from the records of corpus and training; make"
-    ):
-        save()
-    assert not (tmp_path / "package").exists()
+@pytest.mark.parametrize(("record", "key"), [("corpus", "licence"), ("training", "steps")])
+def test_a_record_that_lacks_a_key_is_refused_before_anything_is_written(save, tmp_path, record, key):
+    whole, other = save(), tmp_path / "other"
+    config = json.loads((whole / "config.json").read_text())
+    del config[record][key]
+    told = f"other: the key '{key}' is missing from the records of corpus and training; make"
+    with pytest.raises(InputError, match=told):
+        save_package(other, config, {}, whole / "subwords.model", whole / "history.csv")
+    assert not other.exists()
 
 
 def test_the_readme_names_the_sizes_of_attention_over_parameters(save):

@@ -9,7 +9,7 @@ from benchmarks.gpu.made import drawn_lengths
 from transformer.model.ids import END, PADDING
 from transformer.support.files import InputError
 from transformer.text.batches import Batches, Shape, in_order, once, pack, shapes
-from transformer.text.tokens import Pairs, write_pairs
+from transformer.text.tokens import Pairs
 from transformer.text.tokens import pack as arrays
 
 COUNT = 300
@@ -18,14 +18,12 @@ lengths_of_pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), m
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
+def pairs():
     """Pairs of 2 to 24 subwords. Pair i has the source i + 3, i + 3, ..., end and the target i + 4, i + 4, ..., end."""
     random = np.random.default_rng(1)
     lengths = random.integers(2, 25, (COUNT, 2))
-    prefix = tmp_path_factory.mktemp("tokens") / "train"
     sides = [[[i + 3 + side] * (n - 1) + [END] for i, n in enumerate(lengths[:, side])] for side in (0, 1)]
-    write_pairs(prefix, [arrays(*sides, COUNT + 4)], COUNT + 4)
-    return Pairs(prefix)
+    return Pairs.of([arrays(*sides, COUNT + 4)])
 
 
 def batches(pairs, seed=1, max_length=256, tokens=TOKENS, micro=MICRO):

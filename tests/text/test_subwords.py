@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.files import InputError
 from transformer.text import subwords as module
-from transformer.text.subwords import LONGEST_LEARNT, Sample, Subwords, encode_pairs, learn, pairs_of, sampled
-from transformer.text.tokens import Pairs, write_pairs
+from transformer.text.subwords import LONGEST_LEARNT, Sample, Subwords, encode_pairs, learn, sampled
+from transformer.text.tokens import Pairs
 
 WORDS = ["the", "to", "open", "opens", "file", "files", "document", "größe", "straße", "élan", "über", "naïve"]
 WORDS += list("12345.,()")
@@ -142,12 +142,13 @@ def side_of(pairs, side):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, files, tmp_path, monkeypatch, processes):
-    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 7)
-    write_pairs(tmp_path / "train", encode_pairs(*files, path, processes), SIZE)
-    pairs = Pairs(tmp_path / "train")
-    encoded = [side_of(pairs, side) for side in (0, 1)]
-    assert encoded == [subwords.encode(TEXT[:50]), subwords.encode(TEXT[50:100])]
+def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, files, processes):
+    """A process encodes 4,096 pairs at a time."""
+    sides = [[TEXT[(side + i) % len(TEXT)] for i in range(9000)] for side in (0, 1)]
+    for file, lines in zip(files, sides, strict=True):
+        file.write_text("\n".join(lines))
+    pairs = Pairs.of(encode_pairs(*files, path, processes))
+    assert [side_of(pairs, side) for side in (0, 1)] == [subwords.encode(lines) for lines in sides]
 
 
 def test_a_process_that_dies_is_told(path, files, monkeypatch):
@@ -167,13 +168,3 @@ def test_sides_of_different_length_are_refused_before_anything_is_encoded(path, 
     files[0].write_text("a\nb")
     with pytest.raises(InputError, match=r"train\.source has 2 lines and .*train\.target has 50"):
         next(encode_pairs(*files, path, 1))
-
-
-def test_pairs_of_two_texts_are_read_from_files_that_are_deleted(path, subwords, files, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
-    (tmp_path / "scratch").mkdir()
-    pairs = pairs_of(*files, path, len(Subwords(path)))
-    with pytest.raises(InputError, match=r"encoded with 120 subwords, SHA-256 .*, not with 4 subwords, SHA-256"):
-        pairs_of(*files, path, 4)
-    assert not list((tmp_path / "scratch").iterdir())
-    assert side_of(pairs, 1) == subwords.encode(TEXT[50:100])

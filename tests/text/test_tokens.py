@@ -16,10 +16,13 @@ def sentences(vocabulary):
     return st.lists(st.integers(1, vocabulary - 1), min_size=1, max_size=6)
 
 
+def parts(pairs, vocabulary, at_once=2):
+    return (pack(*zip(*pairs[i : i + at_once], strict=True), vocabulary) for i in range(0, len(pairs), at_once))
+
+
 def written(folder, pairs=PAIRS, vocabulary=10, at_once=2):
-    parts = [pack(*zip(*pairs[i : i + at_once], strict=True), vocabulary) for i in range(0, len(pairs), at_once)]
-    write_pairs(folder / "p", parts, vocabulary)
-    return Pairs(folder / "p")
+    write_pairs(folder / "p", parts(pairs, vocabulary, at_once), vocabulary)
+    return Pairs.read(folder / "p")
 
 
 def unpadded(pairs, i):
@@ -34,9 +37,9 @@ def unpadded(pairs, i):
 )
 def test_pairs_that_are_written_and_read_are_unchanged(tmp_path_factory, vocabulary_and_pairs):
     vocabulary, pairs = vocabulary_and_pairs
-    read = written(tmp_path_factory.getbasetemp(), pairs, vocabulary)
-    assert [unpadded(read, i) for i in range(len(read))] == pairs
-    assert read.lengths.tolist() == [[len(source), len(target)] for source, target in pairs]
+    for read in (written(tmp_path_factory.getbasetemp(), pairs, vocabulary), Pairs.of(parts(pairs, vocabulary))):
+        assert [unpadded(read, i) for i in range(len(read))] == pairs
+        assert read.lengths.tolist() == [[len(source), len(target)] for source, target in pairs]
 
 
 def test_the_sentences_of_a_row_follow_each_other(tmp_path):
@@ -75,7 +78,7 @@ def test_a_file_cut_short_is_refused(tmp_path, name, kept):
     path = tmp_path / name
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(InputError, match="p: its ids cannot be read"):
-        Pairs(tmp_path / "p")
+        Pairs.read(tmp_path / "p")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -83,7 +86,7 @@ def test_a_missing_file_is_refused(tmp_path, name):
     written(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(InputError, match="encode the corpus again"):
-        Pairs(tmp_path / "p")
+        Pairs.read(tmp_path / "p")
 
 
 def test_ids_and_offsets_of_two_corpora_are_refused(tmp_path):
@@ -91,7 +94,7 @@ def test_ids_and_offsets_of_two_corpora_are_refused(tmp_path):
     written(tmp_path / "other", PAIRS[:2])
     shutil.copy(tmp_path / "other/p.ids.npy", tmp_path)
     with pytest.raises(InputError, match="do not belong together"):
-        Pairs(tmp_path / "p")
+        Pairs.read(tmp_path / "p")
 
 
 @pytest.mark.parametrize("offsets", [[], [14], [0, 14], [1, 3, 14], [0, 15, 14], [0, 3, 15], [0, 0, 14]])
@@ -99,7 +102,7 @@ def test_impossible_offsets_are_refused(tmp_path, offsets):
     assert len(written(tmp_path).ids) == 14
     np.save(tmp_path / "p.offsets.npy", np.array(offsets, np.int64))
     with pytest.raises(InputError, match="do not belong together"):
-        Pairs(tmp_path / "p")
+        Pairs.read(tmp_path / "p")
 
 
 def test_ids_are_read_only_with_their_own_vocabulary(tmp_path):
@@ -117,7 +120,7 @@ def test_ids_are_read_only_with_their_own_vocabulary(tmp_path):
 def test_ids_that_do_not_name_their_vocabulary_are_refused(tmp_path):
     np.save(tmp_path / "p.ids.npy", np.array(written(tmp_path).ids))
     with pytest.raises(InputError, match="p: its ids do not name their vocabulary; encode the corpus again"):
-        Pairs(tmp_path / "p")
+        Pairs.read(tmp_path / "p")
 
 
 def test_an_id_beyond_the_vocabulary_is_reported_as_damage(tmp_path):

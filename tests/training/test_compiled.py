@@ -7,14 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.gpu.made import drawn_lengths
+from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batches, once
-from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training.loop import Trainer
 from transformer.training.loss import _fused_part
 from transformer.training.passes import PROBABILITIES
@@ -53,11 +52,8 @@ class Counting:
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
     """Pairs with lengths like WMT's, enough for STEPS steps."""
-    lengths = drawn_lengths(STEPS * TOKENS // 27, 256)
     prefix = tmp_path_factory.mktemp("tokens") / "train"
-    sides = [[[5] * (n - 1) + [END] for n in lengths[:, side].tolist()] for side in (0, 1)]
-    write_pairs(prefix, [pack(*sides, VOCABULARY)], VOCABULARY)
-    return Pairs(prefix)
+    return drawn_pairs(prefix, drawn_lengths(STEPS * TOKENS // 27, 256), VOCABULARY)
 
 
 def of_wmt(pairs, micro, share=slice(None)):

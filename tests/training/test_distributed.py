@@ -41,7 +41,7 @@ def member(rank, size, port, folder, config, tokens, micro, act):
     sys.stderr = (folder.parent / f"{folder.name}.{rank}.err").open("a", buffering=1)
     try:
         with joined() as world:
-            train, dev = (Pairs(tokens / part) for part in ("train", "dev"))
+            train, dev = (Pairs.read(tokens / part) for part in ("train", "dev"))
             trainer = Trainer(config, VOCABULARY, train, dev, folder, CPU, world, micro)
             step = trainer.step
 

@@ -19,9 +19,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.model.flops import forward_flops
 from transformer.support.files import InputError, read_lines
-from transformer.support.tensors import read_tensors
+from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import once
-from transformer.text.tokens import Pairs, pack, write_pairs
+from transformer.text.tokens import Pairs, pack
 from transformer.training import loop, state
 from transformer.training.attempts import attempt, read_attempts
 from transformer.training.history import HISTORY
@@ -36,6 +36,11 @@ VOCABULARY = 40
 def quick_writes(monkeypatch):
     """Do not flush files to the disk: that takes longer than training such a model."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def pairs_of(*sides):
+    """Pairs in memory, from ids of sources and of targets."""
+    return Pairs.of([pack(*sides, VOCABULARY)])
 
 
 @pytest.fixture
@@ -130,13 +135,12 @@ def test_one_interruption_of_a_recurrent_network_changes_nothing(start):
     assert_same(trainer, whole)
 
 
-def test_an_interruption_between_two_rows_of_the_history_changes_neither(start, monkeypatch):
-    monkeypatch.setattr(loop, "LOG_POINTS", 2)
-    monkeypatch.setattr(loop, "DEV_POINTS", 1)
+def test_an_interruption_between_two_rows_of_the_history_changes_neither(start):
+    start = partial(start, steps=120)
     whole = start("whole")
     whole.train()
-    assert [row[0] for row in whole.state.history] == [6, 12]
-    interrupted(start, 3, 5, 8)
+    assert not {1, 7, 13} & {row[0] for row in whole.state.history}
+    interrupted(start, 1, 7, 13)
     trainer = start()
     trainer.train()
     assert_same(trainer, whole)
@@ -179,7 +183,7 @@ def test_steps_go_on_while_the_state_is_written(start, whole, monkeypatch):
 def train_on(config, train, dev, folder):
     """Train in a process of its own and save as often as possible."""
     torch.set_num_threads(1)
-    trainer = Trainer(config, VOCABULARY, Pairs(train), Pairs(dev), folder, CPU)
+    trainer = Trainer(config, VOCABULARY, Pairs.read(train), Pairs.read(dev), folder, CPU)
     with attempt(folder / "attempts", trainer.state.step, {}) as reached:
         trainer.train(save_seconds=0, reached=reached)
 
@@ -246,45 +250,46 @@ def test_a_damaged_state_without_an_earlier_one_resumes_from_the_start_and_says_
     assert trainer.state.step == 0
 
 
+def saved_step(path):
+    """The step of the state in a file; None where there is no file."""
+    return json.loads(read_tensors(path)[1]["state"])["step"] if path.exists() else None
+
+
 def test_the_first_save_comes_early(start, monkeypatch):
     trainer = start()
-    now, saves = [0.0], []
-    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(Trainer, "step", lambda trainer, _: advance(trainer))
-    monkeypatch.setattr(Trainer, "save", lambda trainer: saves.append(trainer.state.step))
+    now, saved = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
 
-    def advance(trainer):
+    def reached(_):
         now[0] += 4
-        trainer.state.step += 1
-        trainer.state.row_tokens += 1
+        trainer.writer.wait()
+        saved.append(saved_step(trainer.folder / "state.safetensors"))
 
-    trainer.train()
-    assert saves == [3, 12]  # after more than 10 seconds, and at the end
+    trainer.train(reached=reached)
+    assert saved == [*[None] * 3, *[3] * 9]  # after more than 10 seconds
+    assert saved_step(trainer.folder / "state.safetensors") == 12  # and at the end
 
 
-@pytest.mark.parametrize("damage", [cut, flip])
-def test_a_run_with_a_damaged_state_resumes_from_the_previous_one_and_says_so(start, whole, capsys, damage):
+@pytest.mark.parametrize(
+    ("damage", "damaged", "step", "origin"),
+    [
+        (cut, ["state"], 4, "the previous state"),
+        (flip, ["state"], 4, "the previous state"),
+        (cut, ["state", "previous"], 0, "the start"),
+    ],
+)
+def test_a_run_with_damaged_states_resumes_from_what_is_whole_and_says_so(
+    start, whole, capsys, damage, damaged, step, origin
+):
     folder = interrupted(start, 4, 7)
-    damage(folder / "state.safetensors")
+    for name in damaged:
+        damage(folder / f"{name}.safetensors")
     capsys.readouterr()
     trainer = start()
     said = capsys.readouterr().err
-    assert f"{folder}/state.safetensors: damaged" in said
-    assert "resuming from the previous state" in said
-    assert trainer.state.step == 4
-    trainer.train()
-    assert_same(trainer, whole)
-
-
-def test_when_both_states_are_damaged_the_run_starts_again_and_says_so(start, whole, capsys):
-    folder = interrupted(start, 4, 7)
-    cut(folder / "state.safetensors")
-    cut(folder / "previous.safetensors")
-    trainer = start()
-    said = capsys.readouterr().err
-    assert f"{folder}/previous.safetensors: damaged" in said
-    assert "resuming from the start" in said
-    assert trainer.state.step == 0
+    assert all(f"{folder}/{name}.safetensors: damaged" in said for name in damaged)
+    assert f"resuming from {origin}" in said
+    assert trainer.state.step == step
     trainer.train()
     assert_same(trainer, whole)
 
@@ -420,9 +425,7 @@ def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):
 
 
 def test_the_loss_falls_during_training(tmp_path, run_config):
-    same = pack([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)], VOCABULARY)
-    write_pairs(tmp_path / "same", [same], VOCABULARY)
-    pairs = Pairs(tmp_path / "same")
+    pairs = pairs_of([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)])
     config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
     trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
     trainer.train()
@@ -468,16 +471,16 @@ def test_a_late_check_still_names_the_first_bad_step(start):
 
 
 def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
-    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]], VOCABULARY)], VOCABULARY)
+    dev = pairs_of([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]])
     config = run_config(positions="learned")
-    trainer = Trainer(config, VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    trainer = Trainer(config, VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
     trainer.train()
     assert trainer.state.history[-1][5] > 1
 
 
 def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config, encoded):
-    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
-    trainer = Trainer(run_config(), VOCABULARY, encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
+    trainer = Trainer(run_config(), VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
     trainer.train()
     assert trainer.model.training
     assert trainer.state.history[-1][5] is None
@@ -485,8 +488,8 @@ def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config,
 
 @pytest.mark.parametrize(("longest_pair", "counted"), [(29, False), (30, True)])
 def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, encoded, longest_pair, counted):
-    write_pairs(tmp_path / "dev", [pack([[5] * 29 + [1]], [[6, 1]], VOCABULARY)], VOCABULARY)
-    given = (encoded("train"), Pairs(tmp_path / "dev"), tmp_path / "state", CPU)
+    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
+    given = (encoded("train"), dev, tmp_path / "state", CPU)
     trainer = Trainer(run_config(longest_pair=longest_pair), VOCABULARY, *given)
     assert (trainer.dev_perplexity() is not None) == counted
 
@@ -494,8 +497,8 @@ def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, enco
 @pytest.mark.parametrize("longest", ["train", "dev"])
 def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp_path, longest):
     """A table that grows would have a compiled model compiled again."""
-    write_pairs(tmp_path / "long", [pack([[5] * 22 + [1]], [[6] * 21 + [1]], VOCABULARY)], VOCABULARY)
-    parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: Pairs(tmp_path / "long")}
+    long = pairs_of([[5] * 22 + [1]], [[6] * 21 + [1]])
+    parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: long}
     architecture = replace(run_config().architecture, max_length=23)
     config = replace(run_config(batch_tokens=24), architecture=architecture)
     trainer = Trainer(config, VOCABULARY, *parts.values(), tmp_path / "state", CPU, micro_batch_tokens=70)
@@ -550,11 +553,13 @@ def test_bfloat16_keeps_the_weights_in_float32(start):
     assert trainer.state.precision == "bfloat16"
 
 
-def test_auto_precision_is_chosen_once_and_kept(start, monkeypatch):
-    monkeypatch.setattr(loop, "auto_precision", lambda _: "bfloat16")
-    interrupted(lambda: start(precision="auto"), 3)
-    monkeypatch.setattr(loop, "auto_precision", lambda _: "float32")
-    assert start(precision="auto").state.precision == "bfloat16"
+def test_auto_precision_is_chosen_once_and_kept(start):
+    path = interrupted(lambda: start(precision="auto"), 3) / "state.safetensors"
+    tensors, texts = read_tensors(path)
+    state = json.loads(texts["state"])
+    other = {"float32": "bfloat16", "bfloat16": "float32"}[state["precision"]]  # that of another machine
+    write_tensors(path, tensors, texts | {"state": json.dumps(state | {"precision": other})})
+    assert start(precision="auto").state.precision == other
 
 
 def test_a_run_that_leaves_out_much_of_its_text_warns(start, capsys):
@@ -579,8 +584,8 @@ def test_on_a_gpu_the_model_is_compiled_if_possible(run_config, encoded, tmp_pat
 
 
 def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, monkeypatch):
-    now, step, save = [0.0], Trainer.step, Trainer.save
-    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
 
     def takes(seconds, act):
         def wrapped(*given):
@@ -589,9 +594,8 @@ def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, m
 
         return wrapped
 
-    monkeypatch.setattr(Trainer, "step", takes(2, step))
-    monkeypatch.setattr(Trainer, "save", takes(50, save))
     trainer = start()
+    trainer.step, trainer.save = takes(2, trainer.step), takes(50, trainer.save)
     trainer.train()
     assert trainer.state.seconds == 2 * 12
     speeds = [row[HISTORY.index("tokens_per_second")] for row in trainer.state.history]

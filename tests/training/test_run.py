@@ -2,6 +2,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -12,8 +13,7 @@ import pytest
 import torch
 
 from transformer.support.files import InputError, read_lines
-from transformer.training import run
-from transformer.training.loop import Trainer
+from transformer.support.tensors import read_tensors
 from transformer.training.run import train_run
 from transformer.training.signals import Interrupted
 
@@ -30,18 +30,47 @@ def arguments(tmp_path, run_config, encoded):
     return run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU
 
 
+class Writer:
+    """Stands in for TensorBoard's writer."""
+
+    def __init__(self, folder, purge_step):
+        self.folder, self.purge_step, self.scalars = folder, purge_step, []
+        self.made.append(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def add_scalar(self, name, value, step):
+        self.scalars.append((step, name, value))
+        if self.act and (step, name) == (self.act[0], "loss"):
+            self.act[1]()
+
+
 @pytest.fixture
-def untrained(monkeypatch):
-    """After this is called, training a step fails the test."""
+def writer(monkeypatch):
+    """The class of TensorBoard's writers: `made` lists them, and `act` is (step, what to do when it is done)."""
+    monkeypatch.setattr(Writer, "made", [], raising=False)
+    monkeypatch.setattr(Writer, "act", None, raising=False)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
+    return Writer
 
-    def trained(*_):
-        raise AssertionError("a step is trained")
 
-    return lambda: monkeypatch.setattr(Trainer, "step", trained)
+def fail(error):
+    raise error
 
 
-def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(tmp_path, run_config, encoded):
-    train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+def note_other_code(folder):
+    """Let the files of a run say that other code trained it."""
+    for path in (folder / "state/finished.json", folder / "state/attempts"):
+        if path.exists():
+            path.write_text(re.sub(r'"code": "\w{12}', '"code": "changed00000', path.read_text()))
+
+
+def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(tmp_path, arguments):
+    train_run(*arguments)
     checkpoints = [f"step-{step}.safetensors" for step in (12, 6, 9)]
     kept = ["attempts", "finished.json", "history.csv", *checkpoints]
     assert files(tmp_path / "1") == [
@@ -55,12 +84,8 @@ def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_st
         assert (tmp_path / "1/state" / name).samefile(tmp_path / "1/checkpoints" / name)
     record = json.loads((tmp_path / "1" / "training.json").read_text())
     assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
-    assert record["parameters"] == sum(
-        t.numel()
-        for t in Trainer(
-            run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "other", CPU
-        ).model.parameters()
-    )
+    weights, _ = read_tensors(tmp_path / "1/checkpoints/step-12.safetensors")
+    assert record["parameters"] == sum(tensor.numel() for tensor in weights.values())
     assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
     assert record["precision"] == "float32"
     assert {"commit", "python", "torch", "sentencepiece"} <= record["software"].keys()
@@ -75,19 +100,10 @@ def test_the_hash_of_a_config_depends_only_on_its_values(tmp_path, run_config, e
     assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_a_run_s_record_counts_its_interruptions(tmp_path, run_config, encoded, monkeypatch):
-    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
-    log = Trainer.log
-
-    def killed(trainer):
-        if trainer.state.step == 5:
-            raise SystemExit
-        log(trainer)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "log", killed)
-        with pytest.raises(SystemExit):
-            train_run(*arguments)
+def test_a_run_s_record_counts_its_interruptions(tmp_path, arguments, writer):
+    writer.act = (5, lambda: fail(SystemExit))
+    with pytest.raises(SystemExit):
+        train_run(*arguments, tensorboard=tmp_path)
     train_run(*arguments)
     record = json.loads((tmp_path / "1/training.json").read_text())
     assert (record["resumed"], record["steps_redone"]) == (1, 5)
@@ -98,23 +114,15 @@ def test_a_run_s_record_counts_its_interruptions(tmp_path, run_config, encoded, 
     assert second["device"] == record["device"]
 
 
-def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp_path, arguments, monkeypatch, capsys):
-    log = Trainer.log
-
-    def stopped(trainer):
-        log(trainer)
-        if trainer.state.step == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "log", stopped)
-        with pytest.raises(Interrupted):
-            train_run(*arguments)
+def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp_path, arguments, writer, capsys):
+    writer.act = (5, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        train_run(*arguments, tensorboard=tmp_path)
     torch.set_num_threads(2)
-    monkeypatch.setattr("transformer.training.run.code", lambda *_: "changed")
+    note_other_code(tmp_path / "1")
     train_run(*arguments)
-    code = json.loads((tmp_path / "1/training.json").read_text())["attempts"][0]["code"]
-    others = f"2 thread(s), not 1, and code changed, not {code},"
+    code = json.loads((tmp_path / "1/training.json").read_text())["attempts"][1]["code"]
+    others = f"2 thread(s), not 1, and code {code}, not changed00000,"
     said = f"ende base: resumes with {others} so the result may not be the same to the bit\n"
     assert capsys.readouterr().err.count(said) == 1
     record = json.loads((tmp_path / "1/training.json").read_text())
@@ -122,11 +130,10 @@ def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp
     assert (record["resumed"], record["steps_redone"], record["threads"]) == (1, 0, 2)
 
 
-def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_path, arguments, untrained, capsys):
+def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_path, arguments, capsys):
     train_run(*arguments)
     folder = tmp_path / "1"
-    made = {name: (folder / name).read_bytes() for name in files(folder)}
-    untrained()
+    made = {name: (folder / name).read_bytes() for name in files(folder)}  # with times, which training would change
     for lost in ([], ["training.json"], [name for name in made if not name.startswith("state")]):
         for name in lost:
             (folder / name).unlink()
@@ -146,67 +153,49 @@ def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, 
     assert (tmp_path / "1/checkpoints/step-12.safetensors").read_bytes() == made
 
 
-def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, monkeypatch, capsys):
+def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, writer, capsys):
     train_run(*arguments)
-    monkeypatch.setattr("transformer.training.run.code", lambda *_: "changed")
-
-    def exhausted(*_):
-        raise InputError("out of memory")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "step", exhausted)
-        with pytest.raises(InputError, match="out of memory"):
-            train_run(*arguments)
+    note_other_code(tmp_path / "1")
+    writer.act = (1, lambda: fail(InputError("out of memory")))
+    with pytest.raises(InputError, match="out of memory"):
+        train_run(*arguments, tensorboard=tmp_path)
     assert not (tmp_path / "1/training.json").exists()
     assert "ende base: was trained with other code, so it is trained again" in capsys.readouterr().err
     train_run(*arguments)
     assert (tmp_path / "1/training.json").exists()
 
 
-def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, arguments, untrained, capsys):
+def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, arguments, capsys):
     train_run(*arguments)
     shutil.rmtree(tmp_path / "1/state")
-    untrained()
     train_run(*arguments)
     assert f"already finished; remove {tmp_path}/1 to train it again" in capsys.readouterr().err
+    assert not (tmp_path / "1/state").exists()
 
 
 @pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
-def test_a_folder_with_a_finished_run_of_another_config_is_refused(tmp_path, run_config, arguments, state):
+def test_a_folder_with_a_finished_run_of_another_config_or_text_is_refused(tmp_path, run_config, arguments, state):
     train_run(*arguments)
     if not state:
         shutil.rmtree(tmp_path / "1/state")
     before = {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")}
-    with pytest.raises(InputError, match=rf"{tmp_path}/1: has a finished run of another config or data; remove it"):
-        train_run(run_config(seed=2), *arguments[1:])
+    config, vocabulary, train, _, *others = arguments
+    for other in ((run_config(seed=2), *arguments[1:]), (config, vocabulary, train, train, *others)):
+        with pytest.raises(InputError, match=rf"{tmp_path}/1: has a finished run of another config or data; remove it"):
+            train_run(*other)
     assert {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")} == before
 
 
-@pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
-def test_a_folder_with_a_finished_run_of_other_data_is_refused(tmp_path, arguments, state):
-    train_run(*arguments)
-    if not state:
-        shutil.rmtree(tmp_path / "1/state")
-    config, vocabulary, train, _, *others = arguments
-    with pytest.raises(InputError, match="has a finished run of another config or data; remove it"):
-        train_run(config, vocabulary, train, train, *others)
-
-
 def test_a_finished_run_is_trained_again_when_its_published_files_are_removed_and_config_or_code_differ(
-    tmp_path, run_config, arguments, monkeypatch
+    tmp_path, run_config, arguments, writer
 ):
     train_run(*arguments)
-    for config, code in ((run_config(seed=2), "as it is"), (run_config(seed=2), "changed")):
+    for change in (lambda: None, lambda: note_other_code(tmp_path / "1")):
         shutil.rmtree(tmp_path / "1/checkpoints")
         (tmp_path / "1/training.json").unlink()
-        trained = []
-        step = Trainer.step
-        with monkeypatch.context() as patch:
-            patch.setattr(Trainer, "step", lambda *given: trained.append(1) or step(*given))  # noqa: B023
-            if code == "changed":
-                patch.setattr(run, "code", lambda *_: code)  # noqa: B023
-            train_run(config, *arguments[1:])
-        assert len(trained) == 12
+        change()
+        train_run(run_config(seed=2), *arguments[1:], tensorboard=tmp_path)
+        assert [step for step, name, _ in writer.made[-1].scalars if name == "loss"] == list(range(1, 13))
         assert json.loads((tmp_path / "1/training.json").read_text())["seed"] == 2
 
 
@@ -234,13 +223,10 @@ def test_without_file_locks_a_run_trains_with_a_warning(tmp_path, arguments, mon
     assert (tmp_path / "1/training.json").exists()
 
 
-def test_a_model_that_does_not_fit_in_memory_is_refused_in_one_line(tmp_path, arguments, monkeypatch):
-    def full(*_):
-        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000 bytes")
-
-    monkeypatch.setattr(run, "Trainer", full)
+def test_a_model_that_does_not_fit_in_memory_is_refused_in_one_line(tmp_path, arguments):
+    config, _, *others = arguments
     with pytest.raises(InputError, match="ende base: out of memory; choose a smaller model or vocabulary"):
-        train_run(*arguments)
+        train_run(config, 10**15, *others)  # more bytes than an address can name
     assert files(tmp_path / "1") == ["state.lock"]
 
 
@@ -254,29 +240,9 @@ def test_without_hard_links_files_are_copied(tmp_path, arguments, monkeypatch):
         assert (tmp_path / "1/state" / name).read_bytes() == (tmp_path / "1/checkpoints" / name).read_bytes()
 
 
-class Writer:
-    """Stands in for TensorBoard's writer."""
-
-    def __init__(self, folder, purge_step):
-        self.folder, self.purge_step, self.scalars = folder, purge_step, []
-        self.made.append(self)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def add_scalar(self, name, value, step):
-        self.scalars.append((step, name, value))
-
-
-def test_the_history_goes_to_tensorboard_when_asked(tmp_path, run_config, encoded, monkeypatch):
-    monkeypatch.setattr(Writer, "made", [], raising=False)
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
-    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+def test_the_history_goes_to_tensorboard_when_asked(tmp_path, arguments, writer):
     train_run(*arguments, tensorboard=tmp_path / "board")
-    (writer,) = Writer.made
+    (writer,) = writer.made
     assert (writer.folder, writer.purge_step) == (tmp_path / "board/ende/base/1", 1)
     names, *rows = [line.split(",") for line in read_lines(tmp_path / "1/history.csv")]
     cells = [
@@ -286,34 +252,45 @@ def test_the_history_goes_to_tensorboard_when_asked(tmp_path, run_config, encode
     assert [cell[2] for cell in writer.scalars] == pytest.approx([cell[2] for cell in cells], rel=1e-6)
 
 
-def test_asking_for_a_missing_tensorboard_says_how_to_install_it(tmp_path, run_config, encoded, monkeypatch):
+def test_asking_for_a_missing_tensorboard_says_how_to_install_it(tmp_path, arguments, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
     with pytest.raises(InputError, match="TensorBoard is not installed; install it with `pip install tensorboard`"):
         train_run(*arguments, tensorboard=tmp_path / "board")
 
 
-@pytest.mark.parametrize("call", ["write_json", "publish", "remove_states"])
-def test_a_run_killed_while_publishing_is_published_by_the_next_start(tmp_path, run_config, encoded, monkeypatch, call):
-    arguments = (run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+@pytest.mark.parametrize(
+    ("call", "file"),
+    [
+        ("replace", "state/finished.json"),
+        ("replace", "checkpoints/step-9.safetensors"),
+        ("replace", "training.json"),
+        ("unlink", "state/state.safetensors"),
+    ],
+)
+def test_a_run_killed_before_it_writes_or_removes_a_file_is_published_by_the_next_start(
+    tmp_path, arguments, monkeypatch, call, file
+):
+    really = getattr(Path, call)
 
-    def killed(*_):
-        raise SystemExit
+    def killed(path, *given, **named):
+        if tmp_path / "1" / file in (path, *given):
+            raise SystemExit
+        return really(path, *given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, call, killed)
+        patch.setattr(Path, call, killed)
         with pytest.raises(SystemExit):
             train_run(*arguments)
-    monkeypatch.setattr(Trainer, "step", killed)  # no step is trained again
     train_run(*arguments)
     assert len(list((tmp_path / "1" / "checkpoints").iterdir())) == 3
-    assert (tmp_path / "1" / "training.json").exists()
+    record = json.loads((tmp_path / "1" / "training.json").read_text())
+    assert all((each["from"], each["to"]) in ((0, 12), (12, 12)) for each in record["attempts"])  # none trains again
     assert not any((tmp_path / "1/state" / f"{name}.safetensors").exists() for name in ("state", "previous"))
 
 
-def test_a_run_that_another_process_trains_is_refused(tmp_path, run_config, encoded):
+def test_a_run_that_another_process_trains_is_refused(tmp_path, arguments):
     (tmp_path / "1").mkdir()
     with (tmp_path / "1/state.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process trains this run"):
-            train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU)
+            train_run(*arguments)

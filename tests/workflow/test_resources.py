@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCAL = re.compile("all|fetch|configure|gather|write|show|draw_(?!plain)")
+LOCAL = re.compile("all|fetch|configure|gather|remove|write|show|draw_(?!plain)")
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -61,7 +61,7 @@ def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile
             else:
                 assert 30 <= int(resources["runtime"]) <= 1440
                 assert 2000 <= int(resources["mem_mb"]) <= 128_000
-            assert resources.get("gpu") == ("1" if rule in ("train", "translate", "measure_lengths") else None)
+            assert resources.get("gpu") == ("1" if rule in ("train", "translate", "score", "measure_lengths") else None)
 
 
 @pytest.mark.workflow

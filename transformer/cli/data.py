@@ -124,7 +124,7 @@ def subwords(arguments: argparse.Namespace) -> None:
 )
 def longer(arguments: argparse.Namespace) -> None:
     """Write the pairs of a text that are too long for training."""
-    from transformer.text.longer import longer as longer_of
+    from transformer.text.lines import longer as longer_of
 
     if not arguments.output.name:
         raise InputError(f"{arguments.output}: is a folder; name a path, without .source and .target")

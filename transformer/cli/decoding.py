@@ -27,7 +27,7 @@ from transformer.support.files import InputError, as_json, atomic, decode_lines,
 if TYPE_CHECKING:
     from transformer.decoding.search import Decode, Search, Sentence
     from transformer.decoding.translate import Translation
-    from transformer.package.package import Package
+    from transformer.package.loading import Package
     from transformer.trees.tree import Tree
 
 LINE = "standard input, line"
@@ -67,15 +67,8 @@ def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how:
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
 
-    found = translate(loaded, _as_read(loaded, lines), decode, *how)
-    return map(trees_first, found) if loaded.config.kind == "parsing" else found
-
-
-def _as_read(loaded: "Package", lines: Iterable[str]) -> Iterable[str]:
-    """The lines as the model learnt to read them: a parser's with brackets as in treebanks."""
-    from transformer.trees.tree import escaped
-
-    return map(escaped, lines) if loaded.config.kind == "parsing" else lines
+    translations = translate(loaded, map(loaded.as_read, lines), decode, *how)
+    return map(trees_first, translations) if loaded.config.kind == "parsing" else translations
 
 
 def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
@@ -104,7 +97,6 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     path("attention", "write an HTML page to explore the attention of a few lines", required=False),
     path("log-probabilities", "write log P per subword of each line to this file", required=False),
     path("record", "write how the lines were translated to this file, for `score`", required=False),
-    path("target", "file with the lines' true translations; --record then has their perplexity", required=False),
     batch_tokens(None),
     option("--workers", type=threads, default=1, help="number of processes on a CPU, each with --threads threads"),
     option(
@@ -131,8 +123,7 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
     from transformer.evaluation.attention_page import attention_page
-    from transformer.evaluation.perplexity import Targets
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
     outputs = {"attention": arguments.attention, "log-probabilities": arguments.log_probabilities}
@@ -143,10 +134,7 @@ def translate(arguments: argparse.Namespace) -> None:
     for name, given in (("alpha", arguments.alpha is not None), ("early-stop", arguments.early_stop)):
         if given and arguments.sample is not None:
             raise InputError(f"--{name} applies to beam search, but --sample draws without a beam; give one of the two")
-    if arguments.target and not arguments.record:
-        raise InputError("--target is for --record; give both")
     loaded = load_package(arguments.package, choose_device())
-    targets = Targets(loaded, arguments.target) if arguments.target else None
     if loaded.config.kind == "parsing":
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     options = (arguments.beam, arguments.sample, arguments.nbest, arguments.alpha, arguments.early_stop)
@@ -161,10 +149,10 @@ def translate(arguments: argparse.Namespace) -> None:
         decoder = by_ctranslate2(*how, LINE)
     else:
         decoder = decoding(*how)
-    translations = _translations(*how[:3], decoder, tokens)
+    translating = _translations(*how[:3], decoder, tokens)
     number, empty, printed = 0, 0, hashlib.sha256()
-    with page as show, sure as stream, made as note, translations as found:
-        for number, translation in enumerate(found, 1):
+    with page as show, sure as stream, made as note, translating as translations:
+        for number, translation in enumerate(translations, 1):
             if arguments.nbest:
                 scored = zip(translation.texts, translation.hypotheses, strict=True)
                 lines = [f"{number} ||| {text} ||| {hypothesis.score:.4f}\n" for text, hypothesis in scored]
@@ -176,8 +164,6 @@ def translate(arguments: argparse.Namespace) -> None:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
             if show:
                 show(number, translation)
-            if targets:
-                targets.add(translation.source)
         if note:
             record = Record(
                 beam=search.width,
@@ -191,7 +177,6 @@ def translate(arguments: argparse.Namespace) -> None:
                 translations=printed.hexdigest(),
                 engine=arguments.engine,
                 early_stop=search.early,
-                perplexity=targets.perplexity(tokens) if targets else None,
             )
             note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
     if empty and search.width > 1:
@@ -213,7 +198,7 @@ def parse(arguments: argparse.Namespace) -> None:
     from transformer.decoding.parse import tree_of
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device
     from transformer.trees.drawing import draw
 
@@ -227,8 +212,8 @@ def parse(arguments: argparse.Namespace) -> None:
     how = (loaded, arguments.package, search)
     tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
     decoder = decoding(*how, "float32", 1)
-    with _output(arguments.svg) as stream, _translations(*how, decoder, tokens) as found:
-        for number, translation in enumerate(found, 1):
+    with _output(arguments.svg) as stream, _translations(*how, decoder, tokens) as translations:
+        for number, translation in enumerate(translations, 1):
             text = ""
             if made := tree_of(translation, tagged):
                 tree, changed = made
@@ -288,7 +273,7 @@ def attention(arguments: argparse.Namespace) -> None:
     from transformer.decoding.translate import check_lengths
     from transformer.evaluation.attention import attention_record, chosen_layer
     from transformer.evaluation.attention_page import attention_page
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
     from transformer.support.device import choose_device, within_memory
 
     output, html, lines, targets = arguments.output, arguments.html, arguments.sentences, arguments.target or []
@@ -319,7 +304,7 @@ def attention(arguments: argparse.Namespace) -> None:
     page = attention_page(html, loaded, "encoder", layer) if html else contextlib.nullcontext()
     with memory, page as show, _output(output) as stream:
         if stream:
-            stream.write(as_json(attention_record(loaded, list(_as_read(loaded, lines)), layer)))
+            stream.write(as_json(attention_record(loaded, list(map(loaded.as_read, lines)), layer)))
         if not show:
             return
         for number, translation in enumerate(_translated(loaded, lines, decode, 1, lambda _: None, "sentence"), 1):

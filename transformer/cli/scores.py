@@ -1,6 +1,7 @@
 """Commands that score translations, compare systems and inspect packages."""
 
 import argparse
+import contextlib
 import csv
 import io
 from collections.abc import Iterator, Sequence
@@ -13,27 +14,57 @@ from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
     from transformer.evaluation.perplexity import OfLength
-    from transformer.package.package import Package
+    from transformer.package.loading import Package
     from transformer.text.tokens import Pairs
 
 
 @command(
     path("package", "folder of a trained model"),
-    path("reference", "reference translations, or gold trees"),
-    path("translations", "output of the model"),
-    path("record", "output of `translate --record --target` for these translations, which has the perplexity"),
+    path("source", "text that was translated"),
+    path("target", "its translation, or linearised trees, for the perplexity"),
+    path("reference", "what --translations are compared with: reference translations, or gold trees"),
+    path("translations", "output of `translate` for the source"),
+    path("record", "output of `translate --record` for these translations"),
     path("output", "scores.json"),
     option("--part", required=True, choices=("dev", "test"), help="name of the part"),
+    batch_tokens(4096),
+    torch=True,
 )
 def score(arguments: argparse.Namespace) -> None:
     """Score the translations of a part: perplexity, and BLEU in two ways or brackets."""
+    from transformer.decoding.record import read_record
+    from transformer.evaluation.metrics import Output
+    from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.evaluation.score import score as score_part
-    from transformer.package.config import read_package_config
+    from transformer.package.loading import load_package
+    from transformer.support.device import choose_device
 
-    config = read_package_config(arguments.package)
-    texts = (arguments.reference, arguments.translations, arguments.record)
     with atomic(arguments.output) as stream:
-        stream.write(as_json(score_part(config, arguments.part, *texts)))
+        loaded = load_package(arguments.package, choose_device())
+        record = read_record(arguments.record, arguments.translations, loaded.config)
+        with _text(arguments, loaded) as pairs:
+            if len(pairs) != record.lines:
+                has = f"{len(pairs)} lines, but {arguments.translations} has {record.lines}"
+                raise InputError(f"{has}; give the text that was translated")
+            measured = perplexity_of(loaded, pairs, arguments.batch_tokens)
+        output = Output(measured, arguments.translations, arguments.reference, loaded.config.target)
+        stream.write(as_json(score_part(loaded.config, arguments.part, record, output)))
+
+
+@contextlib.contextmanager
+def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"]:
+    """The ids of --source and --target as `package` reads them. InputErrors then begin with the names of both files."""
+    from transformer.support.device import keep_freed_memory
+    from transformer.text.subwords import encode_pairs
+    from transformer.text.tokens import Pairs
+
+    source, target = arguments.source, arguments.target
+    pairs = Pairs.of(encode_pairs(source, target, arguments.package / "subwords.model", 1, package.as_read))
+    keep_freed_memory()
+    try:
+        yield pairs
+    except InputError as error:
+        raise InputError(f"{source} and {target}, {error}") from error
 
 
 @command(
@@ -47,9 +78,9 @@ def compare(arguments: argparse.Namespace) -> None:
     """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
     from transformer.evaluation.significance import compare as comparison_of
 
-    baseline, _ = read_parallel(arguments.baseline, arguments.reference)
-    system, references = read_parallel(arguments.system, arguments.reference)
     with atomic(arguments.output) as stream:
+        baseline, _ = read_parallel(arguments.baseline, arguments.reference)
+        system, references = read_parallel(arguments.system, arguments.reference)
         stream.write(as_json(asdict(comparison_of(baseline, system, references, arguments.resamples))))
 
 
@@ -58,7 +89,7 @@ def _translated(
 ) -> Iterator[Sequence[object]]:
     """The cells that --translate adds: headings, then each row. Cells are empty for pairs too long for the model."""
     from transformer.decoding.search import Search, decoding
-    from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
+    from transformer.evaluation.bleu import Counts, sacrebleu_of
     from transformer.evaluation.by_length import counts_by_length
     from transformer.text.lines import check_nul
 
@@ -67,10 +98,10 @@ def _translated(
         check_nul(f"{arguments.source}, line {number}", line)
     how = (arguments.translate, max(1, arguments.batch_tokens // search.width))
     with decoding(package, arguments.package, search, "float32", 1) as decode:
-        found = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
+        counts = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
     yield ("sacrebleu", *Counts._fields)
-    for one in found:
-        yield (sacrebleu_of(one), *one) if one else [""] * (1 + len(Counts._fields))
+    for each in counts:
+        yield (sacrebleu_of(each), *each) if each else [""] * (1 + len(Counts._fields))
 
 
 @command(
@@ -97,17 +128,13 @@ def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity per subword of a parallel text."""
     from transformer.evaluation.perplexity import OfLength, perplexity_by_length
     from transformer.evaluation.perplexity import perplexity as perplexity_of
-    from transformer.package.package import load_package
-    from transformer.support.device import choose_device, keep_freed_memory
-    from transformer.text.subwords import pairs_of
+    from transformer.package.loading import load_package
+    from transformer.support.device import choose_device
 
     if arguments.translate and not arguments.by_length:
         raise InputError("--translate needs --by-length; give both")
     loaded = load_package(arguments.package, choose_device())
-    subwords = arguments.package / "subwords.model"
-    pairs = pairs_of(arguments.source, arguments.target, subwords, loaded.config.vocabulary)
-    keep_freed_memory()
-    try:
+    with _text(arguments, loaded) as pairs:
         if arguments.by_length:
             rows = perplexity_by_length(loaded, pairs, arguments.by_length, arguments.batch_tokens)
             table: list[Sequence[object]] = [OfLength._fields, *rows]
@@ -119,8 +146,6 @@ def perplexity(arguments: argparse.Namespace) -> None:
             write_output(written.getvalue())
             return
         write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
-    except InputError as error:
-        raise InputError(f"{arguments.source} and {arguments.target}, {error}") from error
 
 
 @command(
@@ -142,6 +167,6 @@ def describe(arguments: argparse.Namespace) -> None:
     import torch
 
     from transformer.package.description import describe as description
-    from transformer.package.package import load_package
+    from transformer.package.loading import load_package
 
     write_output(f"{description(load_package(arguments.package, torch.device('cpu')))}\n")

@@ -78,10 +78,10 @@ def download_packages(packages: Sequence[str], folder: Path, seconds: float = SE
         raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason})")
     archives = []
     for package in packages:
-        found = list(folder.glob(f"{package}_*.deb"))
-        if len(found) != 1:
-            raise InputError(f"apt-get left {len(found)} files of {package}, expected 1")
-        archives += found
+        debs = list(folder.glob(f"{package}_*.deb"))
+        if len(debs) != 1:
+            raise InputError(f"apt-get left {len(debs)} files of {package}, expected 1")
+        archives += debs
     return archives
 
 

@@ -25,7 +25,6 @@ class Record:
     translations: str  # SHA-256 of the file
     engine: str = "pytorch"
     early_stop: bool = False
-    perplexity: float | None = None  # of the lines of --target; None without it
 
 
 def read_record(path: Path, translations: Path, package: PackageConfig) -> Record:
@@ -40,9 +39,9 @@ def read_record(path: Path, translations: Path, package: PackageConfig) -> Recor
         raise InputError(
             f"{path}: is not a record that `translate --record` wrote; give the record of {translations}"
         ) from error
-    if (found := sha256(translations)) != record.translations:
+    if (digest := sha256(translations)) != record.translations:
         raise InputError(
-            f"{path}: belongs to translations with SHA-256 {record.translations}, but {translations} has {found}; "
+            f"{path}: belongs to translations with SHA-256 {record.translations}, but {translations} has {digest}; "
             "give its own record, or translate again"
         )
     if (weights := package.sha256["model.safetensors"]) != record.weights:

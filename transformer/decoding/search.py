@@ -21,7 +21,7 @@ from transformer.decoding.sampling import sample
 from transformer.model.ids import PADDING
 from transformer.model.network import Network
 from transformer.package.config import PackageConfig
-from transformer.package.package import Package, load_package
+from transformer.package.loading import Package, load_package
 from transformer.support.device import keep_freed_memory
 from transformer.support.files import InputError
 

@@ -10,7 +10,7 @@ from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Decode, Sentence
 from transformer.model.ids import LONGEST
 from transformer.model.positions import last_position
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.text.lines import REASON, check_length, check_nul
 
 LINES = 8192  # lines in memory at a time

@@ -11,7 +11,7 @@ from transformer.decoding.translate import check_lengths
 from transformer.model.ids import END
 from transformer.model.masks import Rows
 from transformer.model.network import Kind, Network
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.files import InputError
 
 WORD_START = "\u2581"

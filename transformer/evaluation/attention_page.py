@@ -15,13 +15,19 @@ from transformer.decoding.translate import Translation
 from transformer.evaluation.attention import weights_of_all
 from transformer.model.ids import END
 from transformer.model.network import Kind
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.files import atomic
 from transformer.trees.drawing import draw
 
-TEMPLATE = Path(__file__).with_suffix(".html")
 MOST = 256  # subwords of a side; the number of weights grows with the square of this number
 STEPS = 255  # a weight is stored in a byte, as a multiple of 1 / 255
+
+
+def around_data(title: str) -> tuple[str, str]:
+    """What stands before and after the data of a page: its HTML with style and script. `title` is HTML, too."""
+    html, style, script = (Path(__file__).with_suffix(f".{kind}").read_text("utf-8") for kind in ("html", "css", "js"))
+    head, tail = html.split("<!-- data -->\n")
+    return head.replace("{style}", style).replace("{title}", title), tail.replace("{script}", script)
 
 
 @contextmanager
@@ -33,14 +39,13 @@ def attention_page(
     The page first shows `layer`, counted from 1 (default: the last), of `kind` if the model has this kind. Raises the
     InputErrors of `transformer.support.files.atomic`.
     """
-    title = escape(f"{package.config.task} {package.config.model}")
     layers, heads = package.model.layers_and_heads
     kinds = list(package.model.attentions)
     model = {"kinds": kinds, "layers": layers, "heads": heads, "steps": STEPS}
     model |= {"kind": kind if kind in kinds else kinds[0], "layer": layer or layers}
-    head, tail = TEMPLATE.read_text(encoding="utf-8").split("<!-- data -->\n")
+    head, tail = around_data(escape(f"Attention of {package.config.task} {package.config.model}"))
     with atomic(path) as stream:
-        stream.write(f"{head.replace('{title}', title)}{_script('model', model)}".encode())
+        stream.write(f"{head}{_script('model', model)}".encode())
         yield lambda number, translation: stream.write(_sentence(package, number, translation).encode())
         stream.write(tail.encode())
 

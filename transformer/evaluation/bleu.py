@@ -1,8 +1,12 @@
-"""BLEU in three ways: sacreBLEU on plain text, BLEU of tokens, and the paper's on Moses tokens with split compounds."""
+"""BLEU in three ways: sacreBLEU on plain text, BLEU of tokens, and the paper's on Moses tokens with split compounds.
+
+Unlike BLEU itself, the counts that sacreBLEU is computed from can be added over several texts.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sacrebleu.metrics import BLEU
 
@@ -35,6 +39,22 @@ class TokenBleu:
     signature: str
 
 
+class Counts(NamedTuple):
+    """Translations, their words, their references' words, matching n-grams of 1 to 4 words, and all n-grams."""
+
+    translations: int
+    words: int
+    reference_words: int
+    matches_1: int
+    matches_2: int
+    matches_3: int
+    matches_4: int
+    ngrams_1: int
+    ngrams_2: int
+    ngrams_3: int
+    ngrams_4: int
+
+
 def check(translations: Sequence[str], references: Sequence[str]) -> None:
     """Raises InputError when the counts differ or are 0."""
     if len(translations) != len(references):
@@ -50,16 +70,28 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBl
     """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU()
-    found = metric.corpus_score(list(translations), [list(references)])
-    return SacreBleu(found.score, str(metric.get_signature()), found.ratio)
+    bleu = metric.corpus_score(list(translations), [list(references)])
+    return SacreBleu(bleu.score, str(metric.get_signature()), bleu.ratio)
+
+
+def counts(translations: Sequence[str], references: Sequence[str]) -> Counts:
+    """The counts of a text."""
+    score = BLEU().corpus_score(translations, [references])
+    return Counts(len(translations), score.sys_len, score.ref_len, *score.counts, *score.totals)
+
+
+def sacrebleu_of(counts: Counts) -> float:
+    """sacreBLEU of a text from its counts, or of several texts from the sum of theirs."""
+    lengths = int(counts.words), int(counts.reference_words)  # sacreBLEU refuses floats
+    return float(BLEU.compute_bleu(list(counts[3:7]), list(counts[7:]), *lengths, smooth_method="exp").score)
 
 
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
     """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     metric = BLEU(tokenize="none", force=True, smooth_method="none")
-    found = metric.corpus_score(list(translations), [list(references)])
-    return TokenBleu(found.score, tuple(found.precisions), found.bp, found.ref_len, str(metric.get_signature()))
+    bleu = metric.corpus_score(list(translations), [list(references)])
+    return TokenBleu(bleu.score, tuple(bleu.precisions), bleu.bp, bleu.ref_len, str(metric.get_signature()))
 
 
 def split_compounds(line: str) -> str:
@@ -85,5 +117,5 @@ def paper_bleu(translations: Sequence[str], references: Sequence[str], language:
     def tokens(line: str) -> str:
         return split_compounds(moses.tokenize(line, return_str=True))
 
-    found = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
-    return Score(found.score, f"{found.signature}|moses:{language}|compounds:split")
+    bleu = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
+    return Score(bleu.score, f"{bleu.signature}|moses:{language}|compounds:split")

@@ -7,9 +7,9 @@ import numpy as np
 
 from transformer.decoding.search import Decode
 from transformer.decoding.translate import translate
-from transformer.evaluation.bleu_counts import Counts, counts
+from transformer.evaluation.bleu import Counts, counts
 from transformer.evaluation.perplexity import OfLength
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.device import within_memory
 
 Texts = tuple[Sequence[str], Sequence[str]]
@@ -35,9 +35,9 @@ def counts_by_length(
         count = min(most, len(which)) if one.perplexity is not None else 0
         drawn.append(which[np.arange(count) * len(which) // max(1, count)])
     sources, targets = texts
-    found = translate(package, [sources[i] for each in drawn for i in each], decode, batch_tokens)
+    translated = translate(package, [sources[i] for each in drawn for i in each], decode, batch_tokens)
     with within_memory(f"translation by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
-        translations = [[one.texts[0] for one in islice(found, len(each))] for each in drawn]
+        translations = [[one.texts[0] for one in islice(translated, len(each))] for each in drawn]
     return [
         counts(some, [targets[i] for i in each]) if some else None
         for some, each in zip(translations, drawn, strict=True)

@@ -55,7 +55,7 @@ def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Ju
     undecided = sum(p >= LEVEL for p in adjusted.values())
     judged = {}
     for name, (each, margin) in claims.items():
-        p, found = adjusted[name], tested[name][1]
+        p, verdict = adjusted[name], tested[name][1]
         error, freedom = _error(each), len(each) - 1
         tail = LEVEL / (2 if margin is None else 1)  # the 90 % interval belongs to two one-sided tests
         half = t.isf(tail, freedom) * error
@@ -66,7 +66,7 @@ def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Ju
             seeds=len(each),
             p_alone=tested[name][0],
             p=p,
-            verdict=found if p < LEVEL else "undecided",
+            verdict=verdict if p < LEVEL else "undecided",
             smallest=float(least if margin is None else abs(each.mean()) + least),
         )
     return judged

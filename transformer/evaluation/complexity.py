@@ -141,18 +141,18 @@ def complexity(sizes: LayerSizes) -> dict[str, Any]:
     Raises InputError when memory runs out.
     """
     torch.manual_seed(1)
-    found = {}
+    layers = {}
     for name, make in LAYERS.items():
         most = MOST_ADDITIVE if name == ADDITIVE else math.inf
         by = {key: [measured(make, n, d, sizes) for n, d in sizes.points(key, most)] for key in ("n", "d")}
-        found[name] = {
+        layers[name] = {
             "by": by,
             "exponents": {key: exponents(rows, key) for key, rows in by.items()},
             "sequential": {str(n): sequential_operations(make(n, sizes.d_k, sizes), n, sizes.d_k) for n in COUNTED},
             "path": {str(n): path_length(make(n, sizes.d_k, sizes), n, sizes.d_k) for n in COUNTED},
         }
     device = device_name(torch.device("cpu"))
-    return {"sizes": asdict(sizes), "device": device, "threads": torch.get_num_threads(), "layers": found}
+    return {"sizes": asdict(sizes), "device": device, "threads": torch.get_num_threads(), "layers": layers}
 
 
 def measured(make: Make, n: int, d: int, sizes: LayerSizes) -> dict[str, float]:

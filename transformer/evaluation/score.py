@@ -5,30 +5,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from transformer.decoding.record import Record
 from transformer.decoding.record import in_words as decoding_in_words
-from transformer.decoding.record import read_record
 from transformer.evaluation.metrics import Output, in_words, metrics_of
 from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_json
 
 
-def score(config: PackageConfig, part: str, reference: Path, translations: Path, record: Path) -> dict[str, Any]:
-    """The scores of a part. `record` tells how a package with this `config` translated it, and has the perplexity.
-
-    Raises InputError when the record has no perplexity, and the errors of `read_record` and of the metrics.
-    """
-    how = asdict(read_record(record, translations, config))
-    if (perplexity := how.pop("perplexity")) is None:
-        raise InputError(f"{record}: has no perplexity; translate again, with --target")
-    output = Output(perplexity, translations, reference, config.target)
+def score(config: PackageConfig, part: str, record: Record, output: Output) -> dict[str, Any]:
+    """The scores of a part. `record` tells how a package with this `config` translated it. Raises errors of metrics."""
     return {
         "task": config.task,
         "model": config.model,
         "seed": config.seed,
         "average": len(config.averaged),
         "part": part,
-        "sentences": how["lines"],
-        "decoding": how,
+        "sentences": record.lines,
+        "decoding": asdict(record),
         **{metric.key: metric.function(output) for metric in metrics_of(config.kind)},
     }
 
@@ -43,8 +36,8 @@ def scores_in_words(folder: Path, config: PackageConfig, scores: Sequence[Path])
         record = read_json(path)
         if not made.keys() <= record.keys():
             raise InputError(f"{path}: is not a file that `score` writes; give one")
-        if (found := {key: record.get(key) for key in made}) != made:
-            raise InputError(f"{path}: has the scores of {found}, but {folder} is {made}; give those of this package")
+        if (other := {key: record.get(key) for key in made}) != made:
+            raise InputError(f"{path}: has the scores of {other}, but {folder} is {made}; give those of this package")
         try:
             how = f"{record['part']}, {record['sentences']:,} sentences, {decoding_in_words(record['decoding'])}"
             yield f"{how}: {in_words(record, config.kind)}"

@@ -15,7 +15,7 @@ from transformer.decoding.search import Decode, Search, Sentence
 from transformer.export.ctranslate2 import CTRANSLATE2, NOT_INSTALLED, to_ctranslate2
 from transformer.export.package import check_expressible, length_exponent, longest, pieces_of
 from transformer.model.ids import END
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.files import InputError, locked, part_folder, read_json, sha256, write_json
 from transformer.support.provenance import code
 from transformer.text.lines import check_length

@@ -16,7 +16,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
 from transformer.model.positions import last_position
 from transformer.package.config import PackageConfig
-from transformer.package.package import Package, load_package
+from transformer.package.loading import Package, load_package
 from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_lines
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords

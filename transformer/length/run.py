@@ -15,9 +15,8 @@ from transformer.support.device import within_memory
 from transformer.support.files import InputError, as_json, atomic
 from transformer.support.progress import Progress
 from transformer.support.provenance import software
-from transformer.training.adam import Adam
 from transformer.training.loss import smoothed_cross_entropy
-from transformer.training.schedule import learning_rate
+from transformer.training.optimizer import Adam, learning_rate
 
 
 def run(config: LengthRun, output: Path) -> None:

@@ -1,7 +1,7 @@
 """A description of a package, for people to read."""
 
 from transformer.model.config import RECURRENT
-from transformer.package.package import Package
+from transformer.package.loading import Package
 from transformer.support.strict import listed, plain
 
 ROWS = {

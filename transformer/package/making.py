@@ -59,8 +59,8 @@ def make_package(
         metadata = read_metadata(path)
         if json.loads(metadata.get("config", "null")) != plain(run):
             raise InputError(f"{path}: this checkpoint was not trained with {config}; give checkpoints of its run")
-        if (found := json.loads(metadata["vocabulary"])) != vocabulary:
-            raise InputError(f"{path}: trained with {found}, but {subwords} has {vocabulary}; give the former")
+        if (trained_with := json.loads(metadata["vocabulary"])) != vocabulary:
+            raise InputError(f"{path}: trained with {trained_with}, but {subwords} has {vocabulary}; give the former")
         steps.append(json.loads(metadata["step"]))
     if trained.get("config_sha256") != run.sha256():
         raise InputError(f"{training}: this record is not of a run of {config}; give training.json of its run")

@@ -1,10 +1,12 @@
-"""Check whether lines can be decoded."""
+"""Lines that are too long or damaged: refuse those that cannot be decoded, and select pairs too long for training."""
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from transformer.model.ids import LONGEST
-from transformer.support.files import InputError, stream_lines
-from transformer.text.subwords import Subwords
+from transformer.support.files import InputError, count_parallel, stream_lines
+from transformer.text.subwords import Subwords, encode_pairs
 
 REASON = f"at most {LONGEST} can be translated"
 
@@ -26,3 +28,12 @@ def check_file(path: Path, subwords: Subwords) -> None:
     for number, line in enumerate(stream_lines(path), start=1):
         check_nul(f"{path}, line {number}", line)
         check_length(f"{path}, line {number}", len(subwords.encode([line])[0]))
+
+
+def longer(source: Path, target: Path, subwords: Path, than: int) -> Iterator[tuple[str, str]]:
+    """The pairs with more than `than` subwords on a side, including the end. Raises InputError like `encode_pairs`."""
+    count_parallel(source, target)
+    parts = encode_pairs(source, target, subwords, 1)
+    lengths = chain.from_iterable(part.lengths.reshape(-1, 2).max(1) for part in parts)
+    pairs = zip(stream_lines(source), stream_lines(target), lengths, strict=True)
+    return ((one, other) for one, other, length in pairs if length > than)

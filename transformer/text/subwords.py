@@ -4,14 +4,13 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import compress, islice
 from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import sentencepiece
@@ -19,7 +18,7 @@ import sentencepiece
 from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
 from transformer.support.strict import not_a_seed, not_positive
-from transformer.text.tokens import Packed, Pairs, pack, read_pairs, write_pairs
+from transformer.text.tokens import Packed, pack
 from transformer.trees.symbols import symbols
 
 
@@ -138,14 +137,16 @@ class Subwords:
         return self.processor.encode(line, out_type=str)
 
 
-def encode_pairs(source: Path, target: Path, path: Path, processes: int) -> Iterator[Packed]:
+def encode_pairs(
+    source: Path, target: Path, path: Path, processes: int, as_read: Callable[[str], str] = str
+) -> Iterator[Packed]:
     """Encode two parallel files with the vocabulary of `path`, and hold only a few thousand lines in memory.
 
-    Raises InputError when a process dies, and the InputErrors of `Subwords`, `transformer.support.files.count_parallel`
-    and `stream_lines`.
+    `as_read` changes each line of the source first. Raises InputError when a process dies, and the InputErrors of
+    `Subwords`, `transformer.support.files.count_parallel` and `stream_lines`.
     """
     pairs = count_parallel(source, target)
-    lines = (stream_lines(source), stream_lines(target))
+    lines = (map(as_read, stream_lines(source)), stream_lines(target))
     parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
     if processes == 1:
         subwords = Subwords(path)
@@ -181,18 +182,3 @@ def _load(path: Path) -> None:
 
 def _encode(sources: list[str], targets: list[str]) -> Packed:
     return _pack(_subwords, sources, targets)
-
-
-def pairs_of(source: Path, target: Path, path: Path, vocabulary: int) -> Pairs:
-    """Two parallel files as ids of the subwords of `path`. Raises the errors of `stored` and of `encode_pairs`."""
-    return stored(encode_pairs(source, target, path, 1), Subwords(path), vocabulary)
-
-
-def stored(parts: Iterable[Packed], subwords: Subwords, vocabulary: int) -> Pairs:
-    """Pairs as ids of `subwords`. The ids are in temporary files, which are already deleted.
-
-    Raises InputError when the number of subwords is not `vocabulary`.
-    """
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # NFS cannot remove a folder with open files
-        write_pairs(Path(folder, "part"), parts, len(subwords), subwords.sha256)
-        return read_pairs(Path(folder, "part"), vocabulary, subwords.sha256)

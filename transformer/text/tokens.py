@@ -1,4 +1,4 @@
-"""Pairs of sentences as ids on disk, in one array of ids and one of offsets. Both are read as memory maps."""
+"""Pairs of sentences as ids, in one array of ids and one of offsets, in memory or as files that are mapped into it."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -67,24 +67,36 @@ def _path(prefix: Path, suffix: str) -> Path:
 
 
 class Pairs:
-    """The pairs that `write_pairs` wrote. Sentence 2i is the source of pair i, sentence 2i + 1 its target."""
+    """Pairs of sentences. Sentence 2i is the source of pair i, sentence 2i + 1 its target."""
 
-    def __init__(self, prefix: Path):
-        """Raises InputError when the files are missing or damaged, name no vocabulary, or do not belong together."""
+    def __init__(self, ids: np.ndarray, offsets: np.ndarray, vocabulary: str = ""):
+        """`offsets` say where each sentence begins in `ids`, and where the last one ends."""
+        self.ids, self.offsets, self.vocabulary = ids, offsets, vocabulary
+        self.lengths = np.diff(offsets).astype(np.int32).reshape(-1, 2)
+
+    @classmethod
+    def of(cls, parts: Iterable[Packed]) -> "Pairs":
+        """The pairs of some parts, of which there is at least one, in memory."""
+        ids, lengths = map(np.concatenate, zip(*parts, strict=True))
+        return cls(ids, np.concatenate([[0], np.cumsum(lengths)]))
+
+    @classmethod
+    def read(cls, prefix: Path) -> "Pairs":
+        """The pairs that `write_pairs` wrote, as memory maps.
+
+        Raises InputError when the files are missing or damaged, name no vocabulary, or do not belong together.
+        """
         try:
-            ids = np.load(_path(prefix, "ids"), mmap_mode="r")
-            self.offsets = np.load(_path(prefix, "offsets"), mmap_mode="r")
+            ids, offsets = (np.load(_path(prefix, name), mmap_mode="r") for name in ("ids", "offsets"))
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"{prefix}: its ids cannot be read ({error}); encode the corpus again") from error
         if not ids.dtype.names:
             raise InputError(f"{prefix}: its ids do not name their vocabulary; encode the corpus again")
-        self.vocabulary: str = ids.dtype.names[0]
-        self.ids = ids[self.vocabulary]
-        lengths = np.diff(self.offsets)
-        fits = len(lengths) > 0 and self.offsets[0] == 0 and self.offsets[-1] == len(self.ids)
-        if not fits or len(lengths) % 2 or lengths.min() < 1:
+        [vocabulary] = ids.dtype.names
+        fits = len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(ids)
+        if not fits or len(offsets) % 2 == 0 or np.diff(offsets).min() < 1:
             raise InputError(f"{prefix}: ids and offsets do not belong together; encode the corpus again")
-        self.lengths = lengths.astype(np.int32).reshape(-1, 2)
+        return cls(ids[vocabulary], offsets, vocabulary)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -106,8 +118,8 @@ class Pairs:
 
 
 def read_pairs(prefix: Path, vocabulary: int, sha256: str) -> Pairs:
-    """The pairs that `write_pairs` wrote. Raises the InputErrors of `Pairs`, and InputError for another vocabulary."""
-    pairs = Pairs(prefix)
+    """`Pairs.read`. Raises its InputErrors, and InputError for ids of another vocabulary than the given one."""
+    pairs = Pairs.read(prefix)
     if pairs.vocabulary != (name := vocabulary_name(vocabulary, sha256)):
         raise InputError(f"{prefix}: encoded with {pairs.vocabulary}, not with {name}; encode the corpus again")
     if (largest := int(pairs.ids.max(initial=0))) >= vocabulary:

@@ -52,13 +52,13 @@ def read_attempts(path: Path) -> list[dict[str, Any]]:
     """The attempts in `path`, each with `steps_redone`: how many of its steps the next attempt had to repeat.
     Damaged lines are skipped.
     """
-    found: list[dict[str, Any]] = []
+    attempts: list[dict[str, Any]] = []
     for line in path.read_bytes().splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
-            found.append(json.loads(line) | {"steps_redone": 0})
-    for one, following in pairwise(found):
+            attempts.append(json.loads(line) | {"steps_redone": 0})
+    for one, following in pairwise(attempts):
         one["steps_redone"] = max(0, one["to"] - following["from"])  # "to" may be old after a power failure
-    return found
+    return attempts
 
 
 def unlike(path: Path, start: int, means: Mapping[str, Any]) -> str:

@@ -26,15 +26,14 @@ from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import Batch, Batches, once
 from transformer.text.tokens import Pairs
-from transformer.training.adam import Adam
 from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World, replicated
 from transformer.training.history import show, write_history
 from transformer.training.loss import batch_loss, per_subword
+from transformer.training.optimizer import Adam, learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
-from transformer.training.schedule import learning_rate
 from transformer.training.signals import Interrupted, postponed_signals
-from transformer.training.state import State, StateWriter, identity, newest_state
+from transformer.training.state import StateWriter, TrainingState, identity, newest_state
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -115,7 +114,7 @@ class Trainer:
             )
         self.not_finite = torch.zeros((), dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
-        self.state, self.writer = State(), StateWriter(folder)
+        self.state, self.writer = TrainingState(), StateWriter(folder)
         if not self.restore():
             precision = auto_precision(device) if training.precision == "auto" else training.precision
             self.state.precision = world.of_first(precision)
@@ -286,9 +285,9 @@ class Trainer:
                 total += self.loss(batch, 0.0).item()
             tokens += batch.target_tokens
         self.model.train()
-        if (found := per_subword(total, tokens)) == math.inf:
+        if (perplexity := per_subword(total, tokens)) == math.inf:
             raise self.diverged("dev perplexity", self.state.step)
-        return found
+        return perplexity
 
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step is kept until the run ends."""
@@ -313,24 +312,24 @@ class Trainer:
 
     def restore(self) -> bool:
         """Load the newest undamaged state. Returns False when there is none."""
-        found = newest_state(self.folder) if self.world.first else None
-        path = self.world.of_first(found and found[0])
+        newest = newest_state(self.folder) if self.world.first else None
+        path = self.world.of_first(newest and newest[0])
         if path is None:
             return False
-        tensors, metadata = found[1:] if found else read_tensors(path)
+        tensors, metadata = newest[1:] if newest else read_tensors(path)
         others = [key for key, value in self.made_of.items() if json.loads(metadata.get(key, "null")) != value]
         if others:
             raise InputError(
                 f"{path}: this state belongs to another {' and '.join(others)}; remove {self.folder} to start over"
             )
-        self.load(tensors, State(**json.loads(metadata["state"])))
+        self.load(tensors, TrainingState(**json.loads(metadata["state"])))
         if self.world.first:
             processes = len(tensors["loss_sum"])
             other = f" with {self.world.size} process(es) instead of {processes}; dropout will differ"
             print(f"resuming at step {self.state.step}{other * (processes != self.world.size)}", file=sys.stderr)
         return True
 
-    def load(self, tensors: dict[str, Tensor], state: State) -> None:
+    def load(self, tensors: dict[str, Tensor], state: TrainingState) -> None:
         """Load what `save` wrote. A process that the saved run did not have keeps its own random state."""
         self.model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
         for name, parameter in self.model.named_parameters():

@@ -24,7 +24,7 @@ VERSION = 6  # the version of the format of states and attempts
 
 
 @dataclass
-class State:
+class TrainingState:
     """The progress of a run: its state without weights, optimiser and random numbers."""
 
     step: int = 0
@@ -50,8 +50,8 @@ def digest(*parts: Pairs) -> str:
     """The SHA-256 of encoded pairs."""
     content = hashlib.sha256()
     for pairs in parts:
-        content.update(pairs.offsets)
-        content.update(pairs.ids)
+        content.update(pairs.offsets.data)
+        content.update(pairs.ids.data)
     return content.hexdigest()
 
 

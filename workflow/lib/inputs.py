@@ -123,11 +123,6 @@ class Inputs:
         """The text of a part. For a shard it is the whole text from which the shard is taken."""
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
 
-    def target(self, wildcards: Wildcards) -> list[str]:
-        """The true translations of a part. Plain sentences have none."""
-        part = wildcards.part
-        return [f"{self.paths.corpus(wildcards.task)}/{part}.target"] if part in ("dev", "test") else []
-
     def chunk(self, wildcards: Wildcards) -> str:
         """Which share of that text is translated: K/N for scripts/shard.py, 1/1 for a part that is not a shard."""
         shard = re.fullmatch(r"plain-(\d+)-of-(\d+)", wildcards.part)

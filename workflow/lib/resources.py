@@ -54,7 +54,7 @@ class Demands:
         """Minutes for translating a part or a shard: 1.5 times what an A100 takes, plus an hour."""
         run, task = self.runs.config(wildcards), self.experiment.tasks[wildcards.task]
         plain = wildcards.part.startswith("plain-")
-        flops = (SHARD if plain else SENTENCES) * decoding_flops(run, task, scored=not plain)
+        flops = (SHARD if plain else SENTENCES) * decoding_flops(run, task, scored=False)
         hours = decoding_hours(run, flops, DEVICES["A100"])
         return 60 + math.ceil(90 * hours)
 

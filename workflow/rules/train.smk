@@ -4,6 +4,7 @@
 localrules:
     configure_run,
     write_readmes,
+    remove_states,
 
 
 rule configure_run:
@@ -107,3 +108,20 @@ rule write_readmes:
         "../../environment.yml"
     script:
         "../scripts/readmes.py"
+
+
+# A finished training keeps its results in {RUN}/state, too, and publishes them again if they get lost. Scored packages do
+# not need them. Other rules do not know of this folder, so this one has to remove it.
+rule remove_states:
+    input:
+        packages=runs.packages_behind(tables.scored),
+        scores=tables.scored,
+        code=scripts("remove_states"),
+    output:
+        touch(f"{RESULTS}/runs/states.done"),
+    log:
+        f"{RESULTS}/logs/states.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/remove_states.py"

@@ -13,7 +13,6 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=inputs.source,
-        target=inputs.target,
         shard=scripts("shard"),
         code=code("translate"),
     output:
@@ -35,10 +34,9 @@ rule translate:
         chunk=inputs.chunk,
         search=inputs.search,
     shell:
-        "target={input.target:q}; python {input.shard:q} {params.chunk:q} {input.source:q}"
+        "python {input.shard:q} {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
-        ' ${{target:+--target "$target"}}'
         " > {output.translations:q} 2> {log:q}"
 
 
@@ -61,6 +59,8 @@ rule score:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
+        source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
+        target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         reference=inputs.reference,
         translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
         record=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation.json",
@@ -69,6 +69,10 @@ rule score:
         f"{RUN}/average-{{average}}/{{search}}{{part}}.scores.json",
     log:
         f"{LOG}/average-{{average}}/{{search}}{{part}}.score.log",
+    benchmark:
+        f"{BENCHMARK}/average-{{average}}.{{search}}{{part}}.score.tsv"
+    wildcard_constraints:
+        part="dev|test",
     conda:
         "../../environment.yml"
     threads: 1
@@ -78,9 +82,9 @@ rule score:
     params:
         package=subpath(input.package, parent=True),
     shell:
-        "python -m transformer score --package {params.package:q} --part {wildcards.part}"
-        " --reference {input.reference:q} --translations {input.translations:q} --record {input.record:q}"
-        " --output {output:q} 2>&1 | tee -i {log:q}"
+        "python -m transformer score --package {params.package:q} --part {wildcards.part} --source {input.source:q}"
+        " --target {input.target:q} --reference {input.reference:q} --translations {input.translations:q}"
+        " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
 
 
 # The pairs of train that are too long for all models of the task. The corpus of help pages has such a part already.
@@ -178,7 +182,7 @@ rule read_attention:
         beside=PACKAGE[1:],
         published=HERE / "config/published.yaml",
         code=code("attention"),
-        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html")],
+        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
     output:
         json=f"{RUN}/average-{{average}}/attention.json",
         page=f"{RUN}/average-{{average}}/attention.html",

@@ -7,7 +7,7 @@ import pandas as pd
 from records import read_json
 from scores import Equal
 
-from transformer.evaluation.bleu_counts import Counts, sacrebleu_of
+from transformer.evaluation.bleu import Counts, sacrebleu_of
 
 # For each row, a frame for each seed. A length class has shortest, longest, pairs, subwords, perplexity, BLEU's counts.
 Lengths = Mapping[str, Sequence[pd.DataFrame]]

@@ -1,6 +1,5 @@
 """README.md of each package with its training and its scores, unless the package is without weights (rule `scores`)."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ def main(snakemake: Any) -> None:
         scores = [path for path in map(Path, snakemake.input.scores) if path.parent == run]
         config = read_package_config(package)
         write_readme(package, config, list(scores_in_words(package, config, scores)))
-        if (run.parent / "state/finished.json").exists():  # nothing needs the training state any more
-            shutil.rmtree(run.parent / "state", ignore_errors=True)
 
 
 if "snakemake" in globals():

@@ -11,6 +11,7 @@ from transformer.package.config import PackageConfig, read_package_config
 from transformer.support.files import InputError
 from transformer.support.tensors import read_tensors
 from transformer.text.subwords import Subwords
+from transformer.trees.tree import escaped
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,10 @@ class Package:
     config: PackageConfig
     model: Network
     subwords: Subwords
+
+    def as_read(self, line: str) -> str:
+        """A line of source as the model learnt to read it: a parser's with brackets as in treebanks."""
+        return escaped(line) if self.config.kind == "parsing" else line
 
 
 def load_package(folder: Path, device: torch.device) -> Package:

@@ -1,10 +1,15 @@
-"""Adam (section 5.3)."""
+"""The optimizer and its learning rate (section 5.3)."""
 
 from collections.abc import Iterable
 
 import torch
 from torch import nn
 from torch.optim.adam import adam
+
+
+def learning_rate(step: int, d_model: int, warmup: int) -> float:
+    """Equation 3: d_model^-0.5 min(step^-0.5, step warmup^-1.5). Steps are counted from 1."""
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
 class Adam:
