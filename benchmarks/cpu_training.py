@@ -1,6 +1,6 @@
 """Show what our choices for training on a CPU gain, in turns on one thread.
 
-    PYTHONPATH=. python benchmarks/cpu_training.py
+    python -m benchmarks.cpu_training
 
 Prints three tables. All numbers are of CPU time, forward and backward together, and medians over the rounds.
 
@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
+from benchmarks.measuring import in_turns, print_head, print_row
 from benchmarks.train import Ours
 from transformer.experiment.config import read_experiment
 from transformer.model.attention import HIDDEN, attention
@@ -46,23 +47,10 @@ def differentiated(work: Callable[[], Tensor]) -> Callable[[], None]:
     return both
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """The CPU time of some work."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def medians(first: Callable[[], object], second: Callable[[], object], rounds: int = ROUNDS) -> tuple[float, float]:
-    """The median times of two works, which take turns. The first round does not count."""
-    times = [[seconds(work) for work in (first, second)] for _ in range(rounds + 1)]
-    one, other = np.median(times[1:], 0)
-    return float(one), float(other)
-
-
-def head(*columns: str) -> None:
-    """Print the head of a table."""
-    print("", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", sep="\n", flush=True)
+def medians(first: Callable[[], object], second: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """The median CPU times of two works, which take turns. The first round does not count."""
+    times = in_turns([lambda _: first(), lambda _: second()], rounds + 1, time.process_time)
+    return np.median(times[1:], 0).tolist()
 
 
 def operations() -> None:
@@ -91,19 +79,19 @@ def operations() -> None:
         ),
         "smoothed cross-entropy": (cross_entropy, lambda: smoothed_cross_entropy(logits.clone(), target, 0.1)),
     }
-    head("operation", "PyTorch, ms", "ours, ms", "x")
+    print_head("operation", "PyTorch, ms", "ours, ms", "x")
     for name, both in rows.items():
         theirs, ours = medians(*both)
-        print(f"| {name} | {1e3 * theirs:.2f} | {1e3 * ours:.2f} | {theirs / ours:.1f} |", flush=True)
+        print_row(name, f"{1e3 * theirs:.2f}", f"{1e3 * ours:.2f}", f"{theirs / ours:.1f}")
 
 
 def blocks() -> None:
     """Print the second table."""
     radii = (4, 16, 32)
-    head("subwords of a row", *(f"r {radius}" for radius in radii))
+    print_head("subwords of a row", *(f"r {radius}" for radius in radii))
     for length in (64, 128, 256, 512):
-        cells = [", ".join(f"{_faster(length, radius, causal):.1f}" for causal in (False, True)) for radius in radii]
-        print(f"| {length} |", " | ".join(cells), "|", flush=True)
+        cells = (", ".join(f"{_faster(length, radius, causal):.1f}" for causal in (False, True)) for radius in radii)
+        print_row(f"{length}", *cells)
 
 
 def _faster(length: int, radius: int, causal: bool) -> float:
@@ -124,10 +112,10 @@ def _faster(length: int, radius: int, causal: bool) -> float:
 def precisions() -> None:
     """Print the third table. The models have N 2, d_ff 4 d_model and h 8."""
     widths, vocabularies = (64, 128, 256, 512), (VOCABULARY, 10_000)
-    head("subwords a step", *(f"d_model {width}" for width in widths))
+    print_head("subwords a step", *(f"d_model {width}" for width in widths))
     for tokens in (512, 2048):
-        cells = [", ".join(f"{_bfloat16(width, tokens, each):.1f}" for each in vocabularies) for width in widths]
-        print(f"| {tokens} |", " | ".join(cells), "|", flush=True)
+        cells = (", ".join(f"{_bfloat16(width, tokens, each):.1f}" for each in vocabularies) for width in widths)
+        print_row(f"{tokens}", *cells)
 
 
 def _bfloat16(width: int, tokens: int, vocabulary: int) -> float:
@@ -152,9 +140,9 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     keep_freed_memory()
-    operations()
-    blocks()
-    precisions()
+    for table in (operations, blocks, precisions):
+        print()
+        table()
 
 
 if __name__ == "__main__":
