@@ -64,11 +64,11 @@ def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str,
     write_whole(corpus, folder, Given(folder, downloads, None, None, None, None), **names)
     texts = {part: (folder / f"{part}.source", folder / f"{part}.target") for part in ("train", "dev")}
     learn(sampled(*texts["train"], experiment.subwords), task.vocabulary, model)
-    subwords, found = Subwords(model), {}
+    subwords, pairs = Subwords(model), {}
     for part, both in texts.items():
         write_pairs(folder / part, encode_pairs(*both, model, 1), len(subwords), subwords.sha256)
-        found[part] = Pairs(folder / part)
-    return found
+        pairs[part] = Pairs(folder / part)
+    return pairs
 
 
 def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
@@ -124,9 +124,9 @@ def scores(model: Transformer, task: Task, folder: Path) -> dict[str, float]:
     sentences = [Sentence(number, ids) for number, ids in enumerate(subwords.encode(lines), 1)]
     size = max(1, padded_subwords(device) // how.beam)
     start = time.perf_counter()
-    found = hypotheses(sentences, lambda batches: (search(model, batch) for batch in batches), size)
+    translations = hypotheses(sentences, lambda batches: (search(model, batch) for batch in batches), size)
     took = time.perf_counter() - start
-    texts = subwords.decode([best[0].ids for best in found])
+    texts = subwords.decode([best[0].ids for best in translations])
     return {
         "bleu": paper_bleu(texts, references, task.target).score,
         "sacrebleu": sacrebleu(texts, references).score,

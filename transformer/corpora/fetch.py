@@ -31,10 +31,10 @@ class Download:
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        found = not_positive(self, "bytes")
+        faults = not_positive(self, "bytes")
         if not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            found.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
-        return found
+            faults.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
+        return faults
 
 
 ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new
@@ -139,8 +139,8 @@ def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
         status = response.status_code
-        found = RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        start, total = found.groups() if found else ("", "")
+        sent = RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        start, total = sent.groups() if sent else ("", "")
         if status == 416 or (status == 206 and start != str(have)):
             stream.truncate(stream.seek(0))
             raise requests.HTTPError(f"the server does not go on at byte {have}")

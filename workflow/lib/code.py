@@ -49,20 +49,20 @@ def imports(path: Path) -> frozenset[Path]:
 
 def closure(files: Iterable[Path]) -> list[Path]:
     """The files and everything that they import, directly or indirectly, without TELLING."""
-    found: set[Path] = set()
+    reached: set[Path] = set()
     pending = list(files)
     while pending:
         path = pending.pop()
-        if path not in found and path not in TELLING:
-            found.add(path)
+        if path not in reached and path not in TELLING:
+            reached.add(path)
             pending += imports(path)
-    return sorted(found)
+    return sorted(reached)
 
 
 @cache
 def _handlers() -> dict[str, frozenset[Path]]:
     """The files that each function of cli/ uses through imports: its own, its module's, and those of its helpers."""
-    found = {}
+    files = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
         body = ast.parse(path.read_text("utf-8")).body
         functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
@@ -75,8 +75,8 @@ def _handlers() -> dict[str, frozenset[Path]]:
                 read = _read_names(node)
                 pending += [functions[other] for other in read & functions.keys() if functions[other] not in used]
                 used += [heads[other] for other in read & heads.keys()]
-            found[name] = frozenset(_imported(used, path.parent))
-    return found
+            files[name] = frozenset(_imported(used, path.parent))
+    return files
 
 
 def _names(node: ast.ImportFrom) -> list[str]:

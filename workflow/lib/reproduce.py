@@ -34,8 +34,8 @@ CAPTIONS = re.compile(
 
 def setting(name: str) -> str | None:
     """A key of config/config.yaml that has a path or null."""
-    found = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text("utf-8"), re.MULTILINE)
-    value = found[1].strip("'\"") if found else "null"
+    line = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text("utf-8"), re.MULTILINE)
+    value = line[1].strip("'\"") if line else "null"
     return None if value in ("", "null", "~") else value
 
 
