@@ -437,10 +437,7 @@ def test_a_file_of_this_machine_is_copied(tmp_path, path):
 
 @pytest.mark.parametrize(
     ("url", "reason"),
-    [
-        ("http://127.0.0.1:1/file", "Connection refused"),
-        ("http://none.invalid/file", "Name or service not known"),
-    ],
+    [("http://127.0.0.1:1/file", "Connection refused"), ("http://none.invalid/file", "Name or service not known")],
 )
 def test_a_missing_connection_is_reported_in_one_line_after_five_attempts(path, url, reason, monkeypatch):
     def find(name, *arguments, find=socket.getaddrinfo):

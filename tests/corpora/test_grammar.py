@@ -85,12 +85,7 @@ def test_asking_for_more_sentences_than_there_are_is_an_error(monkeypatch):
 def test_the_files_of_a_corpus_belong_together(tmp_path: Path):
     folder = write(tmp_path)
     sources = {part: read_lines(folder / f"{part}.source") for part in ("train", "dev", "test", "plain")}
-    assert {part: len(lines) for part, lines in sources.items()} == {
-        "train": 60,
-        "dev": 20,
-        "test": 20,
-        "plain": 30,
-    }
+    assert {part: len(lines) for part, lines in sources.items()} == {"train": 60, "dev": 20, "test": 20, "plain": 30}
     assert len(set().union(*sources.values())) == 130
     for part in ("dev", "test"):
         gold = read_trees(folder / f"{part}.trees")
