@@ -1,5 +1,6 @@
 """Fixtures of all tests: tiny configs, texts, ids, models and packages."""
 
+import contextlib
 import dataclasses
 import gc
 import gzip
@@ -8,6 +9,7 @@ import json
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -108,6 +110,22 @@ def one_thread() -> Iterator[None]:
     """Go back to one thread after each test. A command may have set more, and then later sums round differently."""
     yield
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def full_after() -> Callable[[int], contextlib.AbstractContextManager[None]]:
+    """A context in which no file gets more than some bytes; to write more fails, like on a full disk."""
+
+    @contextlib.contextmanager
+    def limit(size: int) -> Iterator[None]:
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    return limit
 
 
 @pytest.fixture(scope="session")

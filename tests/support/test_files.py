@@ -2,7 +2,6 @@ import errno
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from transformer.support import files
 from transformer.support.files import (
     InputError,
     atomic,
+    count_parallel,
     decode_lines,
     link,
     part_folder,
@@ -58,18 +58,15 @@ def test_a_stream_is_decoded_line_by_line():
         next(lines)
 
 
-def test_files_of_different_length_are_refused_with_both_counts(tmp_path):
-    write_lines(tmp_path / "a", ["1", "2", "3"])
-    write_lines(tmp_path / "b", ["1", "2"])
-    with pytest.raises(InputError, match=r"a has 3 lines and .*b has 2"):
-        read_parallel(tmp_path / "a", tmp_path / "b")
-
-
-def test_empty_files_are_refused(tmp_path):
-    for name in "ab":
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"a and .*b are empty"):
-        read_parallel(tmp_path / "a", tmp_path / "b")
+@pytest.mark.parametrize(
+    ("counts", "message"), [((3, 2), "a has 3 lines and .*b has 2"), ((0, 0), "a and .*b are empty")]
+)
+def test_parallel_files_of_different_length_and_empty_ones_are_refused(tmp_path, counts, message):
+    for name, count in zip("ab", counts, strict=True):
+        write_lines(tmp_path / name, ["text"] * count)
+    for read in (read_parallel, count_parallel):
+        with pytest.raises(InputError, match=message):
+            read(tmp_path / "a", tmp_path / "b")
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -115,11 +112,8 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, monkeypatch):
-    really_open = Path.open
-    monkeypatch.setattr(Path, "open", lambda *_: really_open(Path("/dev/full"), "wb"))
-    with pytest.raises(InputError, match="No space left"):
+def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, full_after):
+    with full_after(0), pytest.raises(InputError, match="file: cannot be written"):
         write_lines(tmp_path / "file", ["new"])
     assert list(tmp_path.iterdir()) == []
 
