@@ -95,20 +95,13 @@ def browser(folder: Path) -> Iterator[Page]:
     """A tab of a new browser, which keeps what it writes in `folder`. It reaches no network."""
     (read, theirs), (mine, write) = os.pipe(), os.pipe()
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={folder}"]
-    options += [
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-dev-shm-usage",
-        "--proxy-server=127.0.0.1:9",
-    ]
+    options += ["--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage"]
+    options += ["--proxy-server=127.0.0.1:9"]
     # The browser reads commands from descriptor 3 and writes to 4.
     line = f'exec "$0" "$@" 3<&{mine} 4>&{theirs}'
-    process = subprocess.Popen(
-        ["bash", "-c", line, str(executable()), *options],
-        pass_fds=(mine, theirs),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = ["bash", "-c", line, str(executable()), *options]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, pass_fds=(mine, theirs), **silent)
     os.close(mine)
     os.close(theirs)
     try:

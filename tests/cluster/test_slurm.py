@@ -45,15 +45,10 @@ def cluster(project):
 def submitted(cluster, slurm, *arguments, slow=None):
     """A Snakemake that runs through Slurm. slow/sitecustomize.py explains `slow`."""
     slowness = {"SLOW_TRAINING": json.dumps(slow or {}), "PYTHONPATH": str(Path(__file__).with_name("slow"))}
+    command = ["snakemake", *arguments, "--profile", "profiles/slurm", *QUICK, *SMALL]
+    where = {"cwd": cluster, "env": slurm.environment | slowness | {"OMP_NUM_THREADS": "1"}, "start_new_session": True}
     with (cluster / "output.txt").open("w") as output:
-        run = subprocess.Popen(
-            ["snakemake", *arguments, "--profile", "profiles/slurm", *QUICK, *SMALL],
-            cwd=cluster,
-            env=slurm.environment | slowness | {"OMP_NUM_THREADS": "1"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        run = subprocess.Popen(command, **where, stdout=output, stderr=subprocess.STDOUT)
     try:
         yield run
         run.wait(timeout=500)
@@ -115,13 +110,8 @@ def test_the_results_equal_those_of_one_machine_whatever_happens_to_the_jobs(clu
     assert records[told]["steps_redone"] == 0
 
     assert local.result().returncode == 0, local.result().stderr
-    equal = (
-        "checkpoints/*.safetensors",
-        "*/package/model.safetensors",
-        "*/*.translation",
-        "*/*.scores.json",
-        "*/*.comparison.json",
-    )
+    equal = ("checkpoints/*.safetensors", "*/package/model.safetensors")
+    equal += ("*/*.translation", "*/*.scores.json", "*/*.comparison.json")
     files = [path for pattern in equal for path in alone.glob(f"{RUNS}/*/*/{pattern}")]
     files += [alone / table for table in tables if "table2" not in table]  # it has the cost in seconds
     assert len(files) == 5 * 2 + 3 + 3 + 3 + 1 + 2
@@ -163,14 +153,8 @@ def test_a_request_that_slurm_rejects_is_reported_with_the_reason(cluster, slurm
 
 
 def test_training_on_two_nodes_gives_the_weights_of_one_process(cluster, slurm):
-    wanted = (
-        "gpu=4",
-        "nodes=2",
-        "mpi='srun'",
-        "tasks=2",
-        "tasks_per_gpu=0",
-        "slurm_extra='--signal=TERM@120 --gpus-per-node=2'",
-    )
+    wanted = ("gpu=4", "nodes=2", "mpi='srun'", "tasks=2", "tasks_per_gpu=0")
+    wanted += ("slurm_extra='--signal=TERM@120 --gpus-per-node=2'",)
     two_nodes = [f"train:{resource}" for resource in wanted]
     alone = "results/alone/smoke/runs/ende/A-h1/2"
     work = submitted(cluster, slurm, f"{RUNS}/A-h1/2/training.json", "--set-resources", *two_nodes)
