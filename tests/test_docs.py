@@ -77,14 +77,14 @@ def test_the_claims_of_the_page_of_small_are_those_of_the_released_table(heading
     table = cells("docs/small.md", heading)
     released = {verdict: claims_of(verdict) for verdict in verdicts}
     assert len(table) == sum(len(rows) for claims in released.values() for rows in claims.values())
-    for section, claim, *told in table:
+    for section, claim, *shown_cells in table:
         name, _, measure = re.fullmatch(r"(.*?)( \((BLEU|perplexity)\))?", claim).groups()
         rows = [row for claims in released.values() for row in claims.get((section, name), ())]
         [row] = [row for row in rows if row["Measure"].startswith(measure or "")]
         if len(verdicts) > 1:
-            assert told.pop(0) == row["Verdict"]
-            assert row["Measure"].startswith(told[0].split()[0])
-        for text, column in zip(told, columns, strict=False):
+            assert shown_cells.pop(0) == row["Verdict"]
+            assert row["Measure"].startswith(shown_cells[0].split()[0])
+        for text, column in zip(shown_cells, columns, strict=False):
             shown, rounding = numbers(text)
             assert len(shown) == len(numbers(row[column])[0])
             for mine, theirs, half in zip(shown, numbers(row[column])[0], rounding, strict=True):
@@ -96,10 +96,10 @@ def test_the_counts_of_claims_are_those_of_the_released_table():
     spelt = {1: "one", 12: "twelve", 18: "eighteen"}
     reproduced, undecided, contrary = (spelt[count] for count in counts.values())
     readme, small = map(flat, ("README.md", "docs/small.md"))
-    told = f"{reproduced} are reproduced, {undecided} are undecided, and {contrary} is contrary"
-    assert f"Of the {sum(counts.values())} claims that `small` tests, {told}" in readme
-    told = f"that this experiment can test, {reproduced} are **reproduced**, and {contrary} is **contrary**"
-    assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {told}" in small
+    sentence = f"{reproduced} are reproduced, {undecided} are undecided, and {contrary} is contrary"
+    assert f"Of the {sum(counts.values())} claims that `small` tests, {sentence}" in readme
+    sentence = f"that this experiment can test, {reproduced} are **reproduced**, and {contrary} is **contrary**"
+    assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {sentence}" in small
     assert f"The other {undecided} are undecided" in small
 
 
@@ -111,15 +111,15 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     assert re.findall(r"^\| English.*\| ([\d.]+) \| \*\*([\d.]+)\*\* \|$", page, re.MULTILINE) == released
     (published, ours), *others, (french_published, french), one, two = released
     above, below = (f"{float(mine) - float(theirs):+.1f}" for theirs, mine in others)
-    told = f"On two further test sets it is {above.strip('+')} BLEU above and {below.strip('-')} below"
-    assert told in flat("README.md")
+    sentence = f"On two further test sets it is {above.strip('+')} BLEU above and {below.strip('-')} below"
+    assert sentence in flat("README.md")
     assert f"reaches {ours} BLEU on a CPU. The published BLEU is {float(published):.1f}." in flat("README.md")
-    told = f"BLEU {ours}, published {float(published):.1f}; English-French {french}, published {french_published}"
-    assert told in (ROOT / "docs/experiments.md").read_text()
+    sentence = f"BLEU {ours}, published {float(published):.1f}; English-French {french}, published {french_published}"
+    assert sentence in (ROOT / "docs/experiments.md").read_text()
     first, second = (f"{float(mine) - float(theirs):.1f}" for theirs, mine in (one, two))
-    told = f"For English-French it reaches {french}, the published BLEU is {french_published}, "
-    told += f"and on the two further test sets it is {first} and {second} above"
-    assert told in flat("README.md")
+    sentence = f"For English-French it reaches {french}, the published BLEU is {french_published}, "
+    sentence += f"and on the two further test sets it is {first} and {second} above"
+    assert sentence in flat("README.md")
 
 
 def test_the_bleu_on_captions_is_that_of_the_released_table():
@@ -127,8 +127,8 @@ def test_the_bleu_on_captions_is_that_of_the_released_table():
     bleu = {(row["Pair"], row["Model"]): row["BLEU, ours"] for row in rows}
     base, big = ([bleu[pair, f"Transformer ({name})"] for pair in ("en-de", "en-fr")] for name in ("base model", "big"))
     page = flat("docs/experiments.md")
-    told = "base has {} BLEU English-German and {} English-French, and big has {} and {} "
-    assert told.format(*base, *big) in page
+    sentence = "base has {} BLEU English-German and {} English-French, and big has {} and {} "
+    assert sentence.format(*base, *big) in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

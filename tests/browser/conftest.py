@@ -57,9 +57,9 @@ class Page:
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
 
     def point(self, selector: str, click: bool = False) -> None:
         """Move the mouse to the middle of an element, and click."""

@@ -65,15 +65,15 @@ def attempts(cluster, run):
 
 def test_the_results_equal_those_of_one_machine_whatever_happens_to_the_jobs(cluster, slurm, tmp_path):
     alone = shutil.copytree(cluster, tmp_path / "alone")
-    cancelled, told, timed_out, unlucky = (f"base/{seed}" for seed in (1, 2, 3, 4))
+    cancelled, warned, timed_out, unlucky = (f"base/{seed}" for seed in (1, 2, 3, 4))
     options = {"1": "--nodelist=n1", "2": "--nodelist=n1 --signal=TERM@1", "3": "--nodelist=n1", "4": "--nodelist=n2"}
     resources = (
         f"train:slurm_extra={options}[wildcards.seed]",
         "train:runtime=1 if wildcards.seed in '23' and attempt == 1 else 9",
     )
     tables = [f"results/smoke/tables/{name}.csv" for name in ("corpora", "table2", "table3")]
-    targets = [*tables, *(f"{RUNS}/{run}/training.json" for run in (told, timed_out, unlucky))]
-    slow = {cancelled: [1], told: [1], timed_out: [2], unlucky: [1, 1]}
+    targets = [*tables, *(f"{RUNS}/{run}/training.json" for run in (warned, timed_out, unlucky))]
+    slow = {cancelled: [1], warned: [1], timed_out: [2], unlucky: [1, 1]}
 
     def at_work(run, attempt):
         def reached():
@@ -107,7 +107,7 @@ def test_the_results_equal_those_of_one_machine_whatever_happens_to_the_jobs(clu
     records = {run: json.loads((cluster / RUNS / run / "training.json").read_text()) for run in slow}
     assert all(record["resumed"] >= 1 for record in records.values())
     assert records[unlucky]["resumed"] >= 2
-    assert records[told]["steps_redone"] == 0
+    assert records[warned]["steps_redone"] == 0
 
     assert local.result().returncode == 0, local.result().stderr
     equal = ("checkpoints/*.safetensors", "*/package/model.safetensors")

@@ -105,9 +105,9 @@ def test_hypotheses_are_sorted_and_have_the_scores_of_our_search(package, ours, 
     batches = [[Sentence(i, ids[i]) for i in part] for part in (range(4), range(4, 5), range(5, 9))]
     search = Search(width, 0.6, extra, nbest=True)
     with by_ctranslate2(package, ours, search, "float32", workers, "line") as decode:
-        found = list(decode(batches))
-    assert list(map(len, found)) == list(map(len, batches))
-    for batch, results in zip(batches, found, strict=True):
+        decoded = list(decode(batches))
+    assert list(map(len, decoded)) == list(map(len, batches))
+    for batch, results in zip(batches, decoded, strict=True):
         limit = max(len(source) for _, source in batch) + extra
         for (_, source), hypotheses in zip(batch, results, strict=True):
             assert hypotheses == sorted(hypotheses, key=lambda each: -each.score)

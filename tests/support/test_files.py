@@ -138,14 +138,19 @@ def test_json_is_written_as_readable_text_without_loss(tmp_path):
     assert text.endswith("}\n")
 
 
-def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_path):
+@pytest.fixture
+def parts(tmp_path):
+    """The temporary paths of a file x that a killed process and a living one have."""
     process = subprocess.Popen(["true"])
     process.wait()
-    ours, others = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
-    ours.write_text("half")
-    others.write_text("half")
+    return [tmp_path / f".x.{number}.part" for number in (process.pid, os.getppid())]
+
+
+def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_path, parts):
+    for left in parts:
+        left.write_text("half")
     write_lines(tmp_path / "x", ["whole"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [others.name, "x"]
+    assert sorted(tmp_path.iterdir()) == [parts[1], tmp_path / "x"]
 
 
 def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
@@ -155,25 +160,15 @@ def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".x.ids.999999.part", ".x.old.part", "x"]
 
 
-def test_a_folder_that_a_killed_process_left_is_removed_by_the_next(tmp_path):
-    process = subprocess.Popen(["true"])
-    process.wait()
-    killed, working = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
-    for left in (killed, working):
+def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_even_by_one_of_the_same_number(tmp_path, parts):
+    _, working = parts
+    for left in (*parts, tmp_path / f".x.{os.getpid()}.part"):
         left.mkdir()
         (left / "half").touch()
     with part_folder(tmp_path / "x") as folder:
         assert set(tmp_path.iterdir()) == {folder, working}
         assert not any(folder.iterdir())
     assert list(tmp_path.iterdir()) == [working]
-
-
-def test_a_folder_that_a_killed_process_of_the_same_number_left_is_removed(tmp_path):
-    left = tmp_path / f".x.{os.getpid()}.part"
-    left.mkdir()
-    (left / "half").touch()
-    with part_folder(tmp_path / "x") as folder:
-        assert not any(folder.iterdir())
 
 
 def test_a_pipe_is_no_file_to_write(tmp_path):

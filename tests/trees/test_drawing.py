@@ -18,8 +18,8 @@ TREES = trees_of(st.sampled_from(["S", "NP", "SBARQ", "WHADJP-TMP-CLR"]), LEAVES
 def texts(svg, kind):
     """The texts of a kind in an SVG: for each its middle, its baseline and its content."""
     root = ElementTree.fromstring(svg)
-    found = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.get("class") == kind]
-    return [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in found]
+    drawn = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.get("class") == kind]
+    return [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in drawn]
 
 
 def test_words_stand_in_one_row_and_labels_above_their_words():

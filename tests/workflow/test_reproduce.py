@@ -107,8 +107,8 @@ CAPTIONS = [
 def test_the_patterns_find_what_a_reader_of_yaml_finds():
     corpora = (ROOT / "config/corpora.yaml").read_text()
     packages = read_experiment([]).corpora["libreoffice-help"].packages
-    found = reproduce.PACKAGE.findall(corpora)
-    assert found == [(language, package.name, package.sha256) for language, package in packages.items()]
+    packed = reproduce.PACKAGE.findall(corpora)
+    assert packed == [(language, package.name, package.sha256) for language, package in packages.items()]
     captions = downloads_of(read_experiment([ROOT / "config/quick-captions.yaml"]))
     assert dict(reproduce.CAPTIONS.findall(corpora)) == {url: download.sha256 for url, download in captions.items()}
     for url in captions:
