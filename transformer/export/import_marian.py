@@ -57,18 +57,10 @@ def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
     demand("decoder_vocab_size", f"vocab_size, {vocabulary}", config.get("decoder_vocab_size") in (None, vocabulary))
     layers, d_ff, h = (config[key] for key in encoder_sizes)
     demand("d_model", f"a multiple of the {h} heads", config["d_model"] % h == 0)
-    values = {
-        "N": layers,
-        "d_model": config["d_model"],
-        "d_ff": d_ff,
-        "h": h,
-        "d_k": config["d_model"] // h,
-        "d_v": config["d_model"] // h,
-        "P_drop": config.get("dropout", 0.1),
-        "attention_dropout": config.get("attention_dropout", 0.0),
-        "positions": "sinusoidal",
-        "max_length": config["max_position_embeddings"],
-    }
+    width = config["d_model"] // h
+    values = {"N": layers, "d_model": config["d_model"], "d_ff": d_ff, "h": h, "d_k": width, "d_v": width}
+    values |= {"P_drop": config.get("dropout", 0.1), "attention_dropout": config.get("attention_dropout", 0.0)}
+    values |= {"positions": "sinusoidal", "max_length": config["max_position_embeddings"]}
     return load(ModelConfig, values, str(path)), vocabulary
 
 
