@@ -100,8 +100,14 @@ def test_the_test_part_does_not_depend_on_the_size_of_train(tmp_path: Path):
 
 
 def test_impossible_settings_are_all_named():
-    values = {"origin": "grammar", "description": "generated English", "licence": "Apache-2.0", "seed": 1}
-    values |= {"sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1}, "words": [9, 4]}
+    values = {
+        "origin": "grammar",
+        "description": "generated English",
+        "licence": "Apache-2.0",
+        "sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1},
+        "words": [9, 4],
+        "seed": 1,
+    }
     with pytest.raises(ConfigError) as error:
         load(Grammar, values, "corpora")
     assert len(error.value.faults) == 2
