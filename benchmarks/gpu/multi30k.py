@@ -64,11 +64,11 @@ def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str,
     write_whole(corpus, folder, Given(folder, downloads, None, None, None, None), **names)
     texts = {part: (folder / f"{part}.source", folder / f"{part}.target") for part in ("train", "dev")}
     learn(sampled(*texts["train"], experiment.subwords), task.vocabulary, model)
-    subwords, pairs = Subwords(model), {}
+    subwords, found = Subwords(model), {}
     for part, both in texts.items():
         write_pairs(folder / part, encode_pairs(*both, model, 1), len(subwords), subwords.sha256)
-        pairs[part] = Pairs(folder / part)
-    return pairs
+        found[part] = Pairs(folder / part)
+    return found
 
 
 def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:

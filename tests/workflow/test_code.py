@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import get_args
 
@@ -33,8 +34,8 @@ def handler(command):
 def test_the_files_behind_a_command_include_everything_that_python_loads(command):
     nodes = [node for node in ast.walk(handler(command)) if isinstance(node, ast.ImportFrom)]
     imports = [ast.unparse(node) for node in nodes if ROOT / f"{node.module.replace('.', '/')}.py" not in TELLING]
-    files = "(getattr(module, '__file__', None) for module in sys.modules.values())"
-    code = "\n".join([*imports, "import sys", f"print(*{files}, sep='\\n')"])
+    code = "\n".join([*imports, "import sys", "print(*(m.__file__ for m in sys.modules.values() if m), sep='\\n')"])
+    code = code.replace("m.__file__", "getattr(m, '__file__', None)")
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = {Path(line) for line in run.stdout.splitlines() if line.startswith(f"{ROOT}/transformer/")}
     loaded = {path for path in loaded if path.name != "__init__.py"}
@@ -71,19 +72,29 @@ def test_text_and_vocabularies_do_not_depend_on_code_of_models_or_of_repair():
 
 
 def test_imports_are_followed_into_functions_but_not_for_a_type_checker(tmp_path):
-    lines = ["from typing import TYPE_CHECKING", "if TYPE_CHECKING:", "    import typed"]
-    lines += ["def function():", "    from second import name"]
-    (tmp_path / "first.py").write_text("\n".join(lines))
+    (tmp_path / "first.py").write_text(
+        textwrap.dedent("""
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            import typed
+        def function():
+            from second import name
+        """)
+    )
     for name in ("second", "typed"):
         (tmp_path / f"{name}.py").write_text("")
-    files = closure([tmp_path / "first.py"])
-    assert [path.name for path in files if path.parent == tmp_path] == ["first.py"]  # the other modules are not ours
+    found = closure([tmp_path / "first.py"])
+    assert [path.name for path in found if path.parent == tmp_path] == ["first.py"]  # the other modules are not ours
     script = ROOT / "workflow/scripts/table3_figure.py"
     assert script.with_name("table3.py") in closure([script])
 
 
 def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
-    rules = re.split(r"\n *rule ?(?=\w*:)", RULES)[1:]
+    rules = [
+        rule
+        for path in (ROOT / "workflow/rules").glob("*.smk")
+        for rule in re.split(r"\n *rule ?(?=\w*:)", path.read_text())[1:]
+    ]
     commands = {"corpus": r"code\(kinds\.\w+\)"}
     for rule in rules:
         name = rule.partition(":")[0]

@@ -31,10 +31,10 @@ class Download:
 
     def faults(self) -> list[str]:
         """A message for each impossible value."""
-        faults = not_positive(self, "bytes")
+        found = not_positive(self, "bytes")
         if not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            faults.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
-        return faults
+            found.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
+        return found
 
 
 ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new

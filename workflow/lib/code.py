@@ -62,7 +62,7 @@ def closure(files: Iterable[Path]) -> list[Path]:
 @cache
 def _handlers() -> dict[str, frozenset[Path]]:
     """The files that each function of cli/ uses through imports: its own, its module's, and those of its helpers."""
-    files = {}
+    found = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
         body = ast.parse(path.read_text("utf-8")).body
         functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
@@ -75,8 +75,8 @@ def _handlers() -> dict[str, frozenset[Path]]:
                 read = _read_names(node)
                 pending += [functions[other] for other in read & functions.keys() if functions[other] not in used]
                 used += [heads[other] for other in read & heads.keys()]
-            files[name] = frozenset(_imported(used, path.parent))
-    return files
+            found[name] = frozenset(_imported(used, path.parent))
+    return found
 
 
 def _names(node: ast.ImportFrom) -> list[str]:
