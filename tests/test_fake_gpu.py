@@ -137,11 +137,16 @@ def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, mod
     searched = in_precision(model.eval(), precision)
     step = searched.step
     searched.step = lambda *given: steps.append(given[1]) or step(*given)
-    hypotheses = beam.beam_search(searched, rows(5, 9).to(gpu), 4, 0.6, 15)
+    found = beam.beam_search(searched, rows(5, 9).to(gpu), 4, 0.6, 15)
     assert len(steps) == beam.LOOK["cuda"] == 8  # then the first list is read, whose zeros mean that all are done
-    # The longest limit, which sentences are done, and the hypotheses with their scores.
-    assert read == [(), (5,), (5, 24, 4), (5, 4), (5, 4)]
-    assert len(hypotheses) == 5
+    assert read == [
+        (),
+        (5,),
+        (5, 24, 4),
+        (5, 4),
+        (5, 4),
+    ]  # the longest limit, which sentences are done, and the hypotheses with their scores
+    assert len(found) == 5
 
 
 def test_sampling_reads_nothing_from_the_gpu_for_eight_steps(model, gpu, read):
