@@ -22,8 +22,8 @@ from transformer.support.strict import load, plain
 from transformer.text.subwords import Subwords
 from transformer.training.history import write_history
 
-UNKNOWN_TEXT = {"corpus": "unknown text", "description": "imported", "licence": "unknown licence"}
-UNKNOWN_TEXT |= {"pairs": {"train": 0}}
+UNKNOWN_TEXT: dict[str, Any] = {"corpus": "unknown text", "description": "imported", "licence": "unknown licence"}
+UNKNOWN_TEXT["pairs"] = {"train": 0}
 NOTHING_KNOWN = {  # about a training
     **dict.fromkeys(("steps", "left_out", "longest_pair", "target_tokens"), 0),
     **dict.fromkeys(("seconds", "flops"), 0.0),
