@@ -13,7 +13,6 @@ Prints three tables. All numbers are of CPU time, forward and backward together,
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +24,7 @@ from torch import Tensor
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.measuring import in_turns, print_head, print_row
-from benchmarks.train import Ours
-from transformer.experiment.config import read_experiment
+from benchmarks.train import Ours, sized
 from transformer.model.attention import HIDDEN, attention
 from transformer.model.layers import Residual
 from transformer.model.restricted import SMALLEST, in_blocks, shown_in_blocks
@@ -120,14 +118,11 @@ def precisions() -> None:
 
 def _bfloat16(width: int, tokens: int, vocabulary: int) -> float:
     """How many times faster a step is in bfloat16 than in float32."""
-    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
-    sizes = {"N": 2, "d_model": width, "d_ff": 4 * width, "h": HEADS, "d_k": width // HEADS, "d_v": width // HEADS}
     with TemporaryDirectory() as folder:
         pairs = drawn_pairs(Path(folder) / "pairs", drawn_lengths(tokens, 60), vocabulary)
         works = []
         for precision in ("float32", "bfloat16"):
-            training = replace(paper.training, batch_tokens=tokens, precision=precision)
-            run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
+            run = sized(2, width, 4 * width, HEADS, batch_tokens=tokens, precision=precision)
             ours = Ours(run, vocabulary, pairs, torch.device("cpu"))
             steps = cycle([step for *_, step in islice(ours.trainer.batches.from_position(0, 0), 5)])
             works.append(lambda ours=ours, steps=steps: ours.step(next(steps)))

@@ -30,6 +30,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,6 +64,14 @@ WARM = 2  # rounds that do not count, because memory still grows: page faults ca
 TRIAL = 30  # steps to find a peer's fastest setting; the first third does not count
 COMPARED = 500  # pairs on which losses are compared
 WARMUP = 1000  # steps; with the paper's 4,000 a model learns too little in 200 steps to compare losses
+
+
+def sized(N: int, d_model: int, d_ff: int, h: int, **training: Any) -> RunConfig:
+    """Base of the experiment `paper` with other sizes, and other keys of its training."""
+    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
+    sizes = {"N": N, "d_model": d_model, "d_ff": d_ff, "h": h, "d_k": d_model // h, "d_v": d_model // h}
+    architecture = replace(paper.architecture, **sizes)
+    return replace(paper, architecture=architecture, training=replace(paper.training, **training))
 
 
 class Ours:
@@ -321,13 +330,9 @@ def main() -> None:
     print(", ".join(f"{peak / 1e12:.2f} TFLOP/s in {name}" for name, peak in peaks.items()), end="\n\n")
     columns = ("setting", "subwords/s", "ratio", "MFU", "padding", "GB", "loss", "difference")
     print_head("N/d_model/d_ff/h", "model", *columns)
-    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
-    sizes = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens}
-    training = replace(paper.training, **sizes)
+    training = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens}
     for size in arguments.sizes:
-        sizes = dict(zip(("N", "d_model", "d_ff", "h"), map(int, size.split("/")), strict=True))
-        sizes |= dict.fromkeys(("d_k", "d_v"), sizes["d_model"] // sizes["h"])
-        run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
+        run = sized(*map(int, size.split("/")), **training)
         try:
             compare(Setup(run, arguments.vocabulary, arguments.tokens, device, arguments.threads), peaks)
         except EOFError:
