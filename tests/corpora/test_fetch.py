@@ -124,6 +124,12 @@ def fetch(url, path, sha256=HASH, **options):
     download(url, path, SIZE, sha256, **{"pause": 0.0001, "stall": 5} | options)
 
 
+def arrives(url, path, **options):
+    """Download a file, which must then be whole."""
+    fetch(url, path, **options)
+    assert path.read_bytes() == BODY
+
+
 def beside(path, suffix):
     return path.with_name(path.name + suffix)
 
@@ -174,8 +180,7 @@ def test_no_url_leads_out_of_the_folder(url):
 
 
 def test_a_file_is_downloaded_and_progress_is_shown(server, path, capsys):
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
     assert server.requests == [("/folder/file.gz", None)]
     captured = capsys.readouterr()
@@ -210,8 +215,7 @@ def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have
     the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
     path = tmp_path_factory.mktemp("downloads") / "file.gz"
     leave(path, BODY[:have])
-    fetch(the_server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(the_server.url, path)
     assert the_server.served == SIZE - have
     assert len(the_server.requests) == (have < SIZE)
 
@@ -221,15 +225,13 @@ def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have
 def test_a_download_survives_four_faults_in_a_row(the_server, tmp_path_factory, faults):
     the_server.answers, the_server.requests = [*faults, ranges], []
     path = tmp_path_factory.mktemp("downloads") / "file.gz"
-    fetch(the_server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(the_server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
 
 
 def test_a_download_continues_after_a_broken_connection(server, path, capsys):
     server.answers = [closes_half_way, ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert server.served == SIZE
     assert [asked for _, asked in server.requests] == [None, f"bytes={HALF}-"]
     assert f"{server.url}: ProtocolError: " in (errors := capsys.readouterr().err)
@@ -238,8 +240,7 @@ def test_a_download_continues_after_a_broken_connection(server, path, capsys):
 
 def test_attempts_that_bring_something_new_do_not_count_as_failures(server, path):
     server.answers = [closes_half_way] * 12 + [ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert len(server.requests) == 13
 
 
@@ -275,15 +276,13 @@ def test_the_pause_doubles_after_each_failure_and_starts_again_after_progress(se
 def test_the_file_arrives_as_it_is_and_starts_over_where_it_cannot_go_on(server, path, left, answers, starts):
     server.answers = answers
     leave(path, left)
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert [asked for _, asked in server.requests] == [f"bytes={start}-" if start else None for start in starts]
 
 
 def test_a_stalled_connection_is_closed_and_tried_again(server, path):
     server.answers = [stalls, ranges]
-    fetch(server.url, path, stall=0.1)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path, stall=0.1)
     assert server.served < 2 * SIZE - HALF
     server.answers, path = [lambda handler: handler.server.over.wait(10)], path.with_name("other")
     assert "ReadTimeout: timed out (5 attempts in a row)" in error(server.url, path, stall=0.02)
@@ -330,8 +329,7 @@ def test_a_server_that_sends_too_much_is_cut_off(server, path, answer):
     assert f"more than {SIZE} bytes arrived" in error(server.url, path)
     assert beside(path, ".part").read_bytes() == b""
     server.answers = [ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
 
 
 def test_a_file_with_a_wrong_sha_256_is_kept_aside_and_the_next_call_starts_over(server, path):
@@ -340,8 +338,7 @@ def test_a_file_with_a_wrong_sha_256_is_kept_aside_and_the_next_call_starts_over
     assert f"SHA-256 {got}, expected {HASH}, kept as {path}.bad" in error(server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz.bad"]
     assert beside(path, ".bad").read_bytes() == BODY[::-1]
-    fetch(server.url, path, sha256=HASH.upper())
-    assert path.read_bytes() == BODY
+    arrives(server.url, path, sha256=HASH.upper())
     assert server.requests[-1][1] is None
 
 
@@ -379,8 +376,7 @@ def test_a_wrong_file_in_the_mirror_is_named_and_stays(server, tmp_path, path, m
 
 def test_a_file_that_the_mirror_lacks_is_downloaded(server, tmp_path, path, mirror):
     server.answers = [ranges]
-    fetch(server.url, path, mirror=tmp_path / "mirror")
-    assert path.read_bytes() == BODY
+    arrives(server.url, path, mirror=tmp_path / "mirror")
     assert not mirror.exists()
 
 
@@ -420,8 +416,7 @@ def test_a_server_without_tls_is_reported_in_one_line(server, path):
 
 def test_only_redirections_to_web_servers_are_followed(server, path):
     server.answers = [reply(302, b"", Location="/elsewhere"), ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert server.requests[-1][0] == "/elsewhere"
     server.answers = [reply(302, b"", Location="file:///etc/passwd")]
     assert "InvalidSchema" in error(server.url, path.with_name("other"))
@@ -439,8 +434,7 @@ def test_a_full_disk_is_reported_in_one_line_and_the_partial_file_stays(server, 
     with full_after(HALF):
         assert "file.gz.part: File too large; check" in error(server.url, path)
     assert beside(path, ".part").read_bytes() == BODY[:HALF]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
 
 
 def test_a_folder_that_cannot_be_made_is_named(server, tmp_path):
