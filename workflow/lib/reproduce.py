@@ -73,8 +73,8 @@ class Texts:
     def check_pages(self) -> None:
         """Raises InputError when this machine cannot get the help pages of LibreOffice."""
         if not self.pages.exists():
-            found = PACKAGE.findall(CORPORA.read_text("utf-8"))
-            packages = {language: DebianPackage(name, digest) for language, name, digest in found}
+            written = PACKAGE.findall(CORPORA.read_text("utf-8"))
+            packages = {language: DebianPackage(name, digest) for language, name, digest in written}
             fetch_pages(packages, self.mirror, APT_SECONDS)
 
     def check_captions(self) -> None:
