@@ -49,14 +49,14 @@ def imports(path: Path) -> frozenset[Path]:
 
 def closure(files: Iterable[Path]) -> list[Path]:
     """The files and everything that they import, directly or indirectly, without TELLING."""
-    reached: set[Path] = set()
+    found: set[Path] = set()
     pending = list(files)
     while pending:
         path = pending.pop()
-        if path not in reached and path not in TELLING:
-            reached.add(path)
+        if path not in found and path not in TELLING:
+            found.add(path)
             pending += imports(path)
-    return sorted(reached)
+    return sorted(found)
 
 
 @cache
