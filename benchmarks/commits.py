@@ -1,6 +1,6 @@
 """Compare how fast two commits of this project train the same model on the same text.
 
-    PYTHONPATH=. python benchmarks/commits.py OLD NEW --configfile config/quick-captions.yaml --model base
+    python -m benchmarks.commits OLD NEW --configfile config/quick-captions.yaml --model base
 
 Each commit makes the text, the subwords and the run's config with its own workflow, and trains with its own command on
 one thread of the CPU. In each round both commits train FEW and then MANY steps in turn, so that noise of the machine
@@ -13,6 +13,7 @@ first commit's, and the dev perplexity after MANY steps.
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -38,18 +39,10 @@ class Commit:
         self.results = folder / "results" / [each["experiment"] for each in configs if "experiment" in each][-1]
         self.run = self.results / "runs" / task / model / "1"
         self.tokens, self.subwords = self.results / "tokens" / task, self.results / "subwords" / f"{task}.model"
-        wanted = [
-            self.run / "config.yaml",
-            self.subwords,
-            *(self.tokens / f"{part}.ids.npy" for part in ("train", "dev")),
-        ]
-        targets = [str(path.relative_to(folder)) for path in wanted]
-        subprocess.run(
-            ["snakemake", "--cores", "1", "--quiet", "all", *options, "--", *targets],
-            cwd=folder,
-            env=self.environment,
-            check=True,
-        )
+        ids = (self.tokens / f"{part}.ids.npy" for part in ("train", "dev"))
+        targets = [path.relative_to(folder) for path in (self.run / "config.yaml", self.subwords, *ids)]
+        command = ["snakemake", "--cores", "1", "--quiet", "all", *options, "--", *targets]
+        subprocess.run(command, cwd=folder, env=self.environment, check=True)
 
     def train(self, steps: int, place: Path) -> tuple[float, int, float]:
         """Train; returns the CPU seconds, the number of target subwords and the last dev perplexity."""
@@ -59,18 +52,14 @@ class Commit:
         (place / "config.yaml").write_text(yaml.safe_dump(config))
         command = [sys.executable, "-m", "transformer", "train", "--config", place / "config.yaml", "--threads", "1"]
         command += ["--subwords", self.subwords, "--tokens", self.tokens, "--output-dir", place]
-        log = place / "log"
-        with (
-            log.open("wb") as stream,
-            subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=stream) as process,
-        ):
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"{self.folder.name}: {log.read_text()}")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = subprocess.run(command, cwd=self.folder, env=self.environment, stderr=subprocess.PIPE, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if run.returncode:
+            raise SystemExit(f"{self.folder.name}: {run.stderr}")
         perplexity = (place / "history.csv").read_text().splitlines()[-1].split(",")[-1]
         tokens = json.loads((place / "training.json").read_text())["target_tokens"]
-        return usage.ru_utime + usage.ru_stime, tokens, float(perplexity)
+        return sum(after[:2]) - sum(before[:2]), tokens, float(perplexity)  # the first two: of the user, of the system
 
 
 def main() -> None:
@@ -93,9 +82,9 @@ def main() -> None:
                 speeds[which].append((many[1] - few[1]) / (many[0] - few[0]))
                 perplexities[which] = many[2]
             print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
-    for name, found, perplexity in zip(arguments.commits, speeds, perplexities, strict=True):
-        ratio = median(new / old for new, old in zip(found, speeds[0], strict=True))
-        print(f"{name:12} {median(found):8,.0f} subwords/s  {ratio:.2f} x  dev perplexity {perplexity:.1f}")
+    for name, of_rounds, perplexity in zip(arguments.commits, speeds, perplexities, strict=True):
+        ratio = median(new / old for new, old in zip(of_rounds, speeds[0], strict=True))
+        print(f"{name:12} {median(of_rounds):8,.0f} subwords/s  {ratio:.2f} x  dev perplexity {perplexity:.1f}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Show what our choices for training on a CPU gain, in turns on one thread.
 
-    PYTHONPATH=. python benchmarks/cpu_training.py
+    python -m benchmarks.cpu_training
 
 Prints two tables. All numbers are of CPU time, forward and backward together, and medians over the rounds.
 
@@ -11,7 +11,6 @@ Prints two tables. All numbers are of CPU time, forward and backward together, a
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,8 +22,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
-from benchmarks.train import Ours
-from transformer.experiment.config import read_experiment
+from benchmarks.measuring import in_turns, print_head, print_row
+from benchmarks.train import Ours, sized
 from transformer.model.attention import additive_scores, attention
 from transformer.model.kernels import Dropout, heads, split_heads
 from transformer.model.layers import residual
@@ -47,23 +46,10 @@ def differentiated(form: Callable[..., Any], *given: Any) -> Callable[[], None]:
     return both
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """The CPU time of some work."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def medians(first: Callable[[], object], second: Callable[[], object], rounds: int = ROUNDS) -> tuple[float, float]:
-    """The median times of two works, which take turns. The first round does not count."""
-    times = [[seconds(work) for work in (first, second)] for _ in range(rounds + 1)]
-    one, other = np.median(times[1:], 0)
-    return float(one), float(other)
-
-
-def head(*columns: str) -> None:
-    """Print the head of a table."""
-    print("", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", sep="\n", flush=True)
+def medians(first: Callable[[], object], second: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """The median CPU times of two works, which take turns. The first round does not count."""
+    times = in_turns([lambda _: first(), lambda _: second()], rounds + 1, time.process_time)
+    return np.median(times[1:], 0).tolist()
 
 
 def drawn(*shape: int) -> Tensor:
@@ -97,10 +83,10 @@ def operations() -> None:
         "dropout, residual, LayerNorm": both(residual, residual.__wrapped__, norm, x, y, 0.1),
         "smoothed cross-entropy": (plain_loss, lambda: smoothed_cross_entropy(overwritten.clone(), target, 0.1)),
     }
-    head("operation", "definition, ms", "kernel, ms", "x")
+    print_head("operation", "definition, ms", "kernel, ms", "x")
     for name, works in rows.items():
         theirs, ours = medians(*works)
-        print(f"| {name} | {1e3 * theirs:.2f} | {1e3 * ours:.2f} | {theirs / ours:.1f} |", flush=True)
+        print_row(name, f"{1e3 * theirs:.2f}", f"{1e3 * ours:.2f}", f"{theirs / ours:.1f}")
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor:
@@ -116,22 +102,19 @@ def plain_heads(x: Tensor, h: int, sizes: Sequence[int]) -> list[Tensor]:
 def precisions() -> None:
     """Print the third table. The models have N 2, d_ff 4 d_model and h 8."""
     widths, vocabularies = (64, 128, 256, 512), (VOCABULARY, 10_000)
-    head("subwords a step", *(f"d_model {width}" for width in widths))
+    print_head("subwords a step", *(f"d_model {width}" for width in widths))
     for tokens in (512, 2048):
-        cells = [", ".join(f"{_bfloat16(width, tokens, each):.1f}" for each in vocabularies) for width in widths]
-        print(f"| {tokens} |", " | ".join(cells), "|", flush=True)
+        cells = (", ".join(f"{_bfloat16(width, tokens, each):.1f}" for each in vocabularies) for width in widths)
+        print_row(f"{tokens}", *cells)
 
 
 def _bfloat16(width: int, tokens: int, vocabulary: int) -> float:
     """How many times faster a step is in bfloat16 than in float32."""
-    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
-    sizes = {"N": 2, "d_model": width, "d_ff": 4 * width, "h": HEADS, "d_k": width // HEADS, "d_v": width // HEADS}
     with TemporaryDirectory() as folder:
         pairs = drawn_pairs(Path(folder) / "pairs", drawn_lengths(tokens, 60), vocabulary)
         works = []
         for precision in ("float32", "bfloat16"):
-            training = replace(paper.training, batch_tokens=tokens, precision=precision)
-            run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
+            run = sized(2, width, 4 * width, HEADS, batch_tokens=tokens, precision=precision)
             ours = Ours(run, vocabulary, pairs, torch.device("cpu"))
             steps = cycle([step for *_, step in islice(ours.trainer.batches.from_position(0, 0), 5)])
             works.append(lambda ours=ours, steps=steps: ours.step(next(steps)))
@@ -144,8 +127,9 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     keep_freed_memory()
-    operations()
-    precisions()
+    for table in (operations, precisions):
+        print()
+        table()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure the way from clean text to batches at the size of WMT 2014, beside SentencePiece alone.
 
-    PYTHONPATH=. python benchmarks/data.py --source TRAIN.source --target TRAIN.target --model SUBWORDS.model
+    python -m benchmarks.data --source TRAIN.source --target TRAIN.target --model SUBWORDS.model
 
 The pairs are made from real ones: one or two random sentences of the given text on each line, then a word of another
 sentence and a number, so that few lines repeat. Prints a table. For each number of pairs it has the seconds that
@@ -14,8 +14,7 @@ import random
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from multiprocessing import get_context
@@ -26,6 +25,7 @@ import numpy as np
 import psutil
 import sentencepiece
 
+from benchmarks.measuring import print_head, print_row, seconds
 from transformer.support.files import read_parallel, stream_lines
 from transformer.text.batches import Batches
 from transformer.text.tokens import Pairs
@@ -72,14 +72,12 @@ class Memory:
 def alone(model: Path, paths: list[Path], threads: int) -> float:
     """The seconds in which SentencePiece encodes all lines of some files, without reading them."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
-    seconds = 0.0
+    spent = 0.0
     for path in paths:
         lines = stream_lines(path)
         while some := list(islice(lines, 100_000)):
-            start = time.perf_counter()
-            processor.encode(some, num_threads=threads)
-            seconds += time.perf_counter() - start
-    return seconds
+            spent += seconds(lambda some=some: processor.encode(some, num_threads=threads))
+    return spent
 
 
 def epoch(prefix: Path, tokens: int) -> None:
@@ -89,20 +87,12 @@ def epoch(prefix: Path, tokens: int) -> None:
         step.batch(pairs, np.arange(step.shape.rows))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """The seconds that some work takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def print_row(
+def print_times(
     pairs: str, subwords: str, alone: float, encode: float, encoding: float, batches: float, batching: float
 ) -> None:
     """Print a row of the table."""
-    share = f"{100 * alone / (encode + batches):.0f} %"
-    cells = (pairs, subwords, f"{alone:.1f}", f"{encode:.1f}", f"{encoding:.2f}", f"{batches:.1f}", f"{batching:.2f}")
-    print(f"| {' | '.join([*cells, share])} |", flush=True)
+    times = (f"{alone:.1f}", f"{encode:.1f}", f"{encoding:.2f}", f"{batches:.1f}", f"{batching:.2f}")
+    print_row(pairs, subwords, *times, f"{100 * alone / (encode + batches):.0f} %")
 
 
 def main() -> None:
@@ -118,8 +108,8 @@ def main() -> None:
     arguments = parser.parse_args()
     real = read_parallel(arguments.source, arguments.target)
     spawn = get_context("spawn")
-    print("| pairs | subwords | SentencePiece alone, s | encode, s | GB | batches, s | GB | of SentencePiece's speed |")
-    print("|---|---|---|---|---|---|---|---|", flush=True)
+    columns = ("SentencePiece alone, s", "encode, s", "GB", "batches, s", "GB", "of SentencePiece's speed")
+    print_head("pairs", "subwords", *columns)
     rows = []
     with TemporaryDirectory(dir=arguments.folder) as folder:
         texts = [Path(folder, f"train.{side}") for side in ("source", "target")]
@@ -142,11 +132,10 @@ def main() -> None:
             if process.exitcode:
                 raise SystemExit("batching failed")
             rows.append((count, peer, encode, encoding.most / 1e9, batches, batching.most / 1e9))
-            print_row(f"{count:,}", f"{len(Pairs.read(prefix).ids):,}", *rows[-1][1:])
-    counts, *columns = np.array(rows).T
-    print_row(
-        "40,000,000, extrapolated", "", *(np.polyval(np.polyfit(counts, one, 1), EXTRAPOLATED) for one in columns)
-    )
+            print_times(f"{count:,}", f"{len(Pairs.read(prefix).ids):,}", *rows[-1][1:])
+    counts, *measured = np.array(rows).T
+    extrapolated = (np.polyval(np.polyfit(counts, one, 1), EXTRAPOLATED) for one in measured)
+    print_times("40,000,000, extrapolated", "", *extrapolated)
 
 
 if __name__ == "__main__":

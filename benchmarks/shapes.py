@@ -1,6 +1,6 @@
 """Show how the steps of an epoch fill their rows.
 
-    PYTHONPATH=. python benchmarks/shapes.py --tokens results/EXPERIMENT/tokens/TASK/train --batch-tokens 25000
+    python -m benchmarks.shapes --tokens results/EXPERIMENT/tokens/TASK/train --batch-tokens 25000
 
 Prints the number of steps, their shapes (rows x source subwords, target subwords), the share of padding on each side,
 and the median number of subwords without padding in a step, on each side.

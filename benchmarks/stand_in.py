@@ -1,11 +1,11 @@
 """Make stand-ins for WMT 2014's English-German archives, with as many pairs, to try the data stage without internet.
 
-    PYTHONPATH=. python benchmarks/stand_in.py --source TRAIN.source --target TRAIN.target --folder FOLDER
+    python -m benchmarks.stand_in --source TRAIN.source --target TRAIN.target --folder FOLDER
     snakemake --cores all results/stand-in/tokens/ende/{train,dev,test}.ids.npy \\
         --configfile config/paper.yaml FOLDER/stand-in.yaml
 
 FOLDER becomes a mirror with archives at host/path. The overlay stand-in.yaml names the mirror, and the sizes and
-SHA-256 of the archives. The pairs are made from real ones (`data.py`).
+SHA-256 of the archives. The pairs are made from real ones (`benchmarks.data`).
 """
 
 import argparse
@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 
 import yaml
-from data import made_pairs
 
+from benchmarks.data import made_pairs
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
 from transformer.experiment.config import read_experiment

@@ -1,7 +1,7 @@
 """Compare how fast and how well our model and models of other libraries train, at the same dimensions.
 
     pip install -e ".[peers]"
-    PYTHONPATH=. python benchmarks/train.py --tokens results/EXPERIMENT/tokens/TASK/train --vocabulary N
+    python -m benchmarks.train --tokens results/EXPERIMENT/tokens/TASK/train --vocabulary N
 
 The peers are Hugging Face's MarianMTModel, x-transformers and torch.nn.Transformer. They compute the same function as
 our model: they start with our weights, and use our positions, places of dropout, loss, Adam and learning rate. This is
@@ -22,22 +22,22 @@ Marian's.
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from benchmarks.measuring import in_turns, print_head, print_row, seconds
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from transformer.experiment.config import read_experiment
@@ -64,6 +64,14 @@ WARM = 2  # rounds that do not count, because memory still grows: page faults ca
 TRIAL = 30  # steps to find a peer's fastest setting; the first third does not count
 COMPARED = 500  # pairs on which losses are compared
 WARMUP = 1000  # steps; with the paper's 4,000 a model learns too little in 200 steps to compare losses
+
+
+def sized(N: int, d_model: int, d_ff: int, h: int, **training: Any) -> RunConfig:
+    """Base of the experiment `paper` with other sizes, and other keys of its training."""
+    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
+    sizes = {"N": N, "d_model": d_model, "d_ff": d_ff, "h": h, "d_k": d_model // h, "d_v": d_model // h}
+    architecture = replace(paper.architecture, **sizes)
+    return replace(paper, architecture=architecture, training=replace(paper.training, **training))
 
 
 class Ours:
@@ -133,15 +141,6 @@ class Peer:
         self.optimizer.zero_grad(set_to_none=True)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """The seconds that some work takes."""
-    start = time.perf_counter()
-    work()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
 def without_dropout(system: Ours | Peer, pairs: Batch) -> float:
     """The summed loss of a batch without dropout, in float32 and not compiled."""
     system.network.eval()
@@ -160,13 +159,13 @@ def fastest(
     elif auto_precision(ours.trainer.device) == "float32":  # bfloat16 would take ten times as long
         settings = [setting for setting in settings if setting[0] == "float32"]
     trials = [Peer(kind, ours, *setting) for setting in settings]
-    found, expected = (without_dropout(system, some) for system in (trials[0], ours))
-    if abs(found / expected - 1) > 1e-3:
-        raise SystemExit(f"{kind.needs}: the loss at the start is {found}, ours {expected}")
+    theirs, expected = (without_dropout(system, some) for system in (trials[0], ours))
+    if abs(theirs / expected - 1) > 1e-3:
+        raise SystemExit(f"{kind.needs}: the loss at the start is {theirs}, ours {expected}")
     if len(trials) == 1:
         return trials[0]
     # Each step is a new one, as in training: PyTorch prepares bfloat16 products anew for each new shape.
-    times = np.array([[seconds(partial(trial.step, step)) for trial in trials] for step in steps])
+    times = in_turns([lambda number, trial=trial: trial.step(steps[number]) for trial in trials], len(steps))
     skipped = len(steps) // 3
     spent = times[skipped:].sum(0)
     speeds = sum(micro.target_tokens for step in steps[skipped:] for micro in step) / spent
@@ -292,22 +291,22 @@ def compare(setup: Setup, peaks: dict[str, float]) -> None:
         for pipe in list(pipes.values())[:: (-1) ** number]:
             pipe.send(number)
             pipe.recv()
-    found: dict[str, Measured] = {}
+    measured: dict[str, Measured] = {}
     for name, pipe in pipes.items():
         pipe.send(None)
-        found[name] = pipe.recv()
-    marian = found.get("MarianMTModel")
+        measured[name] = pipe.recv()
+    marian = measured.get("MarianMTModel")
+    size = "{N}/{d_model}/{d_ff}/{h}".format(**vars(setup.run.architecture))
     for name in ("ours", *PEERS):
-        print("| {N}/{d_model}/{d_ff}/{h} | ".format(**vars(setup.run.architecture)) + name, end=" | ")
-        if name not in found:
-            print("not installed |", " |" * 7, flush=True)
+        if name not in measured:
+            print_row(size, name, "not installed", *[""] * 7)
             continue
-        its = found[name]
-        ratio = f"{np.median(its.speeds / marian.speeds):.2f}" if marian else ""
-        difference = f"{100 * (its.loss / marian.loss - 1):+.2f} %" if marian else ""
-        print(f"{', '.join(its.setting)} | {np.median(its.speeds):,.0f} | {ratio}", end=" | ")
-        print(f"{100 * its.flops / peaks[its.setting[0]]:.1f} % | {100 * its.padding:.1f} %", end=" | ")
-        print(f"{its.most / 1e9:.2f}" if its.most else "", f"{its.loss:.4f}", difference, sep=" | ", end=" |\n")
+        its = measured[name]
+        speeds = (f"{np.median(its.speeds):,.0f}", f"{np.median(its.speeds / marian.speeds):.2f}" if marian else "")
+        shares = (f"{100 * its.flops / peaks[its.setting[0]]:.1f} %", f"{100 * its.padding:.1f} %")
+        loss = (f"{its.loss:.4f}", f"{100 * (its.loss / marian.loss - 1):+.2f} %" if marian else "")
+        memory = f"{its.most / 1e9:.2f}" if its.most else ""
+        print_row(size, name, ", ".join(its.setting), *speeds, *shares, memory, *loss)
 
 
 def main() -> None:
@@ -329,15 +328,11 @@ def main() -> None:
     peaks = {name: max(sustained_flops(device, dtype) for _ in range(5)) for name, dtype in PRECISIONS.items()}
     print(f"{device_name(device)}, {arguments.threads} threads, PyTorch {torch.__version__}, {tokens} subwords a step;")
     print(", ".join(f"{peak / 1e12:.2f} TFLOP/s in {name}" for name, peak in peaks.items()), end="\n\n")
-    print("| N/d_model/d_ff/h | model | setting | subwords/s | ratio | MFU | padding | GB | loss | difference |")
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
-    sizes = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens}
-    training = replace(paper.training, **sizes)
+    columns = ("setting", "subwords/s", "ratio", "MFU", "padding", "GB", "loss", "difference")
+    print_head("N/d_model/d_ff/h", "model", *columns)
+    training = {"steps": arguments.loss_steps, "warmup": WARMUP, "batch_tokens": tokens}
     for size in arguments.sizes:
-        sizes = dict(zip(("N", "d_model", "d_ff", "h"), map(int, size.split("/")), strict=True))
-        sizes |= dict.fromkeys(("d_k", "d_v"), sizes["d_model"] // sizes["h"])
-        run = replace(paper, architecture=replace(paper.architecture, **sizes), training=training)
+        run = sized(*map(int, size.split("/")), **training)
         try:
             compare(Setup(run, arguments.vocabulary, arguments.tokens, device, arguments.threads), peaks)
         except EOFError:

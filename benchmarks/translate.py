@@ -1,7 +1,7 @@
 """Compare how fast and how well a package, Hugging Face and CTranslate2 translate with the same weights.
 
     pip install -e ".[export,peers]"
-    PYTHONPATH=. python benchmarks/translate.py --package DIR --source TEST.source --reference TEST.target
+    python -m benchmarks.translate --package DIR --source TEST.source --reference TEST.target
 
 The package is exported to both libraries. All systems search with its beam, in batches of equally many sentences of
 similar lengths. The libraries use the length penalty that ranks most like ours (README.md of an export). Ours searches
@@ -21,12 +21,13 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain, product
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
+from benchmarks.measuring import in_turns, print_head, print_row, seconds
 from transformer.decoding.search import Search, Sentence, decoding
 from transformer.evaluation.bleu import sacrebleu
 from transformer.export.ctranslate2 import to_ctranslate2
@@ -49,29 +50,22 @@ def in_batches(size: int, work: Callable[[list[list[list[int]]]], list[list[int]
     def run(sentences: list[list[int]]) -> list[list[int]]:
         order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
         parts = [order[i : i + size] for i in range(0, len(order), size)]
-        found = work([[sentences[i] for i in part] for part in parts])
-        return [ids for _, ids in sorted(zip(order, found, strict=True))]
+        translations = work([[sentences[i] for i in part] for part in parts])
+        return [ids for _, ids in sorted(zip(order, translations, strict=True))]
 
     return run
 
 
-def hugging_face(folder: Path, device: torch.device, extra: int, batches: list[list[list[int]]]) -> list[list[int]]:
-    """Translate with MarianMTModel.generate, in float32."""
-    from transformers import MarianMTModel
-
-    if folder not in models:
-        models[folder] = MarianMTModel.from_pretrained(folder).to(device).eval()
-    model, results = models[folder], []
+def hugging_face(model: "MarianMTModel", extra: int, batches: list[list[list[int]]]) -> list[list[int]]:
+    """Translate with MarianMTModel.generate."""
+    translations = []
     for batch in batches:
-        ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(x) for x in batch], True, PADDING).to(device)
+        ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(x) for x in batch], True, PADDING).to(model.device)
         most = max(map(len, batch)) + extra
         with torch.inference_mode():
-            found = model.generate(ids, attention_mask=ids != PADDING, max_length=None, max_new_tokens=most)
-        results += [[i for i in row if i > 1] for row in found.tolist()]
-    return results
-
-
-models: "dict[Path, MarianMTModel]" = {}
+            rows = model.generate(ids, attention_mask=ids != PADDING, max_length=None, max_new_tokens=most)
+        translations += [[i for i in row if i > 1] for row in rows.tolist()]
+    return translations
 
 
 def ct2(translator: "ctranslate2.Translator", package: Package, penalty: float, size: int, **more: Any) -> Translator:
@@ -117,9 +111,9 @@ def main() -> None:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         to_marian(arguments.package, folder / "marian")
         to_ctranslate2(arguments.package, folder / "ctranslate2")
-        penalty = MarianMTModel.from_pretrained(folder / "marian").generation_config.length_penalty
-        hf = in_batches(size, partial(hugging_face, folder / "marian", device, config.extra))
-        systems: dict[str, list[Translator]] = {"Hugging Face, float32": [hf]}  # a translator for each layout
+        marian = MarianMTModel.from_pretrained(folder / "marian").to(device).eval()
+        penalty = marian.generation_config.length_penalty
+        systems = {"Hugging Face, float32": [in_batches(size, partial(hugging_face, marian, config.extra))]}
         for kind in ("float32", "int8") if device.type == "cpu" else ("float32", "float16"):
             make = partial(ctranslate2.Translator, str(folder / "ctranslate2"), device=device.type, compute_type=kind)
             systems[f"CTranslate2, {kind}"] = [
@@ -137,41 +131,31 @@ def main() -> None:
 
                 def ours(batches: list[list[list[int]]], decode=decode, each=each) -> list[list[int]]:
                     torch.set_num_threads(each)
-                    found = decode([[Sentence(0, ids) for ids in batch] for batch in batches])
+                    decoded = decode([[Sentence(0, ids) for ids in batch] for batch in batches])
                     torch.set_num_threads(threads)
-                    return [best[0].ids for best in chain.from_iterable(found)]
+                    return [best[0].ids for best in chain.from_iterable(decoded)]
 
                 systems[name].append(in_batches(size, ours))
         torch.set_num_threads(threads)
-        speeds: dict[str, list[float]] = {name: [] for name in systems}
         outputs: dict[str, list[list[int]]] = {}
-        best = {}
-        for name, layouts_of in systems.items():  # warm up, then choose
-            times = []
-            for translator in layouts_of:
-                translator(sentences[: 2 * size])
-                start = clock()
-                translator(sentences[: 4 * size])
-                times.append(clock() - start)
-            best[name] = layouts_of[times.index(min(times))]
-        for number in range(arguments.rounds):
-            for name in list(systems)[:: (-1) ** number]:
-                start = clock()
-                outputs[name] = best[name](sentences)
-                seconds = clock() - start
-                speeds[name].append(sum(len(ids) + 1 for ids in outputs[name]) / seconds)
+        works: list[Callable[[int], None]] = []
+        for name, translators in systems.items():  # one for each layout, of which the fastest counts
+            for translator in translators:
+                translator(sentences[: 2 * size])  # to warm up
+            trials = [seconds(partial(each, sentences[: 4 * size]), clock) for each in translators]
+            best = translators[trials.index(min(trials))]
+            works.append(lambda _, name=name, best=best: outputs.update({name: best(sentences)}))
+        times = in_turns(works, arguments.rounds, clock)
+    speeds = np.array([sum(len(ids) + 1 for ids in outputs[name]) for name in systems]) / times
     print(f"beam {config.beam}, alpha {config.alpha} (others: {penalty:.2f}), batches of {size}, {len(lines)} lines\n")
-    print("| | subwords/s | x Hugging Face | x CTranslate2 | BLEU | lines as Hugging Face |")
-    print("|---|---|---|---|---|---|")
+    print_head("", "subwords/s", "x Hugging Face", "x CTranslate2", "BLEU", "lines as Hugging Face")
     reference = outputs["Hugging Face, float32"]
-    for name in systems:
-        ratios = [
-            median(a / b for a, b in zip(speeds[name], speeds[other], strict=True))
-            for other in ("Hugging Face, float32", "CTranslate2, float32")
-        ]
+    peers = [list(systems).index(f"{peer}, float32") for peer in ("Hugging Face", "CTranslate2")]
+    for name, of_rounds in zip(systems, speeds.T, strict=True):
+        ratios = (f"{np.median(of_rounds / speeds[:, peer]):.2f}" for peer in peers)
         bleu = sacrebleu(package.subwords.decode(outputs[name]), references).score
         same = sum(map(list.__eq__, outputs[name], reference)) / len(reference)
-        print(f"| {name} | {median(speeds[name]):,.0f} | {ratios[0]:.2f} | {ratios[1]:.2f} | {bleu:.2f} | {same:.1%} |")
+        print_row(name, f"{np.median(of_rounds):,.0f}", *ratios, f"{bleu:.2f}", f"{same:.1%}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Fixtures of all tests: tiny configs, texts, ids, models and packages."""
 
+import contextlib
 import dataclasses
 import gc
 import gzip
@@ -8,6 +9,7 @@ import json
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -40,6 +42,8 @@ hypothesis.settings.load_profile("busy machines")
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = 40
+PROJECT_WORDS = "the a dog cat bird house tree sees finds likes big small red old and with near under"
+SENTENCE_WORDS = "the a big small old cat dog house tree sees finds likes well-known near under"
 NLTK_DATA = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
 ARCHITECTURE = ModelConfig(
     N=1, d_model=16, d_ff=32, h=2, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=24
@@ -108,6 +112,22 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
+@pytest.fixture
+def full_after() -> Callable[[int], contextlib.AbstractContextManager[None]]:
+    """A context in which no file gets more than some bytes; to write more fails, like on a full disk."""
+
+    @contextlib.contextmanager
+    def limit(size: int) -> Iterator[None]:
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    return limit
+
+
 @pytest.fixture(scope="session")
 def forkserver() -> multiprocessing.context.ForkServerContext:
     """Processes that start fast, because their imports (also DistributedDataParallel's) are loaded in advance."""
@@ -138,27 +158,7 @@ def project(tmp_path_factory, copy_project) -> Path:
     folder = tmp_path_factory.mktemp("project")
     copy_project(folder)
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
-    words = [
-        "the",
-        "a",
-        "dog",
-        "cat",
-        "bird",
-        "house",
-        "tree",
-        "sees",
-        "finds",
-        "likes",
-        "big",
-        "small",
-        "red",
-        "old",
-        "and",
-        "with",
-        "near",
-        "under",
-    ]
-    drawn = random.Random(1)
+    drawn, words = random.Random(1), PROJECT_WORDS.split()
     (folder / "own").mkdir()
     downloads, parts = {}, {}
     for part, pairs in {"train": 200, "dev": 20, "test": 20}.items():
@@ -248,23 +248,7 @@ def encoded(tmp_path_factory, subwords) -> Callable[[str], Pairs]:
 def sentences(seed: int, count: int) -> list[str]:
     """Random sentences with a small vocabulary."""
     choose = random.Random(seed)
-    words = [
-        "the",
-        "a",
-        "big",
-        "small",
-        "old",
-        "cat",
-        "dog",
-        "house",
-        "tree",
-        "sees",
-        "finds",
-        "likes",
-        "well-known",
-        "near",
-        "under",
-    ]
+    words = SENTENCE_WORDS.split()
     return [" ".join(choose.choices(words, k=choose.randint(2, 9))) + " ." for _ in range(count)]
 
 
@@ -296,20 +280,9 @@ def save(tmp_path, tmp_path_factory, run_config, subwords) -> Callable[..., Path
         training |= {"seconds": 3600.0, "flops": 1.5e12, "devices": 2}
         training |= {"device": "abacus", "precision": "float32", "config_sha256": run.sha256()}
         training |= {"software": {"commit": "1234abcd-dirty", "torch": "2.13.0"}}
-        config = {
-            "task": "ende",
-            "kind": "translation",
-            "model": "base",
-            "seed": seed,
-            "source": "en",
-            "target": "de",
-            "architecture": plain(run.architecture),
-            "vocabulary": vocabulary,
-            "decoding": {"beam": 3, "alpha": 0.6, "extra": 10},
-            "averaged": [6, 9, 12],
-            "corpus": corpus,
-            "training": training,
-        }
+        config = {"task": "ende", "kind": "translation", "model": "base", "seed": seed, "source": "en", "target": "de"}
+        config |= {"architecture": plain(run.architecture), "vocabulary": vocabulary, "averaged": [6, 9, 12]}
+        config |= {"decoding": {"beam": 3, "alpha": 0.6, "extra": 10}, "corpus": corpus, "training": training}
         weights = network(run.architecture, vocabulary).state_dict()
         history = tmp_path_factory.mktemp("run") / "history.csv"
         history.write_text("step,loss,dev_perplexity\n6,3.9,9.8\n12,3.4,8.766\n18,3.3,\n")

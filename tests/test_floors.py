@@ -11,23 +11,21 @@ import pytest
 from transformer import FLOORS
 
 ROOT = Path(__file__).parents[1]
-FILES = {
-    path.relative_to(ROOT): path for path in (ROOT / "transformer").rglob("*.py") if path.parent.name != "transformer"
-}
+FILES = {path.relative_to(ROOT): path for path in ROOT.glob("transformer/*/**/*.py")}
 LONGEST = 350  # lines
 
 
 def imports(path):
     """The files of `transformer` that a file imports, at its head or inside functions."""
-    found = set()
+    files = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        found |= {Path(name.replace(".", "/") + ".py") for name in names} & FILES.keys()
-    return found
+        files |= {Path(name.replace(".", "/") + ".py") for name in names} & FILES.keys()
+    return files
 
 
 def test_every_folder_is_a_floor():

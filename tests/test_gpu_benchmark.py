@@ -30,10 +30,10 @@ TRAINED |= {"systems": {"ours": OURS, "MarianMTModel": {"reason": "transformers 
 TRAINED |= {"unfused": [], "in_float32": [], "attention": ["efficient_attention"], "seconds": 90, "end": ""}
 
 
-def all_of(found):
+def all_of(findings):
     """All findings of a part, merged."""
     together = {}
-    for some in found:
+    for some in findings:
         json.dumps(some)
         together |= some
     return together
@@ -51,30 +51,30 @@ def test_drawn_pairs_are_like_those_of_wmt(tmp_path):
 
 
 def test_the_machine_is_measured():
-    found = all_of(machine.measure("", 10, True))
-    assert found["device"]
-    assert found["flops"].keys() == {"float32", "bfloat16"}
-    assert found["copy"] > 0
+    findings = all_of(machine.measure("", 10, True))
+    assert findings["device"]
+    assert findings["flops"].keys() == {"float32", "bfloat16"}
+    assert findings["copy"] > 0
 
 
 @pytest.mark.parametrize("model", ["base", "aop1", "parser"])
 def test_training_is_measured(model):
-    found = all_of(training.measure(model, 100, True))
-    assert found["systems"]["ours"]["ms"] > 0
-    assert 0 <= found["systems"]["ours"]["padding"] < 1
-    assert ("torch.nn.Transformer" in found["systems"]) == (model != "aop1")
-    assert found["warm"] == found["shapes"]
-    assert found["unfused"]  # because nothing is compiled on a CPU
-    assert found["precision"] == found["should_be_in"] == auto_precision(torch.device("cpu"))
-    part = found | {"end": "", "seconds": 1}
+    findings = all_of(training.measure(model, 100, True))
+    assert findings["systems"]["ours"]["ms"] > 0
+    assert 0 <= findings["systems"]["ours"]["padding"] < 1
+    assert ("torch.nn.Transformer" in findings["systems"]) == (model != "aop1")
+    assert findings["warm"] == findings["shapes"]
+    assert findings["unfused"]  # because nothing is compiled on a CPU
+    assert findings["precision"] == findings["should_be_in"] == auto_precision(torch.device("cpu"))
+    part = findings | {"end": "", "seconds": 1}
     assert faults({"machine": MACHINE, f"training {model}": part}) == []
     assert f"One step of {model}" in report({"machine": MACHINE, f"training {model}": part})
 
 
 def test_training_measures_at_least_the_most_frequent_shape():
-    found = all_of(training.measure("base", 0, True))
-    assert found["warm"] == 1 < found["shapes"]
-    assert found["systems"]["ours"]["ms"] > 0
+    findings = all_of(training.measure("base", 0, True))
+    assert findings["warm"] == 1 < findings["shapes"]
+    assert findings["systems"]["ours"]["ms"] > 0
 
 
 def test_decoding_is_measured():
@@ -85,10 +85,10 @@ def test_decoding_is_measured():
 
 @pytest.mark.parametrize(("seconds", "steps"), [(600, 12), (0, 1)])
 def test_multi30k_is_trained_in_the_given_time_and_scored(seconds, steps):
-    found = all_of(multi30k.measure("", seconds, True))
-    assert (found["steps"], found["of"]) == (steps, 12)
-    assert found["bleu"] >= 0
-    text = report({"machine": MACHINE, "multi30k": found | {"end": "", "seconds": 1}})
+    findings = all_of(multi30k.measure("", seconds, True))
+    assert (findings["steps"], findings["of"]) == (steps, 12)
+    assert findings["bleu"] >= 0
+    text = report({"machine": MACHINE, "multi30k": findings | {"end": "", "seconds": 1}})
     assert f"{steps} of 12 steps" in text
     assert "sacreBLEU on test" in text
 
@@ -98,9 +98,9 @@ def test_multi30k_needs_a_folder_with_all_of_its_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFORMER_MIRROR", str(tmp_path / "mirror"))
     assert multi30k.at_hand(experiment) is None
-    (found,) = multi30k.measure("", 600, False)
+    (findings,) = multi30k.measure("", 600, False)
     assert "left out: its files are neither" in report(
-        {"machine": MACHINE, "multi30k": found | {"end": "", "seconds": 1}}
+        {"machine": MACHINE, "multi30k": findings | {"end": "", "seconds": 1}}
     )
     for folder in ("mirror", "results/downloads"):
         for url in experiment.files_of("ende"):
@@ -115,13 +115,13 @@ def test_the_tests_marked_gpu_are_run(tmp_path, monkeypatch, body, summary):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
     (tmp_path / "test_it.py").write_text(f"import pytest\n@pytest.mark.gpu\ndef test_it():\n    {body}\n")
-    found = tests.measure("", 10, False)
-    assert summary in next(found)["summary"]
+    findings = tests.measure("", 10, False)
+    assert summary in next(findings)["summary"]
     if body == "pass":
-        assert list(found) == []
+        assert list(findings) == []
     else:
         with pytest.raises(RuntimeError, match="1 failed"):
-            next(found)
+            next(findings)
 
 
 def test_a_profile_shows_whether_a_step_runs_eager_or_in_float32():
@@ -182,10 +182,10 @@ def test_the_last_row_of_a_table_sums_the_rows_that_are_left_out():
 )
 def test_every_fault_is_reported(changed, fault):
     results = {"machine": MACHINE, "training base": TRAINED | changed}
-    found = faults(results)
-    assert len(found) == (fault is not None)
+    wrong = faults(results)
+    assert len(wrong) == (fault is not None)
     assert fault is None or (
-        found[0].startswith("training base: ") and fault in found[0] and found[0] in report(results)
+        wrong[0].startswith("training base: ") and fault in wrong[0] and wrong[0] in report(results)
     )
 
 
@@ -197,11 +197,11 @@ def test_a_report_says_what_was_measured():
 
 
 def test_a_part_that_is_stopped_or_fails_is_reported(monkeypatch):
-    found = gpu.measured(gpu.Part("machine", "", 1), 0.01, True)
-    assert found["end"] == "cut after 0 s"
+    findings = gpu.measured(gpu.Part("machine", "", 1), 0.01, True)
+    assert findings["end"] == "cut after 0 s"
     monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
-    found = gpu.measured(gpu.Part("tests", "", 1), 100, True)
-    assert found["end"].startswith("RuntimeError: pytest -m gpu")
+    findings = gpu.measured(gpu.Part("tests", "", 1), 100, True)
+    assert findings["end"].startswith("RuntimeError: pytest -m gpu")
 
 
 def test_an_interruption_ends_the_running_part(tmp_path):
@@ -219,9 +219,9 @@ def test_an_interruption_ends_the_running_part(tmp_path):
 def pretended(monkeypatch):
     """Replaces the parts by ones whose findings are given in a dictionary, by name."""
 
-    def pretend(found):
-        monkeypatch.setattr(gpu, "measured", lambda part, *_: {"seconds": 1, "end": ""} | found[part.name])
-        monkeypatch.setattr(gpu, "PARTS", [part for part in gpu.PARTS if part.name in found])
+    def pretend(findings):
+        monkeypatch.setattr(gpu, "measured", lambda part, *_: {"seconds": 1, "end": ""} | findings[part.name])
+        monkeypatch.setattr(gpu, "PARTS", [part for part in gpu.PARTS if part.name in findings])
 
     return pretend
 

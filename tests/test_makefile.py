@@ -27,11 +27,8 @@ def install(tmp_path):
         folder.mkdir()
         for name in ("mkdir", "cp", "cat", "grep", "touch"):
             (folder / name).symlink_to(shutil.which(name))
-        for name, text in {
-            "python3": PYTHON,
-            "uname": f"#!/bin/sh\necho {system}\n",
-            **dict.fromkeys(tools, ""),
-        }.items():
+        programs = {"python3": PYTHON, "uname": f"#!/bin/sh\necho {system}\n", **dict.fromkeys(tools, "")}
+        for name, text in programs.items():
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
         shutil.copy(ROOT / "Makefile", tmp_path)

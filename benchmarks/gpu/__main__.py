@@ -71,12 +71,12 @@ def measured(part: Part, seconds: float, tiny: bool) -> dict[str, Any]:
             os.killpg(process.pid, signal.SIGKILL)
     if end:
         output, _ = process.communicate()
-    found: dict[str, Any] = {}
+    findings: dict[str, Any] = {}
     for line in output[: output.rfind("\n") + 1].splitlines():  # the last line may be incomplete
-        found |= json.loads(line)
+        findings |= json.loads(line)
     if not end and process.returncode:
-        end = found.pop("error", f"status {process.returncode}")
-    return found | {"seconds": round(time.monotonic() - start, 1), "end": end}
+        end = findings.pop("error", f"status {process.returncode}")
+    return findings | {"seconds": round(time.monotonic() - start, 1), "end": end}
 
 
 def run_part(part: Part, seconds: float, tiny: bool) -> None:
@@ -85,8 +85,8 @@ def run_part(part: Part, seconds: float, tiny: bool) -> None:
         os.dup2(2, 1)
         try:
             module = importlib.import_module(f"benchmarks.gpu.{part.module}")
-            for found in module.measure(part.model, seconds, tiny):
-                print(json.dumps(found), file=output, flush=True)
+            for findings in module.measure(part.model, seconds, tiny):
+                print(json.dumps(findings), file=output, flush=True)
         except (Exception, SystemExit) as error:
             traceback.print_exc()
             text = str(error).strip().partition("\n")[0]
@@ -123,23 +123,23 @@ def measure_all(folder: Path, tiny: bool) -> int:
     for number, part in enumerate(PARTS, 1):
         seconds = min(part.seconds, end - time.monotonic())
         if number > 1:  # without a GPU only the error line is printed
-            print(f"{number} of {len(PARTS)}: {part.name}, at most {seconds:.0f} s", file=sys.stderr, flush=True)
-        results[part.name] = found = measured(part, seconds, tiny)
+            print(f"{number} of {len(PARTS)}: {part.name}, at most {seconds:.0f} s", file=sys.stderr)
+        results[part.name] = findings = measured(part, seconds, tiny)
         if part.module == "machine":
-            if not found.get("device"):
-                print(f"PyTorch does not work here: {found['end']}", file=sys.stderr)
+            if not findings.get("device"):
+                print(f"PyTorch does not work here: {findings['end']}", file=sys.stderr)
                 return 1
-            if not (found["gpu"] or tiny):
+            if not (findings["gpu"] or tiny):
                 print(
-                    f"PyTorch {found['torch']} finds no GPU; run this on a machine with a GPU and a CUDA build of "
+                    f"PyTorch {findings['torch']} finds no GPU; run this on a machine with a GPU and a CUDA build of "
                     "PyTorch, or try every part on this CPU (python -m benchmarks.gpu --tiny)",
                     file=sys.stderr,
                 )
                 return 1
-            folder /= re.sub(r"[^\w.]+", "-", found["device"]) + "-tiny" * tiny
+            folder /= re.sub(r"[^\w.]+", "-", findings["device"]) + "-tiny" * tiny
         write_json(folder / "results.json", results)
         write_lines(folder / "README.md", report(results).splitlines())
-        print(f"{part.name}: {found['end'] or 'done'} after {found['seconds']:.0f} s", file=sys.stderr, flush=True)
+        print(f"{part.name}: {findings['end'] or 'done'} after {findings['seconds']:.0f} s", file=sys.stderr)
     print(folder / "README.md")
     for fault in (wrong := faults(results)):
         print(f"wrong: {fault}", file=sys.stderr)

@@ -45,8 +45,8 @@ def ours(package: Package, search: Search, precision: str, size: int) -> Transla
     model = in_precision(package.model, precision)
 
     def run(batches: list[Sentences]) -> Sentences:
-        found = (search(model, [Sentence(0, ids) for ids in batch]) for batch in batches)
-        return [best[0].ids for best in chain.from_iterable(found)]
+        hypotheses = (search(model, [Sentence(0, ids) for ids in batch]) for batch in batches)
+        return [best[0].ids for best in chain.from_iterable(hypotheses)]
 
     return in_batches(size, run)
 
@@ -62,12 +62,9 @@ def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Transla
     penalty = length_exponent(package.config.decoding.alpha)
 
     def run(batches: list[Sentences]) -> Sentences:
-        return list(
-            chain.from_iterable(
-                ct2(translator, package, penalty, size, max_decoding_length=max(map(len, batch)))(batch)
-                for batch in batches
-            )
-        )
+        limits = ({"max_decoding_length": max(map(len, batch))} for batch in batches)
+        each = (ct2(translator, package, penalty, size, **limit) for limit in limits)
+        return [ids for translate, batch in zip(each, batches, strict=True) for ids in translate(batch)]
 
     return in_batches(size, run)
 
@@ -114,8 +111,8 @@ def speed(translator: Translator, some: Sentences, size: int, rounds: int) -> di
     for number in range(rounds):
         share = some[number::rounds]
         start = time.perf_counter()
-        found = translator(share)
+        translations = translator(share)
         seconds = time.perf_counter() - start
         lines.append(len(share) / seconds)
-        subwords.append(sum(map(len, found)) / seconds)
+        subwords.append(sum(map(len, translations)) / seconds)
     return {"sentences_per_second": median(lines), "subwords_per_second": median(subwords)}

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from transformer.export.import_marian import NOTHING_KNOWN, UNKNOWN_TEXT
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, UNKNOWN
 from transformer.model.transformer import Transformer
@@ -53,11 +54,8 @@ def random_package(folder: Path, architecture: ModelConfig, vocabulary: int) -> 
     history.write_text("step,dev_perplexity\n")
     torch.manual_seed(1)
     model = Transformer(architecture, vocabulary)
-    corpus = {"corpus": "random", "description": "random words", "licence": "none", "pairs": {"train": 0}}
-    training = {"parameters": sum(each.numel() for each in model.parameters()), "steps": 0, "target_tokens": 0}
-    training |= {"left_out": 0, "longest_pair": 0, "seconds": 0.0, "flops": 0.0, "devices": 0, "device": "none"}
-    training |= {"precision": "float32", "config_sha256": "none", "software": {}}
+    training = {"parameters": sum(each.numel() for each in model.parameters()), **NOTHING_KNOWN}
     names = {"task": "ende", "kind": "translation", "model": "base", "seed": 1, "source": "en", "target": "de"}
     sizes = {"architecture": plain(architecture), "vocabulary": len(Subwords(subwords)), "averaged": []}
-    config = {**names, **sizes, "decoding": plain(SECTION_6_1), "corpus": corpus, "training": training}
+    config = {**names, **sizes, "decoding": plain(SECTION_6_1), "corpus": UNKNOWN_TEXT, "training": training}
     save_package(folder, config, model.state_dict(), subwords, history)

@@ -124,9 +124,9 @@ def scores(model: Transformer, task: Task, folder: Path) -> dict[str, float]:
     sentences = [Sentence(number, ids) for number, ids in enumerate(subwords.encode(lines), 1)]
     size = max(1, padded_subwords(device) // how.beam)
     start = time.perf_counter()
-    found = hypotheses(sentences, lambda batches: (search(model, batch) for batch in batches), size)
+    translations = hypotheses(sentences, lambda batches: (search(model, batch) for batch in batches), size)
     took = time.perf_counter() - start
-    texts = subwords.decode([best[0].ids for best in found])
+    texts = subwords.decode([best[0].ids for best in translations])
     return {
         "bleu": paper_bleu(texts, references, task.target).score,
         "sacrebleu": sacrebleu(texts, references).score,

@@ -10,21 +10,21 @@ Results = Mapping[str, Mapping[str, Any]]
 
 def faults(results: Results) -> list[str]:
     """The faults: parts that failed or found nothing, and steps that wrongly run eager or in float32."""
-    found = []
+    wrong = []
     for name, part in results.items():
         if part["end"] and not (part["end"].startswith("cut") and has_ours(name, part)):
-            found.append(f"{name}: {part['end']}")
+            wrong.append(f"{name}: {part['end']}")
         if not name.startswith("training") or "compiled" not in part:
             continue
         if part["should_compile"] and not part["compiled"]:
-            found.append(f"{name}: steps run eager; PyTorch's compiler was not used (is there a C compiler?)")
+            wrong.append(f"{name}: steps run eager; PyTorch's compiler was not used (is there a C compiler?)")
         elif part["should_compile"] and part.get("unfused"):
-            found.append(f"{name}: steps run eager, at least in part: {', '.join(part['unfused'])}")
+            wrong.append(f"{name}: steps run eager, at least in part: {', '.join(part['unfused'])}")
         if part["precision"] != part["should_be_in"]:
-            found.append(f"{name}: precision is {part['precision']}, not {part['should_be_in']}")
+            wrong.append(f"{name}: precision is {part['precision']}, not {part['should_be_in']}")
         elif part["precision"] == "bfloat16" and part.get("in_float32"):
-            found.append(f"{name}: float32 where bfloat16 should be: {', '.join(part['in_float32'])}")
-    return found
+            wrong.append(f"{name}: float32 where bfloat16 should be: {', '.join(part['in_float32'])}")
+    return wrong
 
 
 def has_ours(name: str, part: Mapping[str, Any]) -> bool:
@@ -68,16 +68,16 @@ def _speeds(training: Results) -> str:
     rows = []
     for model, part in training.items():
         systems = part.get("systems", {"ours": {"reason": part["end"]}})
-        for name, found in systems.items():
-            if "reason" in found:
-                rows.append([model, name, found["reason"], *[""] * 6])
+        for name, its in systems.items():
+            if "reason" in its:
+                rows.append([model, name, its["reason"], *[""] * 6])
                 continue
-            ratio = found["subwords_per_second"] / systems["ours"]["subwords_per_second"]
+            ratio = its["subwords_per_second"] / systems["ours"]["subwords_per_second"]
             rows.append(
                 [
-                    *(model, name, ", ".join(found["setting"])),
-                    *(f"{found['ms']:.1f}", f"{found['subwords_per_second']:,.0f}", f"{ratio:.2f}"),
-                    *(f"{100 * found['mfu']:.1f} %", f"{100 * found['padding']:.1f} %", f"{found['bytes'] / 1e9:.2f}"),
+                    *(model, name, ", ".join(its["setting"])),
+                    *(f"{its['ms']:.1f}", f"{its['subwords_per_second']:,.0f}", f"{ratio:.2f}"),
+                    *(f"{100 * its['mfu']:.1f} %", f"{100 * its['padding']:.1f} %", f"{its['bytes'] / 1e9:.2f}"),
                 ]
             )
     headings = ["model", "of", "setting", "ms a step", "target subwords/s", "x ours", "MFU", "padding", "GB"]
@@ -115,9 +115,9 @@ def _profile(model: str, rows: Sequence[Sequence[Any]]) -> str:
 
 def _decoding(part: Mapping[str, Any], systems: Results) -> str:
     rows = []
-    for name, found in systems.items():
-        speeds = [found.get(f"{unit}_per_second") for unit in ("sentences", "subwords")]
-        rows.append([name, found.get("reason", ""), *("" if speed is None else f"{speed:,.0f}" for speed in speeds)])
+    for name, its in systems.items():
+        speeds = [its.get(f"{unit}_per_second") for unit in ("sentences", "subwords")]
+        rows.append([name, its.get("reason", ""), *("" if speed is None else f"{speed:,.0f}" for speed in speeds)])
     notes = [f"base, beam {part['beam']}, {part['sentences']} sentences in batches of {part['batch']}."]
     return markdown("Decoding", ["", "why not", "sentences/s", "output subwords/s"], rows, notes, 2)
 

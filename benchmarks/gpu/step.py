@@ -27,26 +27,26 @@ def profiled(work: Callable[[], object]) -> tuple[list[Row], list[Event]]:
     """The time of some work, by kernel on a GPU and else by operation, and all events of its trace."""
     gpu = torch.cuda.is_available()
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])]
-    with profile(activities=activities, record_shapes=True) as found:
+    with profile(activities=activities, record_shapes=True) as profiler:
         work()
         if gpu:
             torch.cuda.synchronize()
     with TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
-        found.export_chrome_trace(str(path))
+        profiler.export_chrome_trace(str(path))
         events = json.loads(path.read_text())["traceEvents"]
-    operations = [(each.key, each.count, each.self_cpu_time_total / 1e3) for each in found.key_averages()]
+    operations = [(each.key, each.count, each.self_cpu_time_total / 1e3) for each in profiler.key_averages()]
     return kernels(events) or operations, events
 
 
 def kernels(events: Iterable[Event]) -> list[Row]:
     """The kernels and copies of a trace, summed by name."""
-    found: dict[str, Row] = {}
+    sums: dict[str, Row] = {}
     for event in events:
         if event.get("cat") in ON_GPU:
-            name, calls, ms = found.get(event["name"], (event["name"], 0, 0.0))
-            found[name] = name, calls + 1, ms + event["dur"] / 1e3
-    return list(found.values())
+            name, calls, ms = sums.get(event["name"], (event["name"], 0, 0.0))
+            sums[name] = name, calls + 1, ms + event["dur"] / 1e3
+    return list(sums.values())
 
 
 def table(rows: Iterable[Row]) -> list[Row]:

@@ -21,6 +21,7 @@ from torch._dynamo.utils import counters
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_pairs
 from benchmarks.gpu.step import attentions, in_float32, profiled, table, unfused
+from benchmarks.measuring import seconds
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
@@ -56,9 +57,9 @@ def packed(step: Step, pairs: Pairs) -> list[Batch]:
     return [step.batch(pairs, np.arange(step.shape.rows))]
 
 
-def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
     """The speeds of our model, its profile, and then the speeds of each peer."""
-    start = time.monotonic()
+    end = time.monotonic() + limit / 2  # of the steps to warm up
     keep_freed_memory()
     run, vocabulary = configured(model, tiny)
     training, device = run.training, choose_device()
@@ -77,14 +78,10 @@ def measure(model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
             """Our model after a step of each shape, the most frequent first, for about half of the time."""
             system, took = Ours(run, vocabulary, pairs, device), 0.0
             for shape in shapes:
-                began = time.monotonic()
-                if warm and began + took > start + seconds / 2:
+                if warm and time.monotonic() + took > end:
                     break
-                system.step(steps[shape])
-                if device.type == "cuda":
-                    torch.cuda.synchronize()
+                took = seconds(partial(system.step, steps[shape]))
                 warm.append(shape)
-                took = time.monotonic() - began
             return system
 
         began = time.monotonic()

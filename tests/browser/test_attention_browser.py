@@ -29,8 +29,8 @@ def opened(tab, package, translations, tmp_path):
         return loaded
 
     yield open_page
-    told = {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
-    assert not [event for event in tab.events if event["method"] in told]
+    complaints = {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
+    assert not [event for event in tab.events if event["method"] in complaints]
     asked = [e["params"]["request"]["url"] for e in tab.events if e["method"] == "Network.requestWillBeSent"]
     assert [url.partition(":")[0] for url in asked] == ["file"]
 
@@ -72,11 +72,11 @@ def test_pointing_at_a_word_tells_its_weights_between_words_as_the_figures_have_
         tab.point(word("queries", place))
         assert reading(tab).startswith(f"\u201c{expected.words[place]}\u201d reads ")
         assert reading(tab).endswith("(encoder attention, layer 2, mean of all 2 heads).")
-        found = numbers(tab)
+        weights_of = numbers(tab)
         for i, key in enumerate(expected.words):
             each = [head[place][i] for head in expected.weights]
-            assert found[key] == pytest.approx([sum(each) / 2, *each], abs=0.02)
-        means = [weights[0] for weights in found.values()]
+            assert weights_of[key] == pytest.approx([sum(each) / 2, *each], abs=0.02)
+        means = [weights[0] for weights in weights_of.values()]
         assert means == sorted(means, reverse=True)
     tab.point(word("keys", 5))
     assert reading(tab).startswith("\u201czebra\u201d is read by ")

@@ -23,25 +23,22 @@ def house(tmp_path_factory, text, run_config):
     write_json(corpus / "corpus.json", CORPUS)
     config = run_config(longest_pair=64, batch_tokens=400)
     write_config(root / "config.yaml", config)
-    train = {"source": corpus / "train.source", "target": corpus / "train.target"}
+
+    def sides(part):
+        return {side: corpus / f"{part}.{side}" for side in ("source", "target")}
+
     subwords = root / "ende.model"
-    assert main(arguments("subwords", **train, output=subwords, vocabulary=60)) == 0
+    assert main(arguments("subwords", **sides("train"), output=subwords, vocabulary=60)) == 0
     for part in ("train", "dev"):
-        sides = {side: corpus / f"{part}.{side}" for side in ("source", "target")}
-        assert main(arguments("encode", subwords=subwords, **sides, output=root / "tokens" / part)) == 0
+        assert main(arguments("encode", subwords=subwords, **sides(part), output=root / "tokens" / part)) == 0
     options = {"config": root / "config.yaml", "subwords": subwords}
     assert main(arguments("train", **options, tokens=root / "tokens", output_dir=root / "run")) == 0
-    checkpoints = [root / "run" / "checkpoints" / f"step-{step}.safetensors" for step in (12, 9)]
-    options |= {
-        "corpus": corpus / "corpus.json",
-        "training": root / "run" / "training.json",
-        "history": root / "run" / "history.csv",
-        "checkpoints": checkpoints,
-    }
-    assert main(arguments("package", **options, output_dir=root / "package", beam=2, extra=5)) == 0
-    return SimpleNamespace(
-        root=root, corpus=corpus, subwords=subwords, package=root / "package", run=root / "run", packing=options
-    )
+    run, package = root / "run", root / "package"
+    options |= {"corpus": corpus / "corpus.json", "training": run / "training.json", "history": run / "history.csv"}
+    options |= {"checkpoints": [run / f"checkpoints/step-{step}.safetensors" for step in (12, 9)]}
+    assert main(arguments("package", **options, output_dir=package, beam=2, extra=5)) == 0
+    made = {"root": root, "corpus": corpus, "sides": sides, "subwords": subwords, "run": run}
+    return SimpleNamespace(**made, package=package, packing=options)
 
 
 @pytest.fixture

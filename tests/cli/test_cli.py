@@ -73,11 +73,9 @@ def test_a_wrong_command_line_is_refused(refused, line, message):
 
 @pytest.mark.parametrize("missing", ["source", "target"])
 def test_a_missing_text_is_named(house, tmp_path, refused, missing):
-    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
-    sides[missing] = tmp_path / "nowhere"
-    refused(
-        arguments("subwords", **sides, output=tmp_path / "m", vocabulary=60), f"{tmp_path}/nowhere", "cannot be read"
-    )
+    sides = house.sides("dev") | {missing: tmp_path / "nowhere"}
+    line = arguments("subwords", **sides, output=tmp_path / "m", vocabulary=60)
+    refused(line, f"{tmp_path}/nowhere", "cannot be read")
     refused(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "t"), f"{tmp_path}/nowhere")
     assert not list(tmp_path.iterdir())
 

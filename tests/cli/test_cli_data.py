@@ -6,21 +6,14 @@ from transformer.support.strict import write_config
 
 
 def test_a_vocabulary_the_text_cannot_fill_is_refused(house, tmp_path, refused):
-    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
-    refused(arguments("subwords", **sides, output=tmp_path / "m", vocabulary=5000), "m: a vocabulary of 5000")
+    line = arguments("subwords", **house.sides("dev"), output=tmp_path / "m", vocabulary=5000)
+    refused(line, "m: a vocabulary of 5000")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_corpus_without_its_gold_trees_names_the_missing_option(tmp_path, refused):
-    corpus = {
-        "origin": "self-training",
-        "description": "d",
-        "licence": "l",
-        "gold": "wsj",
-        "parser": "parser",
-        "copies": 2,
-        "keep": 1,
-    }
+    corpus = {"origin": "self-training", "description": "d", "licence": "l"}
+    corpus |= {"gold": "wsj", "parser": "parser", "copies": 2, "keep": 1}
     values = {"name": "semi", "source": "words", "target": "trees", "corpus": corpus}
     write_config(tmp_path / "config.yaml", values)
     refused(arguments("corpus", config=tmp_path / "config.yaml", output_dir=tmp_path / "out"), "needs --gold")
@@ -38,12 +31,8 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
             line = arguments("encode", subwords=house.subwords, **sides, output=tmp_path / part)
             refused(line, f"{tmp_path / side}, line 2: {message}")
             assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "source",
-        "target",
-        "train.ids.npy",
-        "train.offsets.npy",
-    ]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["source", "target", "train.ids.npy", "train.offsets.npy"]
 
 
 def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, refused):
@@ -62,8 +51,8 @@ def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, re
 
 
 def test_a_vocabulary_does_not_depend_on_the_number_of_threads(house, tmp_path):
-    sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
     for threads in (1, 3):
         output = tmp_path / f"{threads}.model"
-        assert main(arguments("subwords", **sides, output=output, vocabulary=60, threads=threads)) == 0
+        line = arguments("subwords", **house.sides("train"), output=output, vocabulary=60, threads=threads)
+        assert main(line) == 0
         assert output.read_bytes() == house.subwords.read_bytes()

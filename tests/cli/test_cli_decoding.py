@@ -121,7 +121,7 @@ def test_another_engine_keeps_the_order_of_lines_and_is_recorded(
     def repeats(*_):
         yield lambda batches: ([[Hypothesis(ids[:-1], -1.0)] for _, ids in batch] for batch in batches)
 
-    monkeypatch.setattr("transformer.export.engine.by_ctranslate2", repeats)
+    monkeypatch.setattr("transformer.export.ctranslate2.by_ctranslate2", repeats)
     standard_input(b"the cat .\n\na dog\n")
     line = arguments("translate", package=house.package, record=tmp_path / "r", engine="ctranslate2", batch_tokens=1)
     assert main(line) == 0

@@ -27,13 +27,9 @@ def test_the_documented_commands_lead_from_text_to_scores_in_any_folder(tmp_path
             lines = (" ".join(drawn.choices(words, k=drawn.randint(3, 8))) for _ in range(pairs))
             (tmp_path / f"{part}.{language}").write_text("".join(f"{line}\n" for line in lines))
     environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    typed = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        cwd=tmp_path,
-        env=environment | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
+    environment |= {"OMP_NUM_THREADS": "1"}
+    typed_in = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    typed = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], **typed_in)
     assert typed.returncode == 0, typed.stderr
     assert len((tmp_path / "test.translation").read_text().splitlines()) == 4
     assert json.loads((tmp_path / "test.scores.json").read_text())["sentences"] == 4

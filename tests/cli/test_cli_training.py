@@ -63,8 +63,7 @@ def test_a_config_that_is_malformed_or_missing_is_refused(house, tmp_path, refus
 def test_the_inputs_of_training_have_to_exist_and_fit_together(house, tmp_path, refused):
     refused(training(house, tmp_path, tokens=tmp_path), f"{tmp_path}/train: its ids cannot be read")
     refused(training(house, tmp_path, subwords=house.corpus / "dev.source"), "dev.source: not a SentencePiece model")
-    sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
-    small = tmp_path / "small.model"
+    small, sides = tmp_path / "small.model", house.sides("train")
     assert main(arguments("subwords", **sides, output=small, vocabulary=45)) == 0
     refused(training(house, tmp_path, subwords=small), "tokens/train: encoded with 60 subwords", "not with 45 subwords")
     other = tmp_path / "other.model"
@@ -114,20 +113,15 @@ def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_pat
     content[-1] ^= 1
     changed.write_bytes(content)
     foreign.write_text("no checkpoint")
-    for path, message in (
-        (cut, "damaged"),
-        (changed, "SHA-256"),
-        (foreign, "damaged"),
-        (tmp_path / "no", "no such file"),
-    ):
+    faults = {cut: "damaged", changed: "SHA-256", foreign: "damaged", tmp_path / "no": "no such file"}
+    for path, message in faults.items():
         refused(packing(house, tmp_path, checkpoints=[whole, path]), path, message)
     assert not (tmp_path / "package").exists()
 
 
 def test_inputs_of_a_package_that_do_not_belong_together_are_refused(house, tmp_path, refused):
     other, record = tmp_path / "other.model", tmp_path / "training.json"
-    sides = {side: house.corpus / f"train.{side}" for side in ("source", "target")}
-    assert main(arguments("subwords", **sides, output=other, vocabulary=60, pairs=100)) == 0
+    assert main(arguments("subwords", **house.sides("train"), output=other, vocabulary=60, pairs=100)) == 0
     refused(packing(house, tmp_path, subwords=other), "trained with", other, "give the former")
     last = house.packing["checkpoints"][0]
     refused(packing(house, tmp_path, checkpoints=[last, last]), last, "two are of the same step")

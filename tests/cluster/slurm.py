@@ -105,12 +105,12 @@ class Slurm:
     def processes(self, *variables):
         """The processes with SLURM_CONF and these variables in their environment."""
         wanted = {variable.encode() for variable in (f"SLURM_CONF={self.conf}", *variables)}
-        found = []
+        processes = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
                 if wanted <= set(path.read_bytes().split(b"\0")):
-                    found.append(int(path.parent.name))
-        return found
+                    processes.append(int(path.parent.name))
+        return processes
 
     def stop(self):
         """End all daemons and jobs. One that does not end is killed, and is an error."""

@@ -45,15 +45,10 @@ def cluster(project):
 def submitted(cluster, slurm, *arguments, slow=None):
     """A Snakemake that runs through Slurm. slow/sitecustomize.py explains `slow`."""
     slowness = {"SLOW_TRAINING": json.dumps(slow or {}), "PYTHONPATH": str(Path(__file__).with_name("slow"))}
+    command = ["snakemake", *arguments, "--profile", "profiles/slurm", *QUICK, *SMALL]
+    where = {"cwd": cluster, "env": slurm.environment | slowness | {"OMP_NUM_THREADS": "1"}, "start_new_session": True}
     with (cluster / "output.txt").open("w") as output:
-        run = subprocess.Popen(
-            ["snakemake", *arguments, "--profile", "profiles/slurm", *QUICK, *SMALL],
-            cwd=cluster,
-            env=slurm.environment | slowness | {"OMP_NUM_THREADS": "1"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        run = subprocess.Popen(command, **where, stdout=output, stderr=subprocess.STDOUT)
     try:
         yield run
         run.wait(timeout=500)
@@ -70,15 +65,15 @@ def attempts(cluster, run):
 
 def test_the_results_equal_those_of_one_machine_whatever_happens_to_the_jobs(cluster, slurm, tmp_path):
     alone = shutil.copytree(cluster, tmp_path / "alone")
-    cancelled, told, timed_out, unlucky = (f"base/{seed}" for seed in (1, 2, 3, 4))
+    cancelled, warned, timed_out, unlucky = (f"base/{seed}" for seed in (1, 2, 3, 4))
     options = {"1": "--nodelist=n1", "2": "--nodelist=n1 --signal=TERM@1", "3": "--nodelist=n1", "4": "--nodelist=n2"}
     resources = (
         f"train:slurm_extra={options}[wildcards.seed]",
         "train:runtime=1 if wildcards.seed in '23' and attempt == 1 else 9",
     )
     tables = [f"results/smoke/tables/{name}.csv" for name in ("corpora", "table2", "table3")]
-    targets = [*tables, *(f"{RUNS}/{run}/training.json" for run in (told, timed_out, unlucky))]
-    slow = {cancelled: [1], told: [1], timed_out: [2], unlucky: [1, 1]}
+    targets = [*tables, *(f"{RUNS}/{run}/training.json" for run in (warned, timed_out, unlucky))]
+    slow = {cancelled: [1], warned: [1], timed_out: [2], unlucky: [1, 1]}
 
     def at_work(run, attempt):
         def reached():
@@ -112,16 +107,11 @@ def test_the_results_equal_those_of_one_machine_whatever_happens_to_the_jobs(clu
     records = {run: json.loads((cluster / RUNS / run / "training.json").read_text()) for run in slow}
     assert all(record["resumed"] >= 1 for record in records.values())
     assert records[unlucky]["resumed"] >= 2
-    assert records[told]["steps_redone"] == 0
+    assert records[warned]["steps_redone"] == 0
 
     assert local.result().returncode == 0, local.result().stderr
-    equal = (
-        "checkpoints/*.safetensors",
-        "*/package/model.safetensors",
-        "*/*.translation",
-        "*/*.scores.json",
-        "*/*.comparison.json",
-    )
+    equal = ("checkpoints/*.safetensors", "*/package/model.safetensors")
+    equal += ("*/*.translation", "*/*.scores.json", "*/*.comparison.json")
     files = [path for pattern in equal for path in alone.glob(f"{RUNS}/*/*/{pattern}")]
     files += [alone / table for table in tables if "table2" not in table]  # it has the cost in seconds
     assert len(files) == 5 * 2 + 3 + 3 + 3 + 1 + 2
@@ -163,14 +153,8 @@ def test_a_request_that_slurm_rejects_is_reported_with_the_reason(cluster, slurm
 
 
 def test_training_on_two_nodes_gives_the_weights_of_one_process(cluster, slurm):
-    wanted = (
-        "gpu=4",
-        "nodes=2",
-        "mpi='srun'",
-        "tasks=2",
-        "tasks_per_gpu=0",
-        "slurm_extra='--signal=TERM@120 --gpus-per-node=2'",
-    )
+    wanted = ("gpu=4", "nodes=2", "mpi='srun'", "tasks=2", "tasks_per_gpu=0")
+    wanted += ("slurm_extra='--signal=TERM@120 --gpus-per-node=2'",)
     two_nodes = [f"train:{resource}" for resource in wanted]
     alone = "results/alone/smoke/runs/ende/A-h1/2"
     work = submitted(cluster, slurm, f"{RUNS}/A-h1/2/training.json", "--set-resources", *two_nodes)

@@ -81,20 +81,16 @@ def test_every_text_is_refused_or_is_a_location_that_is_printed_unchanged(text):
 
 
 @pytest.mark.parametrize(
-    "entry",
+    ("kind", "to"),
     [
-        special("a.en", tarfile.SYMTYPE, linkname="/etc/passwd"),
-        special("a.en", tarfile.LNKTYPE, linkname="a.de"),
-        special("a.en", tarfile.DIRTYPE),
-        special("a.en", tarfile.FIFOTYPE),
-        special("a.en", tarfile.CHRTYPE),
-        special("a.en", tarfile.BLKTYPE),
+        (tarfile.SYMTYPE, "/etc/passwd"),
+        (tarfile.LNKTYPE, "a.de"),
+        *((kind, "") for kind in (tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE)),
     ],
-    ids=["link", "hard link", "folder", "fifo", "character device", "block device"],
 )
 @pytest.mark.parametrize("suffix", [".tar", ".tgz"])
-def test_a_member_that_is_not_a_plain_file_is_refused(tmp_path, entry, suffix):
-    path = write_tar(tmp_path / f"x{suffix}", ("a.de", GERMAN), entry)
+def test_a_member_that_is_not_a_plain_file_is_refused(tmp_path, kind, to, suffix):
+    path = write_tar(tmp_path / f"x{suffix}", ("a.de", GERMAN), special("a.en", kind, linkname=to))
     assert f"{path}/a.en: the member is not a plain file" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
 
 
@@ -125,11 +121,17 @@ def test_a_member_outside_the_archive_is_refused(tmp_path, name, suffix, writer)
     assert f"lies outside the archive, at {name};" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
 
 
+@pytest.fixture
+def low_limit(monkeypatch):
+    """A file may unpack to 20,000 bytes only, or to 20 times its size."""
+    monkeypatch.setattr(archives, "LEAST_LIMIT", 20_000)
+    monkeypatch.setattr(archives, "EXPANSION", 20)
+
+
+@pytest.mark.usefixtures("low_limit")
 @pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".tar.xz", write_tar), (".zip", write_zip)])
 def test_a_bomb_in_an_archive_is_refused(tmp_path, monkeypatch, suffix, writer):
     path = writer(tmp_path / f"x{suffix}", ("a.en", b"\n" * 30_000), ("a.de", GERMAN))
-    monkeypatch.setattr(archives, "LEAST_LIMIT", 20_000)
-    monkeypatch.setattr(archives, "EXPANSION", 20)
     for module in (archives, reading):
         monkeypatch.setattr(module, "BUFFER", 4096)
     assert "unpacks to 30000 bytes, and the limit" in refused(f"{path}/a.en", f"{path}/a.de", tmp_path)
@@ -147,11 +149,10 @@ def test_the_declared_size_of_a_sparse_member_counts(tmp_path):
     assert f"unpacks to {2**33} bytes" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
 
 
+@pytest.mark.usefixtures("low_limit")
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
-def test_a_compressed_file_that_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, suffix):
+def test_a_compressed_file_that_unpacks_to_too_much_is_stopped(tmp_path, suffix):
     path = write(tmp_path / f"a{suffix}", PACK[suffix](b"\n" * 30_000))
-    monkeypatch.setattr(archives, "LEAST_LIMIT", 20_000)
-    monkeypatch.setattr(archives, "EXPANSION", 20)
     assert f"{path}: unpacks to more than 20000 bytes;" in refused(path, path, tmp_path)
     inner = write_tar(tmp_path / "x.tar", (f"a{suffix}", path.read_bytes()))
     assert f"{inner}/a{suffix}: unpacks to more than 20000 bytes;" in refused(f"{inner}/a{suffix}", path, tmp_path)
@@ -170,9 +171,8 @@ def test_a_damaged_compressed_file_is_named_with_the_remedy(tmp_path, suffix, ha
     packed = PACK[suffix](NOISE)
     middle = len(packed) // 2
     flipped = packed[:middle] + bytes([packed[middle] ^ 255]) + packed[middle + 1 :]
-    path = write(
-        tmp_path / f"a{suffix}", {"cut": packed[:-20], "other": b"<html>not found</html>", "flip": flipped}[harm]
-    )
+    harmed = {"cut": packed[:-20], "other": b"<html>not found</html>", "flip": flipped}
+    path = write(tmp_path / f"a{suffix}", harmed[harm])
     message = refused(path, path, tmp_path)
     assert message.startswith(f"{path}: damaged or cut short (")
     assert message.endswith(f"; remove {path} and download it again")
@@ -206,10 +206,8 @@ def test_a_damaged_member_names_the_archive_to_remove(tmp_path):
 def test_a_missing_file_is_named(tmp_path, name):
     for room in ("room.d", "room.zip", "room.tar"):
         (tmp_path / room).mkdir()
-    message = refused(tmp_path / name, tmp_path / name, tmp_path)
-    assert re.search(
-        r"(no|room)\S*: cannot be read \((No such file or|Is a) directory\); correct the location", message
-    )
+    named = r"(no|room)\S*: cannot be read \((No such file or|Is a) directory\); correct the location"
+    assert re.search(named, refused(tmp_path / name, tmp_path / name, tmp_path))
 
 
 def test_members_are_listed_in_the_order_of_the_archive_and_opened_one_by_one(tmp_path):

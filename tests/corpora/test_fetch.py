@@ -1,6 +1,5 @@
 import hashlib
 import random
-import resource
 import socket
 import threading
 from contextlib import suppress
@@ -49,8 +48,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def whole(handler):
-    handler.reply(200, BODY, Content_Length=SIZE)
+def reply(*given, **headers):
+    return lambda handler: handler.reply(*given, **headers)
+
+
+def status(number):
+    return reply(number, b"<html>sorry</html>")
 
 
 def ranges(handler, upto=SIZE, total=SIZE):
@@ -66,28 +69,8 @@ def closes_half_way(handler):
     ranges(handler, upto=(handler.start + SIZE) // 2)
 
 
-def starts_over_and_closes(handler):
-    handler.reply(200, BODY[:HALF], Content_Length=SIZE)
-
-
-def closes_half_way_unannounced(handler):
-    handler.reply(200, BODY[:HALF])
-
-
-def closes_within_a_chunk(handler):
-    handler.reply(200, b"%x\r\n" % SIZE + BODY[:HALF], Transfer_Encoding="chunked")
-
-
-def closes_between_chunks(handler):
-    handler.reply(200, b"%x\r\n%b\r\n" % (HALF, BODY[:HALF]), Transfer_Encoding="chunked")
-
-
 def hangs_up(handler):
     handler.connection.close()
-
-
-def goes_on_elsewhere(handler):
-    handler.reply(206, BODY[1:], Content_Range=f"bytes 1-{SIZE - 1}/{SIZE}", Content_Length=SIZE - 1)
 
 
 def stalls(handler):
@@ -96,21 +79,16 @@ def stalls(handler):
     handler.server.over.wait(10)
 
 
-def status(number):
-    return lambda handler: handler.reply(number, b"<html>sorry</html>")
-
-
+REVERSED = reply(200, BODY[::-1], Content_Length=SIZE)
+GOES_ON_ELSEWHERE = reply(206, BODY[1:], Content_Range=f"bytes 1-{SIZE - 1}/{SIZE}", Content_Length=SIZE - 1)
 TRANSIENT = [
     closes_half_way,
-    starts_over_and_closes,
-    closes_half_way_unannounced,
-    closes_within_a_chunk,
-    closes_between_chunks,
+    reply(200, BODY[:HALF], Content_Length=SIZE),  # starts over and closes
+    reply(200, BODY[:HALF]),  # closes half-way, unannounced
+    reply(200, b"%x\r\n" % SIZE + BODY[:HALF], Transfer_Encoding="chunked"),  # closes within a chunk
+    reply(200, b"%x\r\n%b\r\n" % (HALF, BODY[:HALF]), Transfer_Encoding="chunked"),  # closes between chunks
     hangs_up,
-    status(408),
-    status(429),
-    status(500),
-    status(503),
+    *map(status, (408, 429, 500, 503)),
 ]
 
 
@@ -144,6 +122,12 @@ def path(tmp_path):
 
 def fetch(url, path, sha256=HASH, **options):
     download(url, path, SIZE, sha256, **{"pause": 0.0001, "stall": 5} | options)
+
+
+def arrives(url, path, **options):
+    """Download a file, which must then be whole."""
+    fetch(url, path, **options)
+    assert path.read_bytes() == BODY
 
 
 def beside(path, suffix):
@@ -196,8 +180,7 @@ def test_no_url_leads_out_of_the_folder(url):
 
 
 def test_a_file_is_downloaded_and_progress_is_shown(server, path, capsys):
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
     assert server.requests == [("/folder/file.gz", None)]
     captured = capsys.readouterr()
@@ -232,26 +215,23 @@ def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have
     the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
     path = tmp_path_factory.mktemp("downloads") / "file.gz"
     leave(path, BODY[:have])
-    fetch(the_server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(the_server.url, path)
     assert the_server.served == SIZE - have
     assert len(the_server.requests) == (have < SIZE)
 
 
 @settings(max_examples=25)
-@given(faults=st.lists(st.sampled_from([*TRANSIENT, goes_on_elsewhere, status(416)]), max_size=4))
+@given(faults=st.lists(st.sampled_from([*TRANSIENT, GOES_ON_ELSEWHERE, status(416)]), max_size=4))
 def test_a_download_survives_four_faults_in_a_row(the_server, tmp_path_factory, faults):
     the_server.answers, the_server.requests = [*faults, ranges], []
     path = tmp_path_factory.mktemp("downloads") / "file.gz"
-    fetch(the_server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(the_server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
 
 
 def test_a_download_continues_after_a_broken_connection(server, path, capsys):
     server.answers = [closes_half_way, ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert server.served == SIZE
     assert [asked for _, asked in server.requests] == [None, f"bytes={HALF}-"]
     assert f"{server.url}: ProtocolError: " in (errors := capsys.readouterr().err)
@@ -260,8 +240,7 @@ def test_a_download_continues_after_a_broken_connection(server, path, capsys):
 
 def test_attempts_that_bring_something_new_do_not_count_as_failures(server, path):
     server.answers = [closes_half_way] * 12 + [ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
     assert len(server.requests) == 13
 
 
@@ -282,52 +261,50 @@ def test_the_pause_doubles_after_each_failure_and_starts_again_after_progress(se
     assert pauses == [2, 4, 1, 2]
 
 
-def test_a_download_from_a_server_without_ranges_starts_over(server, path):
-    server.answers = [whole]
-    leave(path, b"x" * HALF)
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
-    assert server.served == SIZE
-
-
-@pytest.mark.parametrize("answer", [status(416), goes_on_elsewhere, lambda handler: handler.reply(206, BODY)])
-def test_a_server_that_answers_with_a_wrong_range_is_asked_for_the_whole_file(server, path, answer):
-    server.answers = [answer, ranges]
-    leave(path, b"x" * HALF)
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
-    assert [asked for _, asked in server.requests] == [f"bytes={HALF}-", None]
+@pytest.mark.parametrize(
+    ("left", "answers", "starts"),
+    [
+        pytest.param(b"x" * HALF, [reply(200, BODY, Content_Length=SIZE)], [HALF], id="server without ranges"),
+        pytest.param(b"x" * HALF, [status(416), ranges], [HALF, 0], id="range refused"),
+        pytest.param(b"x" * HALF, [GOES_ON_ELSEWHERE, ranges], [HALF, 0], id="another range"),
+        pytest.param(b"x" * HALF, [reply(206, BODY), ranges], [HALF, 0], id="range without bounds"),
+        pytest.param(BODY + b"x", [ranges], [0], id="partial file too long"),
+        pytest.param(b"", [reply(200, BODY + b"x", Content_Length=SIZE)], [0], id="bytes beyond the declared length"),
+        pytest.param(b"", [reply(200, BODY, Content_Length=SIZE, Content_Encoding="gzip")], [0], id="packed file"),
+    ],
+)
+def test_the_file_arrives_as_it_is_and_starts_over_where_it_cannot_go_on(server, path, left, answers, starts):
+    server.answers = answers
+    leave(path, left)
+    arrives(server.url, path)
+    assert [asked for _, asked in server.requests] == [f"bytes={start}-" if start else None for start in starts]
 
 
 def test_a_stalled_connection_is_closed_and_tried_again(server, path):
     server.answers = [stalls, ranges]
-    fetch(server.url, path, stall=0.1)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path, stall=0.1)
     assert server.served < 2 * SIZE - HALF
     server.answers, path = [lambda handler: handler.server.over.wait(10)], path.with_name("other")
     assert "ReadTimeout: timed out (5 attempts in a row)" in error(server.url, path, stall=0.02)
 
 
 @pytest.mark.parametrize("number", [400, 401, 403, 404, 410, 204])
-def test_a_refusal_is_final_and_the_partial_file_stays(server, path, number):
+def test_a_refusal_is_final_the_partial_file_stays_and_the_remedy_names_the_place_in_a_mirror(server, path, number):
     server.answers = [status(number)]
     leave(path, BODY[:HALF])
-    assert f"HTTP status {number}" in error(server.url, path)
+    message = error(server.url, path)
+    assert f"HTTP status {number}" in message
+    assert f"into a mirror folder as 127.0.0.1:{server.server_port}/folder/file.gz" in message
     assert len(server.requests) == 1
     assert beside(path, ".part").read_bytes() == BODY[:HALF]
-
-
-def test_the_remedy_names_the_place_in_a_mirror(server, path):
-    server.answers = [status(404)]
-    assert f"into a mirror folder as 127.0.0.1:{server.server_port}/folder/file.gz" in error(server.url, path)
 
 
 @pytest.mark.parametrize("have", [0, HALF])
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda handler: handler.reply(200, b"<html>", Content_Length=6000),
-        lambda handler: handler.reply(200, b"x", Content_Length=6000, Content_Type="text/html"),
+        reply(200, b"<html>", Content_Length=6000),
+        reply(200, b"x", Content_Length=6000, Content_Type="text/html"),
         lambda handler: ranges(handler, total=6000 + SIZE),
     ],
 )
@@ -342,7 +319,7 @@ def test_a_file_of_another_size_is_refused_before_it_is_downloaded(server, path,
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda handler: handler.reply(200, BODY + b"x" * 1_000_000),
+        reply(200, BODY + b"x" * 1_000_000),
         lambda handler: handler.reply(206, BODY * 2, Content_Range=f"bytes {handler.start}-{SIZE - 1}/{SIZE}"),
     ],
 )
@@ -352,37 +329,17 @@ def test_a_server_that_sends_too_much_is_cut_off(server, path, answer):
     assert f"more than {SIZE} bytes arrived" in error(server.url, path)
     assert beside(path, ".part").read_bytes() == b""
     server.answers = [ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
-
-
-def test_bytes_beyond_the_declared_length_are_not_read(server, path):
-    server.answers = [lambda handler: handler.reply(200, BODY + b"x", Content_Length=SIZE)]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
-
-
-def test_a_file_that_the_server_declares_as_an_encoding_stays_packed(server, path):
-    server.answers = [lambda handler: handler.reply(200, BODY, Content_Length=SIZE, Content_Encoding="gzip")]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
 
 
 def test_a_file_with_a_wrong_sha_256_is_kept_aside_and_the_next_call_starts_over(server, path):
-    server.answers = [lambda handler: handler.reply(200, BODY[::-1], Content_Length=SIZE), ranges]
+    server.answers = [REVERSED, ranges]
     got = hashlib.sha256(BODY[::-1]).hexdigest()
     assert f"SHA-256 {got}, expected {HASH}, kept as {path}.bad" in error(server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz.bad"]
     assert beside(path, ".bad").read_bytes() == BODY[::-1]
-    fetch(server.url, path, sha256=HASH.upper())
-    assert path.read_bytes() == BODY
+    arrives(server.url, path, sha256=HASH.upper())
     assert server.requests[-1][1] is None
-
-
-def test_a_partial_file_that_is_too_long_is_downloaded_again(server, path):
-    leave(path, BODY + b"x")
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
 
 
 @pytest.fixture
@@ -419,8 +376,7 @@ def test_a_wrong_file_in_the_mirror_is_named_and_stays(server, tmp_path, path, m
 
 def test_a_file_that_the_mirror_lacks_is_downloaded(server, tmp_path, path, mirror):
     server.answers = [ranges]
-    fetch(server.url, path, mirror=tmp_path / "mirror")
-    assert path.read_bytes() == BODY
+    arrives(server.url, path, mirror=tmp_path / "mirror")
     assert not mirror.exists()
 
 
@@ -437,10 +393,7 @@ def test_a_file_of_this_machine_is_copied(tmp_path, path):
 
 @pytest.mark.parametrize(
     ("url", "reason"),
-    [
-        ("http://127.0.0.1:1/file", "Connection refused"),
-        ("http://none.invalid/file", "Name or service not known"),
-    ],
+    [("http://127.0.0.1:1/file", "Connection refused"), ("http://none.invalid/file", "Name or service not known")],
 )
 def test_a_missing_connection_is_reported_in_one_line_after_five_attempts(path, url, reason, monkeypatch):
     def find(name, *arguments, find=socket.getaddrinfo):
@@ -462,11 +415,10 @@ def test_a_server_without_tls_is_reported_in_one_line(server, path):
 
 
 def test_only_redirections_to_web_servers_are_followed(server, path):
-    server.answers = [lambda handler: handler.reply(302, b"", Location="/elsewhere"), ranges]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    server.answers = [reply(302, b"", Location="/elsewhere"), ranges]
+    arrives(server.url, path)
     assert server.requests[-1][0] == "/elsewhere"
-    server.answers = [lambda handler: handler.reply(302, b"", Location="file:///etc/passwd")]
+    server.answers = [reply(302, b"", Location="file:///etc/passwd")]
     assert "InvalidSchema" in error(server.url, path.with_name("other"))
 
 
@@ -478,16 +430,11 @@ def test_the_proxy_in_the_environment_is_used(server, path, monkeypatch):
     assert server.requests == [("http://name.invalid/file", None)]
 
 
-def test_a_full_disk_is_reported_in_one_line_and_the_partial_file_stays(server, path):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, limits[1]))
-    try:
+def test_a_full_disk_is_reported_in_one_line_and_the_partial_file_stays(server, path, full_after):
+    with full_after(HALF):
         assert "file.gz.part: File too large; check" in error(server.url, path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert beside(path, ".part").read_bytes() == BODY[:HALF]
-    fetch(server.url, path)
-    assert path.read_bytes() == BODY
+    arrives(server.url, path)
 
 
 def test_a_folder_that_cannot_be_made_is_named(server, tmp_path):
@@ -516,7 +463,7 @@ def start(*arguments):
     [
         ([ranges], [None]),
         ([closes_half_way, status(404), ranges], [None, f"bytes={HALF}-", f"bytes={HALF}-"]),
-        ([lambda handler: handler.reply(200, BODY[::-1], Content_Length=SIZE), ranges], [None, None]),
+        ([REVERSED, ranges], [None, None]),
     ],
     ids=["succeeds", "fails", "gets another file"],
 )

@@ -1,4 +1,5 @@
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -53,25 +54,21 @@ def test_trees_have_the_labels_and_tags_of_english(trees):
 
 
 def test_prepositional_phrases_often_follow_both_noun_phrases_and_words(trees):
-    attached = Counter(
-        (before[:1], before[1:])
-        for tree in trees
-        for before, here in zip(linearise(tree).split(), linearise(tree).split()[1:], strict=False)
-        if here == "(PP"
-    )
+    neighbours = (pair for tree in trees for pair in pairwise(linearise(tree).split()))
+    attached = Counter((before[:1], before[1:]) for before, here in neighbours if here == "(PP")
     assert min(attached[")", "NP"], attached["X", "X"]) > 300
 
 
 def test_verbs_agree_with_their_subjects(trees):
     for tree in trees:
-        for pronoun, verb in zip(words(tree), words(tree)[1:], strict=False):
+        for pronoun, verb in pairwise(words(tree)):
             assert not (pronoun in ("they", "we") and verb in ("is", "was", "has", "does"))
             assert not (pronoun in ("he", "she") and verb in ("are", "were", "do"))
 
 
 def test_a_becomes_an_before_a_vowel(trees):
     for tree in trees:
-        for article, word in zip(words(tree), words(tree)[1:], strict=False):
+        for article, word in pairwise(words(tree)):
             if article in ("a", "an"):
                 assert (article == "an") == (word[0] in "aeiou")
 
@@ -85,12 +82,7 @@ def test_asking_for_more_sentences_than_there_are_is_an_error(monkeypatch):
 def test_the_files_of_a_corpus_belong_together(tmp_path: Path):
     folder = write(tmp_path)
     sources = {part: read_lines(folder / f"{part}.source") for part in ("train", "dev", "test", "plain")}
-    assert {part: len(lines) for part, lines in sources.items()} == {
-        "train": 60,
-        "dev": 20,
-        "test": 20,
-        "plain": 30,
-    }
+    assert {part: len(lines) for part, lines in sources.items()} == {"train": 60, "dev": 20, "test": 20, "plain": 30}
     assert len(set().union(*sources.values())) == 130
     for part in ("dev", "test"):
         gold = read_trees(folder / f"{part}.trees")

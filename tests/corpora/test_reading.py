@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, write_tar, write_zip
 
 from transformer.corpora import reading
-from transformer.corpora.archives import members
 from transformer.corpora.reading import open_pairs
 from transformer.support.files import InputError
 from transformer.text.subwords import Subwords, learn
@@ -134,10 +133,10 @@ def test_members_are_unpacked_into_the_folder_only_while_they_are_read(tmp_path)
 
 
 def test_an_archive_is_read_once_for_both_sides(tmp_path, monkeypatch):
-    path, read_archives = write_tar(tmp_path / "x.tgz", ("a.de", GERMAN), ("a.en", ENGLISH)), []
-    monkeypatch.setattr(reading, "members", lambda file: read_archives.append(file) or members(file))
+    path, really_open, opened = write_tar(tmp_path / "x.tgz", ("a.de", GERMAN), ("a.en", ENGLISH)), tarfile.open, []
+    monkeypatch.setattr(tarfile, "open", lambda *given: opened.append(given) or really_open(*given))
     assert read(f"{path}/a.en", f"{path}/a.de", tmp_path) == PAIRS
-    assert read_archives == [str(path)]
+    assert len(opened) == 1
 
 
 def test_the_first_pairs_come_before_a_large_file_is_read(tmp_path):
@@ -215,9 +214,8 @@ def test_sgml_sides_with_different_segments_are_refused_and_the_first_difference
     target = write(tmp_path / "t.sgm", sgml(("a", {1: "x", 2: "y"}), ("c", {1: "z"})))
     message = f"{source} and {target}: only one has segment 1 of document 'b'"
     assert refused(source, target, tmp_path).startswith(message)
-    assert "segment 1 of document 'b'" in refused(
-        write(tmp_path / "u.sgm", sgml(("a", {1: "x", 2: "y"}))), source, tmp_path
-    )
+    shorter = write(tmp_path / "u.sgm", sgml(("a", {1: "x", 2: "y"})))
+    assert "segment 1 of document 'b'" in refused(shorter, source, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -225,21 +223,13 @@ def test_sgml_sides_with_different_segments_are_refused_and_the_first_difference
     [
         ("<doc docid=a>\n<seg>x</seg>", "line 2: segment None of document 'a' comes twice, has no id"),
         ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=1>y</seg>", "line 3: segment 1 of document 'a' comes twice"),
-        (
-            "<doc docid=a>\n<seg id=1>x\n<seg id=2>y</seg>",
-            "line 3: segment 2 of document 'a' comes twice, has no id or",
-        ),
+        ("<doc docid=a>\n<seg id=1>x\n<seg id=2>y</seg>", "line 3: segment 2 of document 'a' comes twice, has no id"),
         ("<doc docid=a>\n<seg id=1>x\n", "line 3: segment 1 of document 'a' has no end"),
-        *(
-            (f"<doc docid=a>\n<seg id=1>a {markup} c</seg>", f"line 2: segment 1 of document 'a' has markup ({inside})")
-            for markup, inside in {
-                "</b>": "b",
-                "<!-- x -->": "x",
-                "<![CDATA[x]]>": "CDATA[x",
-                "<!doctype x>": "doctype x",
-                "<?x>": "x",
-            }.items()
-        ),
+        ("<doc docid=a>\n<seg id=1>a </b> c</seg>", "line 2: segment 1 of document 'a' has markup (b)"),
+        ("<doc docid=a>\n<seg id=1>a <!-- x --> c</seg>", "line 2: segment 1 of document 'a' has markup (x)"),
+        ("<doc docid=a>\n<seg id=1>a <![CDATA[x]]> c</seg>", "line 2: segment 1 of document 'a' has markup (CDATA[x)"),
+        ("<doc docid=a>\n<seg id=1>a <!doctype x> c</seg>", "line 2: segment 1 of document 'a' has markup (doctype x)"),
+        ("<doc docid=a>\n<seg id=1>a <?x> c</seg>", "line 2: segment 1 of document 'a' has markup (x)"),
     ],
 )
 def test_sgml_that_is_cut_or_ambiguous_is_refused(tmp_path, text, problem):
@@ -258,13 +248,8 @@ def test_a_member_that_comes_twice_is_refused(tmp_path, suffix, writer):
 
 
 def test_unsafe_members_are_ignored_unless_they_are_asked_for(tmp_path):
-    unsafe = [
-        special("../x", tarfile.REGTYPE),
-        special("/y", tarfile.SYMTYPE, linkname="/"),
-        ("a.de", b""),
-        ("a.de", b""),
-    ]
-    path = write_tar(tmp_path / "x.tgz", *unsafe, ("a.en", ENGLISH))
+    unsafe = [special("../x", tarfile.REGTYPE), special("/y", tarfile.SYMTYPE, linkname="/")]
+    path = write_tar(tmp_path / "x.tgz", *unsafe, *[("a.de", b"")] * 2, ("a.en", ENGLISH))
     assert read(f"{path}/a.en", f"{path}/a.en", tmp_path) == [("one", "one"), ("two", "two")]
 
 
@@ -275,13 +260,10 @@ def test_the_error_for_a_missing_member_lists_similar_names(tmp_path):
     assert "(closest: none has a similar name)" in refused(f"{path}/q", f"{path}/q", tmp_path)
 
 
-def test_a_full_disk_is_reported_while_a_member_is_unpacked(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
+def test_a_full_disk_is_reported_while_a_member_is_unpacked(tmp_path, full_after):
     path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH))
-    monkeypatch.setattr(reading.shutil, "copyfileobj", full)
-    assert "cannot be written (No space left on device)" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    with full_after(len(ENGLISH) - 1):
+        assert "cannot be written (File too large)" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
 
 
 # What docs/reading.md says about characters
@@ -327,10 +309,5 @@ def test_nul_is_never_in_a_vocabulary_and_always_unknown(tmp_path, text):
 def test_a_damaged_compressed_file_is_not_reported_as_a_wrong_encoding(tmp_path):
     content = bytearray(gzip.compress("".join(f"Straße {i * i}\n" for i in range(5000)).encode()))
     content[len(content) // 2] ^= 255
-    (tmp_path / "a.gz").write_bytes(content)
-    (tmp_path / "b").write_text("x\n" * 5000)
-    with (
-        pytest.raises(InputError, match=r"a\.gz: damaged or cut short"),
-        open_pairs(str(tmp_path / "a.gz"), str(tmp_path / "b"), Path, tmp_path) as pairs,
-    ):
-        list(pairs)
+    path = write(tmp_path / "a.gz", content)
+    assert f"{path}: damaged or cut short" in refused(path, write(tmp_path / "b", b"x\n" * 5000), tmp_path)

@@ -13,6 +13,16 @@ from transformer.support.files import InputError
 CPU = torch.device("cpu")
 
 
+def change(path, **values):
+    """Change keys of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def put(axis, place):
+    """Puts 0.5 at a place of an axis."""
+    return lambda tensor: tensor.index_fill_(axis, torch.tensor([place]), 0.5)
+
+
 def test_export_and_import_give_the_same_package(ours, marian, tmp_path):
     from_marian(marian, tmp_path / "back")
     before, after = load_package(ours, CPU), load_package(tmp_path / "back", CPU)
@@ -64,28 +74,17 @@ def test_a_model_that_transformers_saved_is_imported(ours, marian, tmp_path):
     ],
 )
 def test_a_config_that_our_model_cannot_have_is_refused_with_key_and_value(marian, tmp_path, key, value):
-    path = marian / "config.json"
-    config = json.loads(path.read_text())
-    config[key] = value
-    path.write_text(json.dumps(config))
+    change(marian / "config.json", **{key: value})
     with pytest.raises(InputError, match=rf"config\.json: {key} is {json.dumps(value)}, not"):
         from_marian(marian, tmp_path / "back")
     assert not (tmp_path / "back").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "message"),
+    ("name", "changed", "message"),
     [
-        (
-            "final_logits_bias",
-            lambda t: t.index_fill_(1, torch.tensor([5]), 0.5),
-            "final_logits_bias must be all 0, but has 0.5",
-        ),
-        (
-            "model.shared.weight",
-            lambda t: t.index_fill_(0, torch.tensor([0]), 0.5),
-            r"of padding\) must be all 0, but has 0.5",
-        ),
+        ("final_logits_bias", put(1, 5), "final_logits_bias must be all 0, but has 0.5"),
+        ("model.shared.weight", put(0, 0), r"of padding\) must be all 0, but has 0.5"),
         ("model.shared.weight", lambda t: t[1:], r"shared\.weight is \[59, 16\], expected shape \[60, 16\]"),
         ("model.encoder.layers.0.fc1.weight", lambda t: t[1:], r"fc1\.weight is \[31, 16\], expected shape \[32, 16\]"),
         ("model.encoder.layers.1.fc1.bias", lambda _: None, r"fc1\.bias is missing"),
@@ -94,18 +93,16 @@ def test_a_config_that_our_model_cannot_have_is_refused_with_key_and_value(maria
         ("model.encoder.layernorm_embedding.weight", lambda _: torch.ones(16), "layernorm_embedding.weight is neither"),
     ],
 )
-def test_weights_that_our_model_cannot_have_are_refused_by_name(marian, tmp_path, name, change, message):
+def test_weights_that_our_model_cannot_have_are_refused_by_name(marian, tmp_path, name, changed, message):
     weights = load_file(marian / "model.safetensors")
-    changed = change(weights.pop(name, None))
-    save_file(weights | ({} if changed is None else {name: changed.contiguous()}), marian / "model.safetensors")
+    tensor = changed(weights.pop(name, None))
+    save_file(weights | ({} if tensor is None else {name: tensor.contiguous()}), marian / "model.safetensors")
     with pytest.raises(InputError, match=rf"model\.safetensors: .*{message}"):
         from_marian(marian, tmp_path / "back")
 
 
 def test_a_vocabulary_that_no_memory_holds_is_refused(marian, tmp_path):
-    path = marian / "config.json"
-    sizes = dict.fromkeys(("vocab_size", "decoder_vocab_size"), 10**12)
-    path.write_text(json.dumps(json.loads(path.read_text()) | sizes))
+    change(marian / "config.json", vocab_size=10**12, decoder_vocab_size=10**12)
     with pytest.raises(InputError, match=r"shared\.weight is \[60, 16\], expected shape \[1000000000000, 16\]"):
         from_marian(marian, tmp_path / "back")
 
@@ -129,7 +126,6 @@ def test_files_that_are_missing_damaged_or_of_another_vocabulary_are_named(maria
 
 @pytest.mark.parametrize("row", [None, [0.5] * 15, ["a"] * 16])
 def test_a_malformed_row_of_padding_is_refused(marian, tmp_path, row):
-    path = marian / "package.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"padding": row}))
+    change(marian / "package.json", padding=row)
     with pytest.raises(InputError, match=r"package\.json: `padding` must be a list of 16 numbers; export the package"):
         from_marian(marian, tmp_path / "back")

@@ -24,19 +24,41 @@ from transformer.support.files import InputError
 CPU = torch.device("cpu")
 
 
+def pretend(replace, folder, gpus, **more):
+    """Pretend that PyTorch finds GPUs with these UUIDs. Their locks are in `folder`. `more` is of torch.cuda, too."""
+    replace(tempfile, "tempdir", str(folder))
+    pretended = {
+        "is_available": lambda: bool(gpus),
+        "device_count": lambda: len(gpus),
+        "get_device_properties": lambda number: SimpleNamespace(uuid=gpus[number]),
+        "get_arch_list": list,
+        "set_device": lambda _: None,
+    }
+    for name, function in (pretended | more).items():
+        replace(torch.cuda, name, function)
+
+
+@pytest.fixture
+def with_gpus(monkeypatch, tmp_path):
+    """Pretend that PyTorch finds GPUs with these UUIDs. This process gives them back when the test ends."""
+    device._taken.cache_clear()
+    yield lambda *gpus, folder=tmp_path, **more: pretend(monkeypatch.setattr, folder, gpus, **more)
+    device._taken.cache_clear()
+
+
 def test_a_c_library_without_mallopt_is_left_as_it_is(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     keep_freed_memory()
 
 
-def test_without_a_gpu_the_cpu_is_chosen(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+def test_without_a_gpu_the_cpu_is_chosen(with_gpus):
+    with_gpus()
     assert choose_device() == CPU
 
 
 @pytest.mark.parametrize(("visible", "warned"), [(None, True), ("0", True), ("", False)])
-def test_a_gpu_that_pytorch_cannot_use_is_reported(monkeypatch, capsys, visible, warned):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+def test_a_gpu_that_pytorch_cannot_use_is_reported(with_gpus, monkeypatch, capsys, visible, warned):
+    with_gpus()
     monkeypatch.setattr(Path, "exists", lambda path: path == Path("/dev/nvidia0"))
     if visible is None:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
@@ -46,8 +68,8 @@ def test_a_gpu_that_pytorch_cannot_use_is_reported(monkeypatch, capsys, visible,
     assert capsys.readouterr().err.count("PyTorch cannot use it") == warned
 
 
-def test_a_gpu_of_slurm_that_pytorch_cannot_use_is_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+def test_a_gpu_of_slurm_that_pytorch_cannot_use_is_refused(with_gpus, monkeypatch):
+    with_gpus()
     monkeypatch.setattr(Path, "exists", lambda path: path == Path("/dev/nvidia0"))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     monkeypatch.setenv("SLURM_GPUS_ON_NODE", "1")
@@ -64,33 +86,20 @@ def test_a_gpu_of_slurm_that_pytorch_cannot_use_is_refused(monkeypatch):
         (["gfx942"], (9, 4), False),
     ],
 )
-def test_a_gpu_that_pytorch_is_not_built_for_is_refused(monkeypatch, tmp_path, built, capability, refused):
-    device._taken.cache_clear()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "An old GPU")
-    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: built)
-    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+def test_a_gpu_that_pytorch_is_not_built_for_is_refused(with_gpus, built, capability, refused):
+    described = {"get_device_capability": lambda _: capability, "get_device_name": lambda _: "An old GPU"}
+    with_gpus("a", get_arch_list=lambda: built, **described)
     if refused:
         with pytest.raises(InputError, match=r"An old GPU has CUDA capability \d.0, but PyTorch .* older CUDA"):
             choose_device()
     else:
         assert choose_device().type == "cuda"
-    device._taken.cache_clear()
 
 
 def choose(folder, gpus, place, messages, pipe):
-    """Pretend that PyTorch finds GPUs with these UUIDs, send the number of the chosen one, and live until killed."""
+    """Choose among GPUs with these UUIDs, send the number of the chosen one, and live until killed."""
     sys.stderr = messages.open("w", buffering=1)
-    tempfile.tempdir = str(folder)
-    torch.cuda.is_available = lambda: True
-    torch.cuda.device_count = lambda: len(gpus)
-    torch.cuda.get_device_properties = lambda number: SimpleNamespace(uuid=gpus[number])
-    torch.cuda.get_arch_list = list
-    torch.cuda.set_device = lambda _: None
+    pretend(setattr, folder, gpus)
     pipe.send(choose_device(*place).index)
     time.sleep(60)
 
@@ -153,45 +162,28 @@ def test_a_training_on_several_gpus_takes_all_of_them(choosing):
         assert "taken" in waiting(choosing("a", "b", "c", place=place)[2])
 
 
-def test_a_process_that_chooses_again_gets_the_same_gpu(monkeypatch, tmp_path):
-    device._taken.cache_clear()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: SimpleNamespace(uuid=f"{number}"))
-    monkeypatch.setattr(torch.cuda, "get_arch_list", list)
-    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+def test_a_process_that_chooses_again_gets_the_same_gpu(with_gpus):
+    with_gpus("a", "b")
     assert [choose_device() for _ in range(2)] == [torch.device("cuda", 0)] * 2
-    device._taken.cache_clear()
 
 
-def test_a_folder_for_locks_that_cannot_be_written_is_reported(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
+def test_a_folder_for_locks_that_cannot_be_written_is_reported(with_gpus, tmp_path):
+    with_gpus("a", folder=tmp_path / "missing")
     with pytest.raises(InputError, match=r"gpu-a.lock: cannot be written \(No such file .*\); set TMPDIR to another"):
         choose_device()
 
 
-def test_more_processes_than_gpus_are_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+def test_more_processes_than_gpus_are_refused(with_gpus):
+    with_gpus("a", "b")
     with pytest.raises(InputError, match="3 processes need a GPU each, but PyTorch finds 2; start fewer"):
         choose_device(0, 3)
 
 
-def test_attention_on_a_gpu_does_not_use_cudnn(monkeypatch, tmp_path):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="a"))
-    monkeypatch.setattr(torch.cuda, "get_arch_list", list)
-    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_attention_on_a_gpu_does_not_use_cudnn(with_gpus):
+    with_gpus("a")
     torch.backends.cuda.enable_cudnn_sdp(True)
     assert choose_device().type == "cuda"
     assert not torch.backends.cuda.cudnn_sdp_enabled()
-    device._taken.cache_clear()
 
 
 def test_a_cpu_has_a_name():
@@ -200,11 +192,10 @@ def test_a_cpu_has_a_name():
 
 @pytest.mark.parametrize(("place", "size", "products"), [("cpu", 1024, 1), ("cuda", 8192, 5)])
 def test_flops_are_measured_by_the_fastest_of_five_timings_of_large_products(monkeypatch, place, size, products):
-    seconds = iter([5.0, 4.0, 2.0, 3.0, 4.0])
-
-    shapes = []
+    shapes, readings = [], [0.0, 5.0, 5.0, 9.0, 9.0, 11.0, 11.0, 14.0, 14.0, 18.0]  # before and after each timing
     monkeypatch.setattr(torch, "mm", lambda a, b, **_: shapes.append((a.shape, b.shape)))
-    monkeypatch.setattr(device, "_seconds", lambda work, _: work() or next(seconds))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
+    monkeypatch.setattr(time, "perf_counter", iter(readings).__next__)
     with FakeTensorMode():
         assert sustained_flops(torch.device(place), torch.float32) == products * 2 * size**3 / 2.0
     assert shapes == [((size, size),) * 2] * 5 * products
@@ -221,7 +212,7 @@ def test_precision_on_a_gpu_depends_on_its_capability(monkeypatch, capability, p
 def test_precision_on_a_cpu_depends_on_its_instructions_and_not_on_a_timing(monkeypatch, avx512, amx):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
-    monkeypatch.setattr(device, "_seconds", None)
+    monkeypatch.setattr(time, "perf_counter", None)
     assert auto_precision(CPU) == ("bfloat16" if avx512 or amx else "float32")
 
 

@@ -2,7 +2,6 @@ import errno
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from transformer.support import files
 from transformer.support.files import (
     InputError,
     atomic,
+    count_parallel,
     decode_lines,
     link,
     part_folder,
@@ -58,18 +58,15 @@ def test_a_stream_is_decoded_line_by_line():
         next(lines)
 
 
-def test_files_of_different_length_are_refused_with_both_counts(tmp_path):
-    write_lines(tmp_path / "a", ["1", "2", "3"])
-    write_lines(tmp_path / "b", ["1", "2"])
-    with pytest.raises(InputError, match=r"a has 3 lines and .*b has 2"):
-        read_parallel(tmp_path / "a", tmp_path / "b")
-
-
-def test_empty_files_are_refused(tmp_path):
-    for name in "ab":
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"a and .*b are empty"):
-        read_parallel(tmp_path / "a", tmp_path / "b")
+@pytest.mark.parametrize(
+    ("counts", "message"), [((3, 2), "a has 3 lines and .*b has 2"), ((0, 0), "a and .*b are empty")]
+)
+def test_parallel_files_of_different_length_and_empty_ones_are_refused(tmp_path, counts, message):
+    for name, count in zip("ab", counts, strict=True):
+        write_lines(tmp_path / name, ["text"] * count)
+    for read in (read_parallel, count_parallel):
+        with pytest.raises(InputError, match=message):
+            read(tmp_path / "a", tmp_path / "b")
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -115,11 +112,8 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, monkeypatch):
-    really_open = Path.open
-    monkeypatch.setattr(Path, "open", lambda *_: really_open(Path("/dev/full"), "wb"))
-    with pytest.raises(InputError, match="No space left"):
+def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, full_after):
+    with full_after(0), pytest.raises(InputError, match="file: cannot be written"):
         write_lines(tmp_path / "file", ["new"])
     assert list(tmp_path.iterdir()) == []
 
@@ -144,14 +138,19 @@ def test_json_is_written_as_readable_text_without_loss(tmp_path):
     assert text.endswith("}\n")
 
 
-def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_path):
+@pytest.fixture
+def parts(tmp_path):
+    """The temporary paths of a file x that a killed process and a living one have."""
     process = subprocess.Popen(["true"])
     process.wait()
-    ours, others = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
-    ours.write_text("half")
-    others.write_text("half")
+    return [tmp_path / f".x.{number}.part" for number in (process.pid, os.getppid())]
+
+
+def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_path, parts):
+    for left in parts:
+        left.write_text("half")
     write_lines(tmp_path / "x", ["whole"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [others.name, "x"]
+    assert sorted(tmp_path.iterdir()) == [parts[1], tmp_path / "x"]
 
 
 def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
@@ -161,25 +160,15 @@ def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".x.ids.999999.part", ".x.old.part", "x"]
 
 
-def test_a_folder_that_a_killed_process_left_is_removed_by_the_next(tmp_path):
-    process = subprocess.Popen(["true"])
-    process.wait()
-    killed, working = tmp_path / f".x.{process.pid}.part", tmp_path / f".x.{os.getppid()}.part"
-    for left in (killed, working):
+def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_even_by_one_of_the_same_number(tmp_path, parts):
+    _, working = parts
+    for left in (*parts, tmp_path / f".x.{os.getpid()}.part"):
         left.mkdir()
         (left / "half").touch()
     with part_folder(tmp_path / "x") as folder:
         assert set(tmp_path.iterdir()) == {folder, working}
         assert not any(folder.iterdir())
     assert list(tmp_path.iterdir()) == [working]
-
-
-def test_a_folder_that_a_killed_process_of_the_same_number_left_is_removed(tmp_path):
-    left = tmp_path / f".x.{os.getpid()}.part"
-    left.mkdir()
-    (left / "half").touch()
-    with part_folder(tmp_path / "x") as folder:
-        assert not any(folder.iterdir())
 
 
 def test_a_pipe_is_no_file_to_write(tmp_path):

@@ -25,14 +25,9 @@ def work_tree(tmp_path):
     return tmp_path, git("rev-parse", "HEAD").stdout.strip()
 
 
-def test_a_clean_work_tree_is_named_by_its_commit(work_tree):
+def test_a_work_tree_is_named_by_its_commit_and_dirty_if_a_tracked_file_has_changed(work_tree):
     folder, head = work_tree
     assert len(head) == 40
-    assert commit(folder) == head
-
-
-def test_a_changed_file_makes_it_dirty_and_an_untracked_one_does_not(work_tree):
-    folder, head = work_tree
     (folder / "results").write_text("untracked")
     assert commit(folder) == head
     (folder / "file").write_text("two")
@@ -53,11 +48,11 @@ def test_without_git_it_is_unknown(work_tree, monkeypatch):
 
 def test_versions_are_those_in_use_and_packages_that_are_not_installed_are_left_out(monkeypatch):
     monkeypatch.setattr(provenance, "PACKAGES", ("sacrebleu", "no-such-package"))
-    found = software()
-    assert list(found) == ["commit", "python", "torch", "sacrebleu"]
-    assert found["python"] == platform.python_version()
-    assert found["torch"] == torch.__version__
-    assert found["sacrebleu"] == version("sacrebleu")
+    versions = software()
+    assert list(versions) == ["commit", "python", "torch", "sacrebleu"]
+    assert versions["python"] == platform.python_version()
+    assert versions["torch"] == torch.__version__
+    assert versions["sacrebleu"] == version("sacrebleu")
 
 
 def test_changed_code_of_a_named_folder_has_another_hash(tmp_path, monkeypatch):

@@ -1,5 +1,4 @@
 import json
-import resource
 
 import pytest
 import safetensors.torch
@@ -75,15 +74,10 @@ def test_a_missing_file_is_named(tmp_path):
         read_tensors(tmp_path / "step-9.safetensors")
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(path):
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(path, full_after):
     before = path.read_bytes()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
-    try:
-        with pytest.raises(InputError, match=r"step-1\.safetensors: cannot be written"):
-            write_tensors(path, {"large": torch.zeros(10_000)}, {})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with full_after(10_000), pytest.raises(InputError, match=r"step-1\.safetensors: cannot be written"):
+        write_tensors(path, {"large": torch.zeros(10_000)}, {})
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 

@@ -1,8 +1,18 @@
-"""A Hypothesis strategy for trees of any shape."""
+"""Hypothesis strategies for trees of any shape."""
 
 from hypothesis import strategies as st
 
 from transformer.trees.tree import Leaf, Tree
+
+
+def trees_of(labels, leaves):
+    """Trees of any shape, with these labels and leaves."""
+
+    def constituents(children):
+        return st.builds(Tree, labels, st.lists(children, min_size=1, max_size=4).map(tuple))
+
+    return constituents(st.recursive(leaves, constituents, max_leaves=12))
+
 
 LABELS = st.sampled_from(["S", "NP", "VP", "PP", "SBAR", "NP-SBJ", "PRP$", "XX"])
 LEAVES = st.builds(
@@ -10,10 +20,4 @@ LEAVES = st.builds(
     st.sampled_from(["DT", "NN", ".", ",", "``", "-LRB-"]),
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="()"), min_size=1, max_size=5),
 )
-
-
-def tree_of(children):
-    return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
-
-
-TREES = tree_of(st.recursive(LEAVES, tree_of, max_leaves=12))
+TREES = trees_of(LABELS, LEAVES)

@@ -2,6 +2,7 @@ import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
+from any_trees import trees_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,22 +11,15 @@ from transformer.trees.penn import read_tree
 from transformer.trees.tree import Leaf, Tree, words
 
 JOHN = read_tree("(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))")
-LABELS = st.sampled_from(["S", "NP", "SBARQ", "WHADJP-TMP-CLR"])
 LEAVES = st.builds(Leaf, st.just("NN"), st.text(min_size=1, max_size=5))
-
-
-def constituents(children):
-    return st.builds(Tree, LABELS, st.lists(children, min_size=1, max_size=4).map(tuple))
-
-
-TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
+TREES = trees_of(st.sampled_from(["S", "NP", "SBARQ", "WHADJP-TMP-CLR"]), LEAVES)
 
 
 def texts(svg, kind):
     """The texts of a kind in an SVG: for each its middle, its baseline and its content."""
     root = ElementTree.fromstring(svg)
-    found = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.get("class") == kind]
-    return [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in found]
+    drawn = [each for each in root.iter("{http://www.w3.org/2000/svg}text") if each.get("class") == kind]
+    return [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in drawn]
 
 
 def test_words_stand_in_one_row_and_labels_above_their_words():

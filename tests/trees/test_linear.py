@@ -100,8 +100,8 @@ def test_each_kind_of_malformed_output_is_repaired(output, form):
 )
 def test_leaves_that_are_words_are_aligned_with_the_words_of_the_sentence(output, tree):
     sentence = ["a", "old", "dog", "at", "it", "."]
-    found, changed = repair(output.split(), sentence, ["T"] * 6)
-    assert (linearise(found, "words"), changed) == (tree, True)
+    whole, changed = repair(output.split(), sentence, ["T"] * 6)
+    assert (linearise(whole, "words"), changed) == (tree, True)
 
 
 @given(TREES, st.data())
@@ -111,16 +111,16 @@ def test_missing_words_do_not_change_the_tree_over_the_others(tree, data):
     tree = build(Leaf("T", next(places)) if isinstance(item, Leaf) else item for item in walk(tree))
     kept = data.draw(st.sets(st.sampled_from(sentence), min_size=1))
     items = [item for item in linearise(tree, "words").split() if item not in sentence or item in kept]
-    found, changed = repair(items, sentence, ["T"] * len(sentence))
-    assert words(found) == sentence
+    whole, changed = repair(items, sentence, ["T"] * len(sentence))
+    assert words(whole) == sentence
     assert changed == (len(kept) < len(sentence))
-    pruned = [item for item in linearise(found, "words").split() if item not in sentence or item in kept]
+    pruned = [item for item in linearise(whole, "words").split() if item not in sentence or item in kept]
     assert pruned == linearise(repair(items, [w for w in sentence if w in kept], ["T"] * len(kept))[0], "words").split()
 
 
 def test_a_long_line_that_repeats_one_word_is_aligned():
-    found, changed = repair(["(S", *["-", "x"] * 2000], ["-"] * 4000 + ["."], ["T"] * 4001)
-    assert (len(words(found)), changed) == (4001, True)
+    whole, changed = repair(["(S", *["-", "x"] * 2000], ["-"] * 4000 + ["."], ["T"] * 4001)
+    assert (len(words(whole)), changed) == (4001, True)
 
 
 @pytest.mark.parametrize(

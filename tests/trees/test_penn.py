@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import any_trees
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,14 +17,7 @@ LEAVES = st.builds(
         st.text(st.characters(exclude_categories=["C"], exclude_characters="() "), min_size=1, max_size=5),
     ),
 )
-
-
-def constituents(children):
-    labels = st.sampled_from(["S", "NP", "VP", "PRN", "ADVP|PRT", "X"])
-    return st.builds(Tree, labels, st.lists(children, min_size=1, max_size=4).map(tuple))
-
-
-TREES = constituents(st.recursive(LEAVES, constituents, max_leaves=12))
+TREES = any_trees.trees_of(st.sampled_from(["S", "NP", "VP", "PRN", "ADVP|PRT", "X"]), LEAVES)
 
 
 @st.composite
@@ -37,10 +28,8 @@ def annotated(draw, item):
         return f"({item.tag}{blank}{item.word})"
     text = f"({item.label}" + draw(st.sampled_from(["", "-SBJ", "-SBJ-1", "=2", "-LOC=2-3", "-TPC-1"]))
     for child in item.children:
-        trace = draw(
-            st.sampled_from(["", "", "(-NONE- *T*-1)", "(NP-SBJ (-NONE- *) )", "(SBAR (-NONE- 0) (S (-NONE- *)))"])
-        )
-        text += blank + trace + draw(annotated(child))
+        traces = ["", "", "(-NONE- *T*-1)", "(NP-SBJ (-NONE- *) )", "(SBAR (-NONE- 0) (S (-NONE- *)))"]
+        text += blank + draw(st.sampled_from(traces)) + draw(annotated(child))
     return text + draw(st.sampled_from([")", " )"]))
 
 
@@ -78,12 +67,6 @@ def test_a_line_that_is_not_a_tree_is_refused_with_the_column(line, column):
         read_tree(line)
 
 
-def test_a_file_with_an_empty_line_is_refused_with_the_line(tmp_path: Path):
-    (tmp_path / "dev.trees").write_text(f"{JOHN}\n\n")
-    with pytest.raises(InputError, match=r"dev\.trees, line 2, column 1: "):
-        read_trees(tmp_path / "dev.trees")
-
-
 def test_a_tree_of_the_treebank_loses_traces_functions_and_its_outer_bracket(pierre):
     text, tree = pierre
     assert [str(each) for each in read(text * 2)] == [tree] * 2
@@ -115,6 +98,10 @@ def test_unary_chains_bracket_words_and_a_second_constituent_stay(text, tree):
     assert [str(tree) for tree in read(text)] == [tree]
 
 
+def test_a_file_without_text_has_no_tree():
+    assert read(" \n") == []
+
+
 def test_deep_trees_and_long_sentences_are_read():
     [tree] = read("( " + "(NP-1 " * 450 + "(NN dog)" * 250 + ")" * 451)
     assert len(words(tree)) == 250
@@ -143,10 +130,6 @@ def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised
     assert (list(walk(again)), repaired) == (list(walk(tree)), False)
 
 
-def test_a_file_without_text_has_no_tree():
-    assert read(" \n") == []
-
-
 @pytest.mark.parametrize(
     ("text", "line", "fault"),
     [
@@ -170,9 +153,11 @@ def test_a_text_that_is_not_a_tree_is_refused_with_the_line(pierre, text, line, 
     assert "\n" not in str(error.value)
 
 
-def test_a_fault_in_the_second_line_is_reported_with_line_2(tmp_path: Path):
-    text = f"{JOHN}\n(S (NP (DT the) dog))\n"
-    (tmp_path / "two.mrg").write_text(text)
-    for lines in (lambda: list(read_mrg(f"{tmp_path}/two.mrg", text)), lambda: read_trees(tmp_path / "two.mrg")):
-        with pytest.raises(InputError, match=r"two\.mrg, line 2[:,] .*'dog' in \(NP \.\.\.\) has no tag"):
-            lines()
+@pytest.mark.parametrize(
+    ("second", "fault"),
+    [("", "column 1: "), ("(S (NP (DT the) dog))", r"column 17: 'dog' in \(NP \.\.\.\) has no tag")],
+)
+def test_a_fault_in_the_second_line_of_a_file_is_reported_with_line_2(tmp_path, second, fault):
+    (tmp_path / "dev.trees").write_text(f"{JOHN}\n{second}\n")
+    with pytest.raises(InputError, match=rf"dev\.trees, line 2, {fault}"):
+        read_trees(tmp_path / "dev.trees")

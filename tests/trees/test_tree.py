@@ -14,8 +14,8 @@ def subtrees(tree):
 
 @given(st.lists(TREES, max_size=3), st.integers(1, 4), st.integers(0, 8))
 def test_constituents_are_all_subtrees_with_the_given_numbers_of_words_without_repeats(trees, least, more):
-    found = [each for tree in trees for each in subtrees(tree) if least <= len(words(each)) <= least + more]
-    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(found))
+    expected = [each for tree in trees for each in subtrees(tree) if least <= len(words(each)) <= least + more]
+    assert list(constituents(trees, least, least + more)) == list(dict.fromkeys(expected))
 
 
 @given(TREES)

@@ -21,16 +21,16 @@ def handler():
     made.close()
 
 
-def report(handler, message=None, event=None, **told):
+def report(handler, message=None, event=None, **fields):
     record = logging.LogRecord("snakemake", logging.INFO, __file__, 1, message, (), None)
-    record.__dict__.update(told, **({"event": event} if event else {}))
+    record.__dict__.update(fields, **({"event": event} if event else {}))
     handler.emit(record)
 
 
-def start(handler, number, rule, **told):
+def start(handler, number, rule, **fields):
     output = [f"results/{rule}"]
-    told = {"log": [], "wildcards": {}} | told
-    report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=output, **told)
+    fields = {"log": [], "wildcards": {}} | fields
+    report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=output, **fields)
 
 
 def test_each_job_is_a_line_with_its_number(handler):
@@ -69,16 +69,21 @@ def fail(handler, number, rule, status):
     report(handler, f"Error in rule {rule}", LogEvent.JOB_ERROR, jobid=number)
 
 
+def end(handler):
+    """What is shown when Snakemake ends after a failure."""
+    for message in ENDING:
+        report(handler, message, LogEvent.ERROR)
+    handler.close()
+    return handler.stream.getvalue()
+
+
 def test_a_job_that_ctrl_c_ends_takes_one_line(handler, tmp_path):
     (tmp_path / "log").write_text("training\ninterrupted by SIGINT; the state is saved\n")
     start(handler, 1, "train", wildcards={"task": "ende", "model": "base"}, log=[tmp_path / "log"])
     start(handler, 2, "score", wildcards={"part": "dev"}, log=[tmp_path / "none"])
     fail(handler, 1, "train", 130)
     fail(handler, 2, "score", 130)
-    for message in ENDING:
-        report(handler, message, LogEvent.ERROR)
-    handler.close()
-    assert handler.stream.getvalue().splitlines()[1:] == [
+    assert end(handler).splitlines()[1:] == [
         "train ende base: interrupted by SIGINT; the state is saved",
         "score dev: interrupted",
         "interrupted; the same command continues",
@@ -90,10 +95,7 @@ def test_a_failure_beside_interrupted_jobs_is_shown_in_full(handler):
     start(handler, 2, "translate")
     fail(handler, 1, "score", 130)
     fail(handler, 2, "translate", 1)
-    for message in ENDING:
-        report(handler, message, LogEvent.ERROR)
-    handler.close()
-    shown = handler.stream.getvalue()
+    shown = end(handler)
     assert shown.startswith("score: interrupted\nCalledProcessError: Command x returned non-zero exit status 1.\n")
     assert shown.endswith("\n".join(["Error in rule translate", *ENDING, ""]))
 

@@ -30,6 +30,13 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
+@pytest.fixture
+def debian(machine):
+    """A machine whose apt-get has the pages."""
+    machine.install_apt_get(machine.package)
+    return machine
+
+
 class Machine:
     def __init__(self, folder):
         self.clone, self.bin, self.mirror = folder / "clone", folder / "bin", folder / "mirror"
@@ -43,7 +50,7 @@ class Machine:
             r"(/multi30k/\S+:\n +\{bytes: )\d+(, sha256: )\w+", rf"\g<1>4\g<2>{hashlib.sha256(b'text').hexdigest()}"
         )
         for name in ("make", "snakemake"):
-            self.install(name, f'echo {name} "$@" >> calls')
+            self.record(name)
         as_script = '[ "$2" = snakemake ] && { shift 2; exec snakemake "$@"; }'
         self.install("python", f'{as_script}; echo python "$@" >> calls')
 
@@ -56,6 +63,10 @@ class Machine:
     def install(self, name, script):
         (self.bin / name).write_text(f"#!/bin/sh\n{script}\n")
         (self.bin / name).chmod(0o755)
+
+    def record(self, name, then="exit 0"):
+        """Install a program that records its calls and does no more than `then`."""
+        self.install(name, f'echo {name} "$@" >> calls; {then}')
 
     def install_apt_get(self, package):
         """An apt-get that downloads this package in the place of each."""
@@ -72,16 +83,11 @@ class Machine:
     def make(self, target="reproduce", **environment):
         """What it printed on standard error, and the calls of make and snakemake."""
         nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:1")
-        given = {
-            "PATH": str(self.bin),
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **nowhere,
-            **environment,
-        }
+        given = {"PATH": str(self.bin), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **nowhere}
         # -S: without what is installed, as before .venv is there.
         command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", target]
-        run = subprocess.run(command, cwd=self.clone, env=given, capture_output=True, text=True)
+        run = subprocess.run(command, cwd=self.clone, env=given | environment, capture_output=True, text=True)
+        self.status = run.returncode
         calls = self.clone / "calls"
         return run.stderr, calls.read_text().splitlines() if calls.exists() else []
 
@@ -101,17 +107,16 @@ CAPTIONS = [
 def test_the_patterns_find_what_a_reader_of_yaml_finds():
     corpora = (ROOT / "config/corpora.yaml").read_text()
     packages = read_experiment([]).corpora["libreoffice-help"].packages
-    found = reproduce.PACKAGE.findall(corpora)
-    assert found == [(language, package.name, package.sha256) for language, package in packages.items()]
+    packed = reproduce.PACKAGE.findall(corpora)
+    assert packed == [(language, package.name, package.sha256) for language, package in packages.items()]
     captions = downloads_of(read_experiment([ROOT / "config/quick-captions.yaml"]))
     assert dict(reproduce.CAPTIONS.findall(corpora)) == {url: download.sha256 for url, download in captions.items()}
     for url in captions:
         assert str(local_path(url)) == url.partition("://")[2]
 
 
-def test_quick_runs_if_apt_get_has_the_pages(machine):
-    machine.install_apt_get(machine.package)
-    said, calls = machine.make()
+def test_quick_runs_if_apt_get_has_the_pages(debian):
+    said, calls = debian.make()
     assert said == "quick: on the help pages of LibreOffice, results in results/quick\n"
     assert calls == RUN
 
@@ -174,9 +179,8 @@ def test_without_a_text_one_line_names_both_remedies_and_nothing_is_installed(ma
     assert "run it where there is internet, or set TRANSFORMER_MIRROR to a folder" in said
 
 
-def test_a_report_before_there_are_results_is_refused_and_nothing_is_installed(machine):
-    machine.install_apt_get(machine.package)
-    said, calls = machine.make("report")
+def test_a_report_before_there_are_results_is_refused_and_nothing_is_installed(debian):
+    said, calls = debian.make("report")
     assert said.splitlines()[1:] == ["error: results/quick has no tables yet; run make reproduce first"]
     assert calls == []
 
@@ -188,69 +192,63 @@ def test_a_damaged_file_of_the_mirror_is_named(machine):
     assert calls == []
 
 
-def test_a_mirror_that_is_no_folder_is_named(machine):
-    machine.install_apt_get(machine.package)
-    assert machine.make(TRANSFORMER_MIRROR="missing") == (
+def test_a_mirror_that_is_no_folder_is_named(debian):
+    assert debian.make(TRANSFORMER_MIRROR="missing") == (
         "error: missing: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR\n",
         [],
     )
 
 
-def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(machine):
-    machine.add_captions(machine.clone / "results/downloads")
-    (machine.clone / "results/quick-captions").mkdir()
-    machine.install_apt_get(machine.package)
-    assert machine.make()[1] == CAPTIONS
-    (machine.clone / "results/quick-captions/tables").mkdir()
+def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(debian):
+    debian.add_captions(debian.clone / "results/downloads")
+    (debian.clone / "results/quick-captions").mkdir()
+    assert debian.make()[1] == CAPTIONS
+    (debian.clone / "results/quick-captions/tables").mkdir()
     report = f"{CAPTIONS[2]} --report results/quick-captions/report.html"
-    assert machine.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
-    text = machine.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
+    assert debian.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
+    text = debian.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
     text.parent.mkdir(parents=True)
-    (machine.clone / "results/quick/tables").mkdir()
+    (debian.clone / "results/quick/tables").mkdir()
     text.touch()
-    assert machine.make("report")[1][-1] == "snakemake --cores all --report results/quick/report.html"
-    assert not (machine.bin / "asked").exists()
+    assert debian.make("report")[1][-1] == "snakemake --cores all --report results/quick/report.html"
+    assert not (debian.bin / "asked").exists()
 
 
-def test_a_second_make_reproduce_in_the_same_folder_is_refused(machine):
-    machine.install_apt_get(machine.package)
+def test_a_second_make_reproduce_in_the_same_folder_is_refused(debian):
     again = f"{sys.executable} -S -m workflow.lib.reproduce reproduce"
-    machine.install("make", f'echo make "$@" >> calls; {again} || echo refused >> calls')
-    said, calls = machine.make()
+    debian.record("make", f"{again} || echo refused >> calls")
+    said, calls = debian.make()
     assert said.splitlines()[1:] == ["another make reproduce is running in this folder: wait until it ends, or end it"]
     assert calls == [RUN[0], "refused", *RUN[1:]]
-    machine.install("snakemake", f"{again} || echo refused >> calls")
-    assert machine.make()[1][len(calls) :] == [RUN[0], "refused", RUN[1], "refused", RUN[3]]
+    debian.install("snakemake", f"{again} || echo refused >> calls")
+    assert debian.make()[1][len(calls) :] == [RUN[0], "refused", RUN[1], "refused", RUN[3]]
 
 
-def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(machine):
-    machine.install_apt_get(machine.package)
-    machine.install("snakemake", 'echo snakemake "$@" >> calls; case "$*" in *unlock*) ;; *) kill -9 $PPID ;; esac')
-    assert machine.make()[1] == RUN[:3]
+def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(debian):
+    debian.record("snakemake", 'case "$*" in *unlock*) ;; *) kill -9 $PPID ;; esac')
+    assert debian.make()[1] == RUN[:3]
     unlocked = [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
-    assert machine.make()[1][3:] == unlocked[:4]
-    machine.install("snakemake", 'echo snakemake "$@" >> calls')
-    assert machine.make()[1][7:] == unlocked
-    assert machine.make()[1][12:] == RUN
+    assert debian.make()[1][3:] == unlocked[:4]
+    debian.record("snakemake")
+    assert debian.make()[1][7:] == unlocked
+    assert debian.make()[1][12:] == RUN
 
 
-def test_no_lock_is_removed_while_a_snakemake_runs(machine):
-    machine.install_apt_get(machine.package)
-    mark = machine.clone / "results/.reproduce"
+def test_no_lock_is_removed_while_a_snakemake_runs(debian):
+    mark = debian.clone / "results/.reproduce"
     mark.parent.mkdir()
     mark.touch()
-    machine.install("pgrep", 'echo pgrep "$@" >> calls; echo 12; echo 34')
-    said, calls = machine.make()
+    debian.record("pgrep", "echo 12; echo 34")
+    said, calls = debian.make()
     assert "a Snakemake is running (process 12, 34)" in said
     assert calls == [RUN[0], f"pgrep -u {os.getuid()} -f (^|/)snakemake( |$)| -m snakemake( |$)"]
     assert mark.exists()
-    machine.install("pgrep", "exit 1")
-    assert machine.make()[1][2:] == [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
+    debian.install("pgrep", "exit 1")
+    assert debian.make()[1][2:] == [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
 
 
-def test_a_clone_that_may_not_be_written_to_is_named(machine, monkeypatch):
-    machine.install_apt_get(machine.package)
-    monkeypatch.chdir(machine.clone)
+def test_a_clone_that_may_not_be_written_to_is_named(debian, monkeypatch):
+    monkeypatch.chdir(debian.clone)
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(SystemExit, match=r"^error: Makefile: you may not write to it; work in a clone of your own$"):
         reproduce.main("report")
@@ -260,35 +258,29 @@ def refuse(path, *_):
     raise PermissionError(13, "Permission denied", str(path))
 
 
-def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(machine):
-    machine.install_apt_get(machine.package)
-    machine.install("snakemake", 'echo snakemake "$@" >> calls; exit 7')
-    command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", "reproduce"]
-    environment = {"PATH": str(machine.bin), "PYTHONPATH": str(ROOT)}
-    assert subprocess.run(command, cwd=machine.clone, env=environment, capture_output=True).returncode == 7
-    assert (machine.clone / "calls").read_text().splitlines() == RUN[:-1]
+def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(debian):
+    debian.record("snakemake", "exit 7")
+    assert debian.make()[1] == RUN[:-1]
+    assert debian.status == 7
 
 
-def test_a_signal_ends_snakemake_first(machine):
-    machine.install_apt_get(machine.package)
-    (machine.bin / "sleep").symlink_to(shutil.which("sleep"))
+def test_a_signal_ends_snakemake_first(debian):
+    (debian.bin / "sleep").symlink_to(shutil.which("sleep"))
     # The second sleep writes nowhere, or the test would wait for its end.
     signalled = "trap 'echo ended >> calls; exit 1' TERM; sleep 2; kill -TERM $PPID; sleep 10 >&- 2>&- & wait"
-    machine.install("snakemake", signalled)
-    assert machine.make()[1] == [RUN[0], RUN[1], "ended"]
+    debian.install("snakemake", signalled)
+    assert debian.make()[1] == [RUN[0], RUN[1], "ended"]
 
 
-def test_the_python_of_venv_runs_although_another_comes_first_on_path(machine):
-    machine.install_apt_get(machine.package)
-    (machine.clone / ".venv/bin").mkdir(parents=True)
-    shutil.move(machine.bin / "python", machine.clone / ".venv/bin/python")
-    machine.install("python", "exit 1")
-    assert machine.make()[1] == RUN
+def test_the_python_of_venv_runs_although_another_comes_first_on_path(debian):
+    (debian.clone / ".venv/bin").mkdir(parents=True)
+    shutil.move(debian.bin / "python", debian.clone / ".venv/bin/python")
+    debian.install("python", "exit 1")
+    assert debian.make()[1] == RUN
 
 
-def test_make_reproduce_ends_if_the_installation_fails(machine):
-    machine.install_apt_get(machine.package)
-    machine.install("make", "echo no torch >&2; exit 2")
-    said, calls = machine.make()
+def test_make_reproduce_ends_if_the_installation_fails(debian):
+    debian.install("make", "echo no torch >&2; exit 2")
+    said, calls = debian.make()
     assert said.splitlines()[1:] == ["no torch"]
     assert calls == []

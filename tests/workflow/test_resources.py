@@ -20,12 +20,12 @@ def jobs(request, tmp_path_factory):
     command += ["--printshellcmds", "--profile", profile.parent, "--forceall", "--configfile", "config/paper.yaml"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
-    found = {}
+    requests = {}
     for job in run.stdout.split("\n["):
         if name := re.search(r"^rule (\w+):", job, re.M):
             resources = dict(re.findall(r"(\w+)=([^,\n]*)", re.search("    resources: (.*)", job)[1]))
-            found.setdefault(name[1], []).append((job, resources))
-    return request.param, found
+            requests.setdefault(name[1], []).append((job, resources))
+    return request.param, requests
 
 
 def test_requests_of_jobs_are_computed_without_pytorch():
@@ -46,15 +46,16 @@ def test_an_account_that_is_not_filled_in_is_refused_before_anything_runs():
     command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode
-    told = "account or partition is not filled in; copy profiles/slurm to my-slurm"
-    assert told in run.stdout + run.stderr
+    message = "account or partition is not filled in; copy profiles/slurm to my-slurm"
+    assert message in run.stdout + run.stderr
 
 
 @pytest.mark.workflow
 def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile(jobs):
-    _, found = jobs
-    assert {"read_files", "learn_subwords", "encode_part", "train", "average_checkpoints", "translate"} <= found.keys()
-    for rule, asked in found.items():
+    _, requests = jobs
+    on_nodes = {"read_files", "learn_subwords", "encode_part", "train", "average_checkpoints", "translate"}
+    assert on_nodes <= requests.keys()
+    for rule, asked in requests.items():
         for _, resources in asked:
             if LOCAL.match(rule):
                 assert "runtime" not in resources
@@ -66,10 +67,10 @@ def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile
 
 @pytest.mark.workflow
 def test_a_large_model_requests_more_and_a_second_attempt_twice_the_memory(jobs):
-    attempt, found = jobs
-    (base, big) = (
-        next(resources for job, resources in found["train"] if f"task=ende, model={model}," in job)
-        for model in ("base", "big")
+    attempt, requests = jobs
+    trainings = [(job, resources) for job, resources in requests["train"] if "task=ende, " in job]
+    base, big = (
+        next(resources for job, resources in trainings if f" model={model}," in job) for model in ("base", "big")
     )
     assert int(base["mem_mb"]) == attempt * 42_215
     assert int(big["mem_mb"]) == min(attempt * 73_634, 128_000)

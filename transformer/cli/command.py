@@ -63,7 +63,7 @@ def batch_tokens(default: int | None) -> Arguments:
 
 def positive(text: str) -> int:
     """A whole number above 0."""
-    return _number(text, int, 1, f"a whole number from 1 to {GREATEST_SEED:,}", GREATEST_SEED)
+    return _number(text, int, 1, GREATEST_SEED)
 
 
 def threads(text: str) -> int:
@@ -80,20 +80,21 @@ def cores() -> int:
 
 def count(text: str) -> int:
     """A whole number, 0 or above."""
-    return _number(text, int, 0, f"a whole number from 0 to {GREATEST_SEED:,}", GREATEST_SEED)
+    return _number(text, int, 0, GREATEST_SEED)
 
 
 def alpha(text: str) -> float:
     """A length penalty."""
-    return _number(text, float, 0, f"a number from 0 to {GREATEST_ALPHA}", GREATEST_ALPHA)
+    return _number(text, float, 0, GREATEST_ALPHA)
 
 
-def _number(text: str, kind: Callable[[str], N], least: int, wanted: str, most: int) -> N:
+def _number(text: str, kind: type[N], least: int, most: int) -> N:
     """A number from `least` to `most`. Raises ArgumentTypeError."""
     with contextlib.suppress(ValueError):
         if least <= (value := kind(text)) <= most:
             return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
+    whole = "whole " if kind is int else ""
+    raise argparse.ArgumentTypeError(f"{text!r} is not a {whole}number from {least} to {most:,}")
 
 
 class Parser(argparse.ArgumentParser):

@@ -71,14 +71,8 @@ def corpus(arguments: argparse.Namespace) -> None:
     from transformer.corpora.parts import Given, write_whole
 
     task = read_config(TaskCorpus, arguments.config)
-    given = Given(
-        arguments.config,
-        arguments.downloads,
-        arguments.text,
-        arguments.gold,
-        arguments.parses,
-        arguments.log_probabilities,
-    )
+    files = (arguments.config, arguments.downloads, arguments.text, arguments.gold)
+    given = Given(*files, arguments.parses, arguments.log_probabilities)
     write_whole(task.corpus, arguments.output_dir, given, name=task.name, source=task.source, target=task.target)
 
 

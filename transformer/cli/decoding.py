@@ -144,7 +144,7 @@ def translate(arguments: argparse.Namespace) -> None:
     tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
     how = (loaded, arguments.package, search, arguments.precision, arguments.workers)
     if arguments.engine == "ctranslate2":
-        from transformer.export.engine import by_ctranslate2
+        from transformer.export.ctranslate2 import by_ctranslate2
 
         decoder = by_ctranslate2(*how, LINE)
     else:

@@ -74,17 +74,9 @@ def package(arguments: argparse.Namespace) -> None:
     from transformer.package.making import make_package
 
     values = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}
-    make_package(
-        arguments.output_dir,
-        arguments.config,
-        arguments.kind,
-        load(Decoding, values, "--beam, --alpha, --extra"),
-        arguments.checkpoints,
-        arguments.corpus,
-        arguments.training,
-        arguments.subwords,
-        arguments.history,
-    )
+    decoding = load(Decoding, values, "--beam, --alpha, --extra")
+    files = (arguments.checkpoints, arguments.corpus, arguments.training, arguments.subwords, arguments.history)
+    make_package(arguments.output_dir, arguments.config, arguments.kind, decoding, *files)
 
 
 @command(

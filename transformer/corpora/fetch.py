@@ -139,8 +139,8 @@ def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
         status = response.status_code
-        found = RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        start, total = found.groups() if found else ("", "")
+        sent = RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        start, total = sent.groups() if sent else ("", "")
         if status == 416 or (status == 206 and start != str(have)):
             stream.truncate(stream.seek(0))
             raise requests.HTTPError(f"the server does not go on at byte {have}")

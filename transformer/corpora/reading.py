@@ -20,34 +20,37 @@ from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
+Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
 
 @contextmanager
-def open_pairs(
-    sources: str, targets: str, local: Callable[[str], Path], folder: Path
-) -> Iterator[Iterator[tuple[str, str]]]:
+def open_pairs(sources: str, targets: str, local: Local, folder: Path) -> Iterator[Iterator[tuple[str, str]]]:
     """The pairs (source, target) of two locations, in a stream.
 
     `local` gives the path of a URL's download. Members of archives are unpacked below `folder` and removed when the
     context ends. Raises InputError, on entering or while reading, for a wrong location, a file or member that is
     missing, unsafe or damaged, a line that is not UTF-8, and sides that do not belong together.
     """
-    local = functools.cache(local)
-    sides = [Location.parse(text) for text in (sources, targets)]
-    source, target = (replace(side, file=str(local(side.file))) if "://" in side.file else side for side in sides)
-    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as temporary:
-        yield _pairs(source, target, _unpack((source, target), Path(temporary)))
+    with _unpacked((sources, targets), local, folder) as ((source, target), paths):
+        yield _pairs(source, target, paths)
 
 
 @contextmanager
-def open_text(text: str, local: Callable[[str], Path], folder: Path) -> Iterator[Iterator[str]]:
+def open_text(text: str, local: Local, folder: Path) -> Iterator[Iterator[str]]:
     """The lines of one location, read in the same way as by `open_pairs`."""
-    location = Location.parse(text)
-    if "://" in location.file:
-        location = replace(location, file=str(local(location.file)))
+    with _unpacked((text,), local, folder) as ([location], paths):
+        yield _texts(location, paths)
+
+
+@contextmanager
+def _unpacked(texts: Sequence[str], local: Local, folder: Path) -> Iterator[tuple[list[Location], Paths]]:
+    """Locations on this machine, and the paths of their files and unpacked members."""
+    local = functools.cache(local)
+    sides = [Location.parse(text) for text in texts]
+    sides = [replace(side, file=str(local(side.file))) if "://" in side.file else side for side in sides]
     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as temporary:
-        yield _texts(location, _unpack((location,), Path(temporary)))
+        yield sides, _unpack(sides, Path(temporary))
 
 
 def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
@@ -110,9 +113,8 @@ def _pairs(source: Location, target: Location, paths: Paths) -> Iterator[tuple[s
         texts = _texts(source, paths), _texts(target, paths)
         for number, pair in enumerate(itertools.zip_longest(*texts)):
             if None in pair:
-                one, other = (
-                    number + (text is not None) + sum(1 for _ in rest) for text, rest in zip(pair, texts, strict=True)
-                )
+                rest = zip(pair, texts, strict=True)
+                one, other = (number + (text is not None) + sum(1 for _ in more) for text, more in rest)
                 raise InputError(
                     f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"
                 )

@@ -22,6 +22,18 @@ from transformer.support.strict import load, plain
 from transformer.text.subwords import Subwords
 from transformer.training.history import write_history
 
+UNKNOWN_TEXT: dict[str, Any] = {"corpus": "unknown text", "description": "imported", "licence": "unknown licence"}
+UNKNOWN_TEXT["pairs"] = {"train": 0}
+NOTHING_KNOWN = {  # about a training
+    **dict.fromkeys(("steps", "left_out", "longest_pair", "target_tokens"), 0),
+    **dict.fromkeys(("seconds", "flops"), 0.0),
+    "devices": 1,
+    "device": "unknown device",
+    "precision": "unknown precision",
+    "config_sha256": "unknown",
+    "software": {"commit": "unknown"},
+}
+
 
 def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
     """Architecture and vocabulary size in Marian's config.json. Raises InputError for a value that ours cannot have."""
@@ -45,18 +57,10 @@ def _marian_architecture(path: Path) -> tuple[ModelConfig, int]:
     demand("decoder_vocab_size", f"vocab_size, {vocabulary}", config.get("decoder_vocab_size") in (None, vocabulary))
     layers, d_ff, h = (config[key] for key in encoder_sizes)
     demand("d_model", f"a multiple of the {h} heads", config["d_model"] % h == 0)
-    values = {
-        "N": layers,
-        "d_model": config["d_model"],
-        "d_ff": d_ff,
-        "h": h,
-        "d_k": config["d_model"] // h,
-        "d_v": config["d_model"] // h,
-        "P_drop": config.get("dropout", 0.1),
-        "attention_dropout": config.get("attention_dropout", 0.0),
-        "positions": "sinusoidal",
-        "max_length": config["max_position_embeddings"],
-    }
+    width = config["d_model"] // h
+    values = {"N": layers, "d_model": config["d_model"], "d_ff": d_ff, "h": h, "d_k": width, "d_v": width}
+    values |= {"P_drop": config.get("dropout", 0.1), "attention_dropout": config.get("attention_dropout", 0.0)}
+    values |= {"positions": "sinusoidal", "max_length": config["max_position_embeddings"]}
     return load(ModelConfig, values, str(path)), vocabulary
 
 
@@ -142,36 +146,10 @@ def from_marian(folder: Path, output: Path) -> None:
         _put_padding(weights["embedding"], values.pop("padding", None), origin)
     else:
         languages = read_json(folder / "tokenizer_config.json")
-        values = {
-            "task": "marian",
-            "kind": "translation",
-            "model": "marian",
-            "seed": 0,
-            "source": str(languages.get("source_lang")),
-            "target": str(languages.get("target_lang")),
-            "decoding": plain(SECTION_6_1),
-            "averaged": (),
-            "corpus": {
-                "corpus": "unknown text",
-                "description": "imported",
-                "licence": "unknown licence",
-                "pairs": {"train": 0},
-            },
-            "training": {
-                "parameters": sum(tensor.numel() for tensor in weights.values()),
-                "steps": 0,
-                "left_out": 0,
-                "longest_pair": 0,
-                "target_tokens": 0,
-                "seconds": 0.0,
-                "flops": 0.0,
-                "devices": 1,
-                "device": "unknown device",
-                "precision": "unknown precision",
-                "config_sha256": "unknown",
-                "software": {"commit": "unknown"},
-            },
-        }
+        sides = {side: str(languages.get(f"{side}_lang")) for side in ("source", "target")}
+        values = {"task": "marian", "kind": "translation", "model": "marian", "seed": 0, **sides}
+        training = {"parameters": sum(tensor.numel() for tensor in weights.values()), **NOTHING_KNOWN}
+        values |= {"decoding": plain(SECTION_6_1), "averaged": (), "corpus": UNKNOWN_TEXT, "training": training}
     values |= {"architecture": plain(architecture), "vocabulary": vocabulary, "sha256": {}}
     config = load(PackageConfig, values, str(origin))
     with new_folder(output) as temporary:

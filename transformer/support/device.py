@@ -62,14 +62,14 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
     """
     if not torch.cuda.is_available():
         if Path("/dev/nvidia0").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != "":
-            told = (
+            problem = (
                 "this machine has an NVIDIA GPU, but PyTorch cannot use it: the driver is too old for PyTorch "
                 f"{torch.__version__}, or this PyTorch has no CUDA"
             )
             if "SLURM_GPUS_ON_NODE" in os.environ:
-                raise InputError(f"{told}; see docs/install.md, or set gpu: 0 in the profile to use CPUs")
+                raise InputError(f"{problem}; see docs/install.md, or set gpu: 0 in the profile to use CPUs")
             if local_rank == 0:
-                print(f"warning: {told}. The CPU computes", file=sys.stderr)
+                print(f"warning: {problem}. The CPU computes", file=sys.stderr)
         return torch.device("cpu")
     count = torch.cuda.device_count()
     if local_size > count:
@@ -118,15 +118,15 @@ def _taken(*numbers: int) -> tuple[int, IO[str]]:
             files[number] = path.open("a")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); set TMPDIR to another folder") from error
-    told = False
+    waiting = False
     while True:
         for number, file in files.items():
             if locked(file):
                 return number, file
-        if not told:
+        if not waiting:
             which = "the GPU is" if len(files) == 1 else f"all {len(files)} GPUs are"
             print(f"{which} taken by other commands of yours; waiting until one ends", file=sys.stderr, flush=True)
-            told = True
+            waiting = True
         time.sleep(1)
 
 

@@ -14,13 +14,13 @@ ROOT = Path(__file__).parents[2]
 
 def software() -> dict[str, str]:
     """The commit and the versions, by name. Packages that are not installed are left out."""
-    found = {"commit": commit(ROOT), "python": platform.python_version(), "torch": str(torch.__version__)}
+    versions = {"commit": commit(ROOT), "python": platform.python_version(), "torch": str(torch.__version__)}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def commit(folder: Path) -> str:

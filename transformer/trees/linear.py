@@ -76,11 +76,11 @@ def repair(tokens: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> 
     return tree, linearise(tree).split(" ") != [WORD if LEAF.fullmatch(token) else token for token in tokens]
 
 
-def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:
+def _aligned(written: Sequence[str], words: Sequence[str]) -> list[int]:
     """How many words of the sentence each leaf stands for. From 200 words on, frequent words are not aligned."""
-    counts = [1] * len(found)
-    if len(found) != len(words):
-        for _, start, end, first, last in SequenceMatcher(None, found, words).get_opcodes():
+    counts = [1] * len(written)
+    if len(written) != len(words):
+        for _, start, end, first, last in SequenceMatcher(None, written, words).get_opcodes():
             for leaf in range(start + last - first, end):
                 counts[leaf] = 0
             if last < len(words):
@@ -90,8 +90,8 @@ def _aligned(found: Sequence[str], words: Sequence[str]) -> list[int]:
 
 def tags_of(tokens: Sequence[str], words: Sequence[str]) -> list[str]:
     """The tag of each word, from a decoder's output whose leaves are tags; XX where `repair` finds no tag."""
-    found = leaves(tokens)
-    counted = zip(found, _aligned(found, words), strict=True)
+    written = leaves(tokens)
+    counted = zip(written, _aligned(written, words), strict=True)
     tags = [tag for leaf, count in counted for tag in [leaf, *[WORD] * count][:count]]
     return [*tags, *[WORD] * len(words)][: len(words)]
 
@@ -102,10 +102,10 @@ def misread(output: str, words: Sequence[str]) -> float:
     Raises the ValueErrors of `repair`.
     """
     tokens = output.split()
-    found = leaves(tokens)
-    if len(found) != len(words) or repair(tokens, words, [WORD] * len(words))[1]:
+    written = leaves(tokens)
+    if len(written) != len(words) or repair(tokens, words, [WORD] * len(words))[1]:
         return math.inf
-    return sum(leaf != word for leaf, word in zip(found, words, strict=True))
+    return sum(leaf != word for leaf, word in zip(written, words, strict=True))
 
 
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:

@@ -42,24 +42,24 @@ def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
     Raises _FaultError for text outside of brackets, and for brackets that are unbalanced or nested too deep.
     """
     opened: list[_Bracket] = []
-    for token in _TOKEN.finditer(text):
-        place, found = token.start(), token[0]
-        if found[0] == "(":
+    for match in _TOKEN.finditer(text):
+        place, token = match.start(), match[0]
+        if token[0] == "(":
             if len(opened) == deepest:
                 fault = f"the tree that begins here is nested more than {DEEPEST} deep; remove it"
                 raise _FaultError(opened[0].place, fault)
-            bracket = _Bracket(place, token["label"] or "", [])
+            bracket = _Bracket(place, match["label"] or "", [])
             if opened:
                 opened[-1].children.append(bracket)
             opened.append(bracket)
-        elif not opened and not found.isspace():
-            raise _FaultError(place, f"{found!r} stands outside of a tree; remove it, or a bracket before it")
-        elif found == ")":
+        elif not opened and not token.isspace():
+            raise _FaultError(place, f"{token!r} stands outside of a tree; remove it, or a bracket before it")
+        elif token == ")":
             bracket = opened.pop()
             if not opened:
                 yield bracket
         elif opened:
-            opened[-1].children.append(_Word(place, found))
+            opened[-1].children.append(_Word(place, token))
     if opened:
         start = opened[-1].place
         begin = " ".join(text[start : start + 20].split())

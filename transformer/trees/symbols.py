@@ -16,10 +16,10 @@ def leaves(tokens: Iterable[str]) -> list[str]:
 
 def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
     """All symbols of linearised trees, sorted: the brackets, and the leaves unless most trees have words as leaves."""
-    found: set[str] = set()
+    seen: set[str] = set()
     of_words = 0  # the number of trees whose leaves are the words, minus the number of others
     for source, target in zip(sources, targets, strict=False):
         tokens = target.split()
-        found.update(tokens)
+        seen.update(tokens)
         of_words += 1 if leaves(tokens) == source.split() else -1
-    return sorted(found.difference(leaves(found)) if of_words > 0 else found)
+    return sorted(seen.difference(leaves(seen)) if of_words > 0 else seen)

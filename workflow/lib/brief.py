@@ -45,12 +45,12 @@ class Bar:
         with contextlib.suppress(OSError), self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - 500))
             last = stream.read().decode(errors="replace").rstrip().rpartition("\n")[2]
-            if found := STEPS.search(last):
+            if steps := STEPS.search(last):
                 if self.bar.total is None:  # the rate leaves out Python's start and steps of earlier runs
-                    self.bar.reset(int(found[2]))
-                    self.bar.initial = int(found[1])
-                self.bar.n = int(found[1])
-            self.bar.set_postfix_str(found[3] if found else last)
+                    self.bar.reset(int(steps[2]))
+                    self.bar.initial = int(steps[1])
+                self.bar.n = int(steps[1])
+            self.bar.set_postfix_str(steps[3] if steps else last)
 
 
 class LogHandler(LogHandlerBase):
@@ -79,20 +79,20 @@ class LogHandler(LogHandlerBase):
 
     def emit(self, record: LogRecord) -> None:
         """Show one message of Snakemake, or only note it."""
-        event, told = record.__dict__.get("event"), record.__dict__
+        event, fields = record.__dict__.get("event"), record.__dict__
         if self.whole:
             self._show(self.format(record))
         elif event == LogEvent.RUN_INFO:
-            jobs = {rule: count for rule, count in told["stats"].items() if rule not in ("all", "total")}
-            self.total = told["stats"]["total"]
+            jobs = {rule: count for rule, count in fields["stats"].items() if rule not in ("all", "total")}
+            self.total = fields["stats"]["total"]
             counts = ", ".join(f"{rule} {count}" for rule, count in jobs.items())
             self._show(self.format(record) if self.common_settings.dryrun else f"{self.total} jobs: {counts}")
         elif event == LogEvent.JOB_INFO:
-            self.running[told["jobid"]] = record
-            if told["rule_name"] == "train" and not self.common_settings.dryrun:
-                self._begin(told["jobid"])
+            self.running[fields["jobid"]] = record
+            if fields["rule_name"] == "train" and not self.common_settings.dryrun:
+                self._begin(fields["jobid"])
         elif event == LogEvent.JOB_FINISHED:
-            self._finish(told["job_id"])
+            self._finish(fields["job_id"])
         elif event in SHOWN or (event is None and not ROUTINE.match(record.getMessage())):
             self._tell(record)
 
@@ -126,9 +126,9 @@ class LogHandler(LogHandlerBase):
         self._end_bar(job)
         self.done += 1
         if record := self.running.pop(job, None):
-            told = record.__dict__
-            made = f" {told['output'][0]}" if told["output"] else ""
-            self._show(f"{self.done} of {self.total}  {told['rule_name']}{made}")
+            fields = record.__dict__
+            made = f" {fields['output'][0]}" if fields["output"] else ""
+            self._show(f"{self.done} of {self.total}  {fields['rule_name']}{made}")
             for line in _log(record).splitlines():
                 if "warning: " in line:
                     self._show(line)
@@ -160,10 +160,10 @@ class LogHandler(LogHandlerBase):
 
 def _interrupted(job: LogRecord) -> str:
     """A line for a job that a signal has ended, with the last line of its log."""
-    told = job.__dict__
+    fields = job.__dict__
     last = _log(job).rstrip().rpartition("\n")[2]
     last = last if last.startswith("interrupted") else "interrupted"
-    return " ".join([told["rule_name"], *told["wildcards"].values()]) + f": {last}"
+    return " ".join([fields["rule_name"], *fields["wildcards"].values()]) + f": {last}"
 
 
 def _log(job: LogRecord) -> str:

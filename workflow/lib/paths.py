@@ -14,6 +14,9 @@ class Paths:
     downloads: str  # shared by all experiments
     results: str
     packages: str  # {results}/runs, or a given folder with the same layout
+    run: str  # of a run, like the next two
+    log: str
+    benchmark: str
 
     @classmethod
     def of(cls, experiment: Experiment) -> "Paths":
@@ -21,22 +24,8 @@ class Paths:
         folder = Path(experiment.results)  # Path leaves out a slash at the end and a ./ at the beginning
         results = str(folder / experiment.experiment)
         packages = str(Path(experiment.packages or f"{results}/runs"))
-        return cls(str(folder / "downloads"), results, packages)
-
-    @property
-    def run(self) -> str:
-        """The folder of a run."""
-        return f"{self.results}/runs/{{task}}/{{model}}/{{seed}}"
-
-    @property
-    def log(self) -> str:
-        """The folder of a run's logs."""
-        return f"{self.results}/logs/{{task}}/{{model}}/{{seed}}"
-
-    @property
-    def benchmark(self) -> str:
-        """The folder of a run's benchmarks."""
-        return f"{self.results}/benchmarks/{{task}}/{{model}}/{{seed}}"
+        of_run = (f"{results}/{kind}/{{task}}/{{model}}/{{seed}}" for kind in ("runs", "logs", "benchmarks"))
+        return cls(str(folder / "downloads"), results, packages, *of_run)
 
     @property
     def complexity(self) -> str:

@@ -34,8 +34,8 @@ CAPTIONS = re.compile(
 
 def setting(name: str) -> str | None:
     """A key of config/config.yaml that has a path or null."""
-    found = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text("utf-8"), re.MULTILINE)
-    value = found[1].strip("'\"") if found else "null"
+    line = re.search(rf"^{name}: *(.*?) *(?: #.*)?$", Path("config/config.yaml").read_text("utf-8"), re.MULTILINE)
+    value = line[1].strip("'\"") if line else "null"
     return None if value in ("", "null", "~") else value
 
 
@@ -73,8 +73,8 @@ class Texts:
     def check_pages(self) -> None:
         """Raises InputError when this machine cannot get the help pages of LibreOffice."""
         if not self.pages.exists():
-            found = PACKAGE.findall(CORPORA.read_text("utf-8"))
-            packages = {language: DebianPackage(name, digest) for language, name, digest in found}
+            written = PACKAGE.findall(CORPORA.read_text("utf-8"))
+            packages = {language: DebianPackage(name, digest) for language, name, digest in written}
             fetch_pages(packages, self.mirror, APT_SECONDS)
 
     def check_captions(self) -> None:

@@ -1,15 +1,29 @@
-"""Test the comparison of libraries, benchmarks/train.py, with tiny models. The other library is PyTorch."""
+"""Test the comparison of two commits (fakes replace git and Snakemake) and that of libraries (with PyTorch only)."""
 
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import train
+from benchmarks.commits import Commit
 from transformer.model.ids import END
 from transformer.text.tokens import pack, write_pairs
 
+ROOT = Path(__file__).parents[1]
 VOCABULARY = 3000  # with few subwords the losses would differ: the embedding of padding is 0 only in other libraries
+
+
+def test_gpus_are_hidden_because_cpu_seconds_are_compared(tmp_path, monkeypatch):
+    for name, script in {"git": f"tar --create --directory {ROOT} config", "snakemake": "env > given"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    commit = Commit("HEAD", tmp_path / "commit", [], "ende", "base")
+    assert "CUDA_VISIBLE_DEVICES=" in (commit.folder / "given").read_text().splitlines()
 
 
 def test_each_model_trains_in_a_process_of_its_own(tmp_path, monkeypatch, capsys):
