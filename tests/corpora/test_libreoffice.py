@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from transformer.corpora import libreoffice
 from transformer.corpora.cleaning import Cleaning
-from transformer.corpora.debian import DebianPackage, DebianPackages
+from transformer.corpora.debian import DebianPackage
 from transformer.corpora.libreoffice import LibreOfficeHelp, Shares, part_of, segments, split_sentences
 from transformer.corpora.parts import PARTS, Given
 from transformer.support.files import InputError, read_lines
@@ -48,7 +48,7 @@ def test_a_segment_is_one_line_without_tabs(text):
 def test_fetched_segments_are_written_to_a_file_with_their_language(tmp_path, monkeypatch):
     pages = {"a.html": '<p id="par_id1">Größe\tund\nForm</p>'.encode(), "b.html": b'<h2 id="hd_id1">B</h2>'}
     monkeypatch.setattr(libreoffice, "fetch_pages", lambda packages, _: dict.fromkeys(packages, pages))
-    libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
+    libreoffice.fetch(libreoffice.DebianPackages(HELP.packages), tmp_path / "help.tsv")
     segments = ["a.html\tpar_id1\tGröße und Form", "b.html\thd_id1\tB"]
     assert read_lines(tmp_path / "help.tsv") == [f"{lang}\t{line}" for lang in ("en", "de") for line in segments]
 
@@ -57,7 +57,7 @@ def test_the_error_for_missing_help_pages_names_the_alternatives(tmp_path, monke
     monkeypatch.setenv("PATH", str(tmp_path))
     expected = r"apt-get cannot be run .*another experiment, such as config/quick-captions\.yaml, .*`origin: files`"
     with pytest.raises(InputError, match=expected):
-        libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
+        libreoffice.fetch(libreoffice.DebianPackages(HELP.packages), tmp_path / "help.tsv")
 
 
 def test_segments_are_split_if_both_sides_have_the_same_number_of_sentences():

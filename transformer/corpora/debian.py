@@ -32,13 +32,6 @@ class DebianPackage:
     sha256: str
 
 
-@dataclass(frozen=True)
-class DebianPackages:
-    """The Debian package of each language."""
-
-    packages: dict[str, DebianPackage]
-
-
 def download_packages(packages: Sequence[str], folder: Path, seconds: float = SECONDS) -> list[Path]:
     """Download Debian packages into `folder` with apt-get. This needs no root, and apt's lists are kept there, too.
 

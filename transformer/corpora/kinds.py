@@ -1,6 +1,9 @@
 """Every kind of corpus that a config can name."""
 
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.corpora.grammar import Grammar
 from transformer.corpora.libreoffice import LibreOfficeHelp
@@ -8,15 +11,22 @@ from transformer.corpora.moses import MosesFiles
 from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
+from transformer.support.fields import STRICT, Config
 
-Corpus = LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTraining | ParsedText
+Corpus = Annotated[
+    LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTraining | ParsedText, Field(discriminator="origin")
+]
 
 
-@dataclass(frozen=True)
-class TaskCorpus:
+@dataclass(frozen=True, config=STRICT)
+class TaskCorpus(Config):
     """A corpus as one task uses it: a model translates from side `source` to side `target`."""
 
     name: str
+    """name of the corpus"""
     source: str
+    """the side from which models translate"""
     target: str
+    """the side into which they translate"""
     corpus: Corpus
+    """the corpus itself"""

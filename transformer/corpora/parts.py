@@ -3,12 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from pydantic import Field
+
+from transformer.support.fields import Config
 from transformer.support.files import InputError, atomic, part_folder, write_json
 from transformer.trees.symbols import Leaves
 
 Pair = tuple[str, str]
+Description = Annotated[str, Field(description="what the text is; tables print it")]
+Licence = Annotated[str, Field(description="licence of the text; packages record it")]
 PARTS = ("train", "dev", "test")
 
 
@@ -31,7 +36,7 @@ class Given:
         return path
 
 
-class Kind:
+class Kind(Config):
     """A kind of corpus. The fields of its dataclass are the keys of its config, and the stages call its methods.
 
     The argument `of` is a function from a task's name to that task's corpus.
