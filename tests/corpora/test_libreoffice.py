@@ -167,7 +167,7 @@ def test_a_damaged_file_of_segments_is_refused_with_its_line(tmp_path, origin):
 
 
 def test_a_part_that_stays_empty_is_refused(tmp_path, origin):
-    corpus = replace(HELP, shares=Shares(dev=0.0, test=0.2))
+    corpus = replace(HELP, shares=Shares(dev=1e-9, test=0.2))
     with pytest.raises(InputError, match=r"corpus help: dev has no pair left.*duplicate source: 39"):
         prepare(corpus, origin, tmp_path / "ende", **LANGUAGES)
     assert not (tmp_path / "ende" / "dev.source").exists()

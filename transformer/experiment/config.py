@@ -97,7 +97,7 @@ class Experiment(Config):
     def _trained(self) -> Faults:
         for name, task in self.tasks.items():
             for model in task.models:
-                if model not in self.models:
+                if model not in self.models and "base" in self.models:
                     yield ("tasks", name, "models"), unknown(model, self.models, "model")
         if not any(task.models for task in self.tasks.values()):
             yield "tasks", "no task has models, so nothing would be trained; name a model in one of them"

@@ -74,14 +74,13 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
             return Fault(keys, "missing")
         case "unexpected_keyword_argument" | "extra_forbidden":
             return Fault(keys, unknown(str(keys[-1]), _known(cls, place[:-1]), "key"))
-        case "union_tag_not_found" | "union_tag_invalid" as kind:
-            keys = (*keys, context["discriminator"].strip("'"))
-            expected = f"{context.get('tag')} is not one of {context.get('expected_tags')}"
-            return Fault(keys, "missing" if kind == "union_tag_not_found" else expected)
         case "literal_error":
-            close = difflib.get_close_matches(str(value), context["expected"].split("'")[1::2], n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            return Fault(keys, f"{value!r} is not {context['expected']}{hint}")
+            return Fault(keys, _not_one_of(value, context["expected"]))
+        case "union_tag_not_found":
+            return Fault((*keys, context["discriminator"].strip("'")), "missing")
+        case "union_tag_invalid":
+            tag = context["discriminator"].strip("'")
+            return Fault((*keys, tag), _not_one_of(value[tag], context["expected_tags"]))
         case "too_short":
             return None if value else Fault(keys, "is empty; give at least one")
         case "tuple_type":
@@ -93,6 +92,13 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
         case kind if kind in _EXPECTED:
             return Fault(keys, f"{value!r} is not {_EXPECTED[kind].format(**context)}")
     return Fault(keys, error["msg"])
+
+
+def _not_one_of(value: Any, expected: str) -> str:
+    """The text that `value` is none of the names that stand between quotes in `expected`."""
+    known = expected.split("'")[1::2]
+    close = difflib.get_close_matches(str(value), known, n=1)
+    return f"{value!r} is not one of {', '.join(known)}" + (f"; did you mean {close[0]}?" if close else "")
 
 
 def _keys(place: Sequence[int | str], values: Any) -> Keys:

@@ -33,6 +33,7 @@ STRICT = ConfigDict(
     defer_build=True,  # most processes use few of the configs that they import
     validate_default=True,
 )
+STRICT_CORE = core_schema.CoreConfig(strict=True, extra_fields_behavior="forbid", allow_inf_nan=False)
 
 
 def _distinct(values: Sequence[T]) -> Sequence[T]:
@@ -84,7 +85,7 @@ class SomeKeysOf:
             check(value)
             return value
 
-        some_keys = core_schema.typed_dict_schema(some, extra_behavior="forbid")
+        some_keys = core_schema.typed_dict_schema(some, config=STRICT_CORE)
         read = core_schema.no_info_wrap_validator_function(unchanged, some_keys)
         return core_schema.json_or_python_schema(read, core_schema.dict_schema())
 
