@@ -29,7 +29,9 @@ class DebianPackage:
     """A Debian package and the SHA-256 of the text in it."""
 
     name: str
+    """name of the package"""
     sha256: str
+    """SHA-256 of its text: the pages in text/, concatenated in byte order of their paths"""
 
 
 def download_packages(packages: Sequence[str], folder: Path, seconds: float = SECONDS) -> list[Path]:

@@ -49,9 +49,9 @@ class Experiment(Config):
     results: Folder
     """folder of all results"""
     mirror: Folder | None
-    """folder that is looked into before anything is downloaded ([Without internet](#without-internet))"""
+    """folder that is looked into before anything is downloaded ("Without internet" in config/README.md)"""
     packages: Folder | None
-    """folder of trained packages that take the place of training ([From trained packages](#from-trained-packages))"""
+    """folder of trained packages that take the place of training ("From trained packages" there)"""
     notes: tuple[str, ...]
     """sentences that are printed under the tables of scores"""
     seeds: SomeDistinct[Seed]
@@ -69,17 +69,17 @@ class Experiment(Config):
     table1: LayerSizes
     """lengths, widths, `k`, `r` and `d_k` for which Table 1 is measured"""
     tasks: dict[Name, Task]
-    """what is learnt ([Tasks](#tasks))"""
+    """what is learnt: corpus, direction, vocabulary, decoding, and the models to train"""
     models: dict[str, Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]]
-    """every row of a table, as the values that differ from `base` ([Models](#models))"""
+    """every row of a table, as the values that differ from `base`"""
     corpora: dict[str, Corpus]
-    """every text: origin, description, licence, cleaning ([Your own text](#your-own-text))"""
+    """every text: origin, description, licence, cleaning"""
     downloads: dict[str, Download]
     """size and SHA-256 of every URL"""
     length: Study
     """the study of length: tasks, positions, seeds and recipe"""
     claims: dict[str, Claim]
-    """what the paper claims about its rows ([Claims](#claims))"""
+    """what the paper claims about its rows"""
 
     @check("experiment")
     def _own_folder(self) -> Faults:
