@@ -6,7 +6,7 @@ from pydantic.dataclasses import dataclass
 
 from transformer.support.faults import ConfigError, Fault, source_of, unknown
 from transformer.support.fields import STRICT, Config, Factor, Some, SomeKeysOf
-from transformer.support.strict import load, read_config
+from transformer.support.strict import load, read_config, read_yaml
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -143,14 +143,11 @@ def test_a_fault_names_the_line_of_its_key_or_of_the_mapping_that_lacks_it(tmp_p
 
 def test_the_source_of_a_value_is_the_last_one_that_has_most_of_its_keys(tmp_path):
     path = tmp_path / "x.yaml"
-    path.write_text("a:\n- b: 1\n-\n  c: 2\n")
-    sources = {
-        "first": {"a": [{}, {"c": 2}], "d": 1},
-        str(path): {"a": [{"b": 1}, {"c": 2}]},
-        "last": {"a": 1, "3": {}},
-    }
-    found = [source_of(keys, sources) for keys in (("a", 1, "c"), ("a", 1, "x"), ("a",), ("d", "e"), ("f",), ())]
-    assert found == [f"{path}, line 4", f"{path}, line 4", "last", "first", "last", "last"]
+    path.write_text("a:\n- b: 1\n-\n  c: 2\n1.50: 1\n")
+    sources = {"first": {"a": [{}, {"c": 2}], "d": 1}, str(path): read_yaml(path), "last": {"a": 1, "3": {}}}
+    places = [("a", 1, "c"), ("a", 1, "x"), ("a",), ("d", "e"), ("1.5",), ("f",), ()]
+    found = [source_of(keys, sources) for keys in places]
+    assert found == [f"{path}, line 4", f"{path}, line 4", "last", "first", str(path), "last", "last"]
 
 
 def test_a_fault_is_shown_with_its_source_and_its_keys():

@@ -110,6 +110,7 @@ def test_a_field_that_was_added_later_is_written_only_if_it_differs_from_its_def
         (b"a: !!timestamp x\n", "groupdict"),
         (b"a: " + b"[" * 3000, "recursion"),
         (b"a: &a {b: *a}\n", "Circular reference"),
+        (b"2001-01-01: a\n", "keys must be str, int, float, bool or None, not date"),
     ],
 )
 def test_a_fault_of_yaml_is_reported_with_its_place(tmp_path, content, said):

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +14,7 @@ from transformer.corpora.debian import DebianPackage, fetch_pages
 from transformer.corpora.parts import PARTS, Description, Given, Kind, Licence, Pair, write_part, write_record
 from transformer.model.ids import LONGEST
 from transformer.support.faults import unknown
-from transformer.support.fields import STRICT, Config, PositiveNumber, check
+from transformer.support.fields import STRICT, Config, Faults, PositiveNumber, check
 from transformer.support.files import InputError, read_lines, write_lines
 
 ALTERNATIVES = "choose another experiment, such as config/quick-captions.yaml, or your own text (`origin: files`)"
@@ -32,7 +31,7 @@ class Shares(Config):
     """share of test, on which Table 2 is scored"""
 
     @check("dev", "test")
-    def _train_is_left(self) -> Iterator[tuple[str, str]]:
+    def _train_is_left(self) -> Faults:
         if self.dev + self.test >= 1:
             yield "test", f"{self.dev} for dev and {self.test} for test leave nothing to train on"
 

@@ -14,7 +14,7 @@ from transformer.corpora.parts import PARTS, Given, write_record
 from transformer.corpora.texts import Files, Texts
 from transformer.model.ids import LONGEST
 from transformer.support.faults import unknown
-from transformer.support.fields import STRICT, check
+from transformer.support.fields import STRICT, Faults, check
 from transformer.support.files import InputError, atomic, read_json, stream_lines
 
 ALL = Cleaning(words=(1, LONGEST), ratio=LONGEST)  # keeps every pair that can be decoded
@@ -45,13 +45,13 @@ class MosesFiles(Files):
     """how many tokens a side of a part must have: part -> language -> tokens"""
 
     @check("tests")
-    def _names(self) -> Iterator[tuple[tuple[str, str], str]]:
+    def _names(self) -> Faults:
         for part in self.tests:
             if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z]\w*", part):
                 yield ("tests", part), "cannot name a further test set; write a name such as test_2017"
 
     @check("test", "tests", "tokens")
-    def _counted(self) -> Iterator[tuple[tuple[str, ...], str]]:
+    def _counted(self) -> Faults:
         parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.test for language in text)
         for part, counts in self.tokens.items():
             if part not in parts:

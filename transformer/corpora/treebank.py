@@ -17,7 +17,7 @@ from transformer.corpora.location import Location
 from transformer.corpora.parts import PARTS, Description, Given, Kind, Licence, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
-from transformer.support.fields import STRICT, Range, check
+from transformer.support.fields import STRICT, Faults, Range, check
 from transformer.support.files import InputError, read_lines
 from transformer.trees.penn import read_mrg
 from transformer.trees.symbols import Leaves
@@ -52,7 +52,7 @@ class Treebank(Kind):
     """constituents of so many words, [least, most], are added to the training trees"""
 
     @check(*PARTS)
-    def _disjoint(self) -> Iterator[tuple[str, str]]:
+    def _disjoint(self) -> Faults:
         for one, other in combinations(PARTS, 2):
             (first, last), (least, most) = getattr(self, one), getattr(self, other)
             if max(first, least) <= min(last, most):

@@ -1,13 +1,13 @@
 """The sizes at which the layers of Table 1 are measured, with the table's names."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import Size
-from transformer.support.fields import STRICT, Config, Positive, check
+from transformer.support.fields import STRICT, Config, Faults, Positive, check
 
 FEWEST = 3  # sizes that an exponent needs at least
 MOST_ADDITIVE = 2**25  # limit of n^2 d, the numbers that additive attention keeps: 134 MB
@@ -29,15 +29,15 @@ class LayerSizes(Config):
     """width of a head"""
 
     @check("n")
-    def _lengths(self) -> Iterator[tuple[str, str]]:
+    def _lengths(self) -> Faults:
         yield from _not_ascending("n", self.n)
 
     @check("d")
-    def _widths(self) -> Iterator[tuple[str, str]]:
+    def _widths(self) -> Faults:
         yield from _not_ascending("d", self.d)
 
     @check("n", "d")
-    def _additive(self) -> Iterator[tuple[str, str]]:
+    def _additive(self) -> Faults:
         for name in ("n", "d"):
             if len(self.points(name, MOST_ADDITIVE)) < FEWEST:
                 yield (
@@ -47,7 +47,7 @@ class LayerSizes(Config):
                 )
 
     @check("n", "k")
-    def _convolution(self) -> Iterator[tuple[str, str]]:
+    def _convolution(self) -> Faults:
         if self.k < 2:
             yield "k", f"{self.k} reads no other position; choose an odd number of 3 or more"
         elif self.k % 2 == 0:
@@ -56,7 +56,7 @@ class LayerSizes(Config):
             yield "k", f"{self.k} is wider than the greatest length n, {max(self.n)}; choose a smaller one"
 
     @check("d", "d_k")
-    def _heads(self) -> Iterator[tuple[str, str]]:
+    def _heads(self) -> Faults:
         others = [width for width in self.d if width % self.d_k]
         if others == list(self.d):
             yield "d_k", f"{self.d_k} divides none of the widths d, {others}; choose a divisor of them"
@@ -70,7 +70,7 @@ class LayerSizes(Config):
         return [(n, d) for n, d in series if n * n * d <= most]
 
 
-def _not_ascending(name: str, sizes: Sequence[int]) -> Iterator[tuple[str, str]]:
+def _not_ascending(name: str, sizes: Sequence[int]) -> Faults:
     if len(sizes) < FEWEST:
         yield name, f"{list(sizes)} are too few for an exponent; give at least {FEWEST}"
     elif sizes[0] < 1 or any(after <= size for size, after in pairwise(sizes)):

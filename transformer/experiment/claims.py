@@ -1,13 +1,12 @@
 """A claim of config/claims.yaml, by the paper or by the user: which rows it compares, and by which metric."""
 
 import re
-from collections.abc import Iterator
 from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
 from transformer.package.config import TaskKind
-from transformer.support.fields import STRICT, Config, Distinct, Positive, PositiveNumber, check
+from transformer.support.fields import STRICT, Config, Distinct, Faults, Positive, PositiveNumber, check
 
 # fmt: off
 Section = Literal[
@@ -44,7 +43,7 @@ class Claim(Config):
     """the fewest seeds that the experiment must have; a verdict needs 3"""
 
     @check("metric", "part", "rows")
-    def _measured(self) -> Iterator[tuple[str, str]]:
+    def _measured(self) -> Faults:
         if len(self.rows) < 2:
             yield "rows", f"must name at least two rows (task/model), not {list(self.rows)}"
         for row in self.rows:
@@ -62,7 +61,7 @@ class Claim(Config):
                 yield "rows", f"{row} is measured on dev only; write part: dev"
 
     @check("rows", "margin")
-    def _two_alike(self) -> Iterator[tuple[str, str]]:
+    def _two_alike(self) -> Faults:
         if self.margin is not None and len(self.rows) > 2:
             yield "margin", f"needs exactly two rows, not {len(self.rows)}; name two or remove margin"
 

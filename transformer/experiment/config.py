@@ -20,14 +20,13 @@ from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, unknown
-from transformer.support.fields import STRICT, Config, Positive, Seed, SomeDistinct, SomeKeysOf, check
+from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check
 from transformer.support.files import InputError
 from transformer.support.strict import load, load_sources, merge, read_keys
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
 AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends on the hardware (docs/speed.md)
-Faults = Iterator[tuple[str | tuple[str, ...], str]]
 
 
 def _literal(folder: str) -> str:

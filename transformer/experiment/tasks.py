@@ -1,7 +1,6 @@
 """What an experiment learns and how it is decoded: its tasks, the run of the figures, and the searches."""
 
 import re
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -9,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
-from transformer.support.fields import STRICT, Alpha, Config, Distinct, Positive, SomeDistinct, check
+from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
 
 
 def _names_a_folder(name: str) -> str:
@@ -41,7 +40,7 @@ class Task(Config):
     """the models to train: rows of Tables 2 to 4 and others of `models`; [] leaves out the task"""
 
     @check("source", "target")
-    def _two_sides(self) -> Iterator[tuple[str, str]]:
+    def _two_sides(self) -> Faults:
         if self.source == self.target:
             yield "target", f"must differ from source, but both are {self.source}; name two sides of the corpus"
 

@@ -1,6 +1,6 @@
 """The config of the study of length (config/length.yaml), and the config of one of its runs."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -12,6 +12,7 @@ from transformer.support.faults import unknown
 from transformer.support.fields import (
     STRICT,
     Config,
+    Faults,
     Positive,
     PositiveNumber,
     Probability,
@@ -64,13 +65,13 @@ class Recipe(Config):
     """test problems of each length"""
 
     @check("d_model", "h")
-    def _heads(self) -> Iterator[tuple[str, str]]:
+    def _heads(self) -> Faults:
         yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
         if self.d_model % self.h:
             yield "h", f"{self.h} does not divide d_model, {self.d_model}; choose a divisor"
 
     @check("trained", "tested")
-    def _longer(self) -> Iterator[tuple[str, str]]:
+    def _longer(self) -> Faults:
         if self.tested <= self.trained[1]:
             yield "tested", f"{self.tested} is not above the trained lengths; give more than {self.trained[1]}"
 
@@ -79,7 +80,7 @@ class Recipe(Config):
         d_k = self.d_model // self.h
         return ModelConfig(self.N, self.d_model, self.d_ff, self.h, d_k, d_k, self.P_drop, positions, longest)
 
-    def unpaired(self, positions: Collection[Positions]) -> Iterator[tuple[tuple[str, str], str]]:
+    def unpaired(self, positions: Collection[Positions]) -> Faults:
         """A fault when `positions` include rotary ones and the width of a head is odd, so that it has no pairs."""
         if "rotary" in positions and (width := self.d_model // self.h) % 2:
             share = f"{self.h} heads of a d_model of {self.d_model} have a width of {width}"
@@ -102,7 +103,7 @@ class LengthRun(Config):
     """the settings that all runs share"""
 
     @check("positions", "recipe")
-    def _pairs(self) -> Iterator[tuple[tuple[str, str], str]]:
+    def _pairs(self) -> Faults:
         yield from self.recipe.unpaired([self.positions])
 
     def architecture(self) -> ModelConfig:
@@ -126,13 +127,13 @@ class Study(Config):
     """the settings that all runs share"""
 
     @check("tasks", "steps")
-    def _every_task_has_steps(self) -> Iterator[tuple[tuple[str, str], str]]:
+    def _every_task_has_steps(self) -> Faults:
         for task in self.tasks:
             if task not in self.steps:
                 yield ("steps", task), "missing; give the number of training steps"
 
     @check("positions", "recipe")
-    def _pairs(self) -> Iterator[tuple[tuple[str, str], str]]:
+    def _pairs(self) -> Faults:
         yield from self.recipe.unpaired(self.positions)
 
     def run(self, task: str, positions: Positions, seed: int) -> LengthRun:

@@ -1,13 +1,12 @@
 """The config of a network: the columns of Table 3."""
 
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.support.fields import STRICT, Config, Probability, check
+from transformer.support.fields import STRICT, Config, Faults, Probability, check
 from transformer.support.strict import added
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
@@ -20,7 +19,7 @@ RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent
 TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius", "attention_dropout")
 
 
-def odd(name: str, width: int, needs: str) -> Iterator[tuple[str, str]]:
+def odd(name: str, width: int, needs: str) -> Faults:
     """The fault that a width is odd, if it is."""
     if width % 2:
         yield name, f"{width} is odd; {needs}, so choose an even number"
@@ -74,16 +73,16 @@ class ModelConfig(Config):
     """the paper's network, or the LSTMs that it replaces"""
 
     @check("d_model")
-    def _even_width(self) -> Iterator[tuple[str, str]]:
+    def _even_width(self) -> Faults:
         yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
 
     @check("d_k", "positions")
-    def _pairs(self) -> Iterator[tuple[str, str]]:
+    def _pairs(self) -> Faults:
         if self.positions == "rotary":
             yield from odd("d_k", self.d_k, "rotary positions need pairs")
 
     @check("N", "positions", *TRANSFORMER, "network")
-    def _recurrent(self) -> Iterator[tuple[str, str]]:
+    def _recurrent(self) -> Faults:
         if self.network != "recurrent":
             return
         if self.N == 1:

@@ -154,16 +154,16 @@ def _depth(keys: Keys, values: Any) -> int:
 
 
 def _line(path: Path, keys: Keys) -> int:
-    """The line of the last of the keys in a YAML file; 0 without keys."""
+    """The line of the last of the keys in a YAML file; 0 without keys. A key may be written otherwise, as 1.50 is."""
     node: Any = yaml.compose(path.read_text(encoding="utf-8"))
     line = 0
     for key in keys:
-        if isinstance(node, yaml.MappingNode):
-            name, node = next(pair for pair in _pairs(node) if pair[0].value == key)
-            line = name.start_mark.line + 1
-        else:
-            node = node.value[key]
-            line = node.start_mark.line + 1
+        items = ((each, each) for each in node.value) if isinstance(node, yaml.SequenceNode) else _pairs(node)
+        found = [pair for place, pair in enumerate(items) if key in (place, pair[0].value)]
+        if not found:
+            break
+        name, node = found[0]
+        line = name.start_mark.line + 1
     return line
 
 

@@ -3,10 +3,11 @@
 A config is a frozen dataclass of pydantic with the settings `STRICT`; the docstring below a field says what it is.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
+from types import FunctionType
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import (
@@ -24,7 +25,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 
 T = TypeVar("T")
-Check = Callable[[Any], Iterable[tuple[str | tuple[str, ...], str]]]
+Faults = Iterator[tuple[str | tuple[str, ...], str]]  # (key or keys, what is wrong)
+Check = Callable[[Any], Faults]
 
 STRICT = ConfigDict(
     strict=True,  # true is not 1, and "5" is not 5
@@ -33,7 +35,6 @@ STRICT = ConfigDict(
     defer_build=True,  # most processes use few of the configs that they import
     validate_default=True,
 )
-STRICT_CORE = core_schema.CoreConfig(strict=True, extra_fields_behavior="forbid", allow_inf_nan=False)
 
 
 def _distinct(values: Sequence[T]) -> Sequence[T]:
@@ -85,19 +86,20 @@ class SomeKeysOf:
             check(value)
             return value
 
-        some_keys = core_schema.typed_dict_schema(some, config=STRICT_CORE)
+        strict = core_schema.CoreConfig(strict=True, extra_fields_behavior="forbid", allow_inf_nan=False)
+        some_keys = core_schema.typed_dict_schema(some, config=strict)
         read = core_schema.no_info_wrap_validator_function(unchanged, some_keys)
         return core_schema.json_or_python_schema(read, core_schema.dict_schema())
 
 
 def check(*fields: str) -> Callable[[Check], Check]:
-    """Marks a method of a `Config` that yields faults, (key, text) or (keys, text), of these fields together.
+    """Marks a method of a `Config` that yields the faults of these fields together.
 
     It is called once each of them is possible by itself. Of other fields, it sees only those declared before the last.
     """
 
     def mark(function: Check) -> Check:
-        function.fields = frozenset(fields)  # type: ignore[attr-defined]
+        function.together = frozenset(fields)  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -117,13 +119,14 @@ class Config:
 
 @cache
 def _checks(cls: type) -> list[Any]:
-    return [each for name in dir(cls) if hasattr(each := getattr(cls, name), "fields")]
+    functions = (each for base in cls.__mro__ for each in vars(base).values() if isinstance(each, FunctionType))
+    return [each for each in functions if hasattr(each, "together")]
 
 
 def _faults(cls: type, known: Mapping[str, Any], last: str) -> Iterator[Any]:
     """The faults of the checks for which `last` was the last field that was not known."""
     for each in _checks(cls):
-        if last in each.fields and each.fields <= known.keys():
+        if last in each.together and each.together <= known.keys():
             part: Any = object.__new__(cls)
             part.__dict__.update(known)
             for key, text in each(part):

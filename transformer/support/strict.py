@@ -45,7 +45,7 @@ def read_yaml(path: Path) -> Any:
     try:
         return copy.deepcopy(_value(text))
     # PyYAML raises the others for values such as the date 2001-99-99, `!!bool maybe` and `!!int ''`.
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
         raise InputError(f"{path}: not YAML: {message}") from error
 
@@ -54,7 +54,7 @@ def read_yaml(path: Path) -> Any:
 def _value(text: str) -> Any:
     """The value that is written as YAML. Snakemake has the same files read three times, and PyYAML is slow."""
     value = yaml.load(text.encode(), _Loader)
-    json.dumps(value, default=str, skipkeys=True)  # refuses a mapping that contains itself
+    json.dumps(value, default=str)  # refuses a mapping that contains itself, and a key such as a date
     return value
 
 

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import BOUNDED, ModelConfig, Size
-from transformer.support.fields import STRICT, Config, Positive, PositiveNumber, Probability, Seed, check
+from transformer.support.fields import STRICT, Config, Faults, Positive, PositiveNumber, Probability, Seed, check
 from transformer.support.strict import plain
 
 
@@ -42,7 +41,7 @@ class TrainingConfig(Config):
     """of matrix products; auto: float32 if the scaled base is narrower than 64, else bfloat16 if the hardware has it"""
 
     @check("steps", "checkpoint_every", "average")
-    def _checkpoints_fit(self) -> Iterator[tuple[str, str]]:
+    def _checkpoints_fit(self) -> Faults:
         if self.steps - (self.average - 1) * self.checkpoint_every < 1:
             yield (
                 "average",
@@ -71,7 +70,7 @@ class RunConfig(Config):
     """its training"""
 
     @check("architecture", "training")
-    def _learned_positions_hold_pairs(self) -> Iterator[tuple[tuple[str, str], str]]:
+    def _learned_positions_hold_pairs(self) -> Faults:
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:
             text = f"{longest} is more than the {most} learned positions (max_length); lower it"
