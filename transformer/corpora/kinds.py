@@ -13,9 +13,7 @@ from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 from transformer.support.fields import STRICT, Config
 
-Corpus = Annotated[
-    LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTraining | ParsedText, Field(discriminator="origin")
-]
+Corpus = LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTraining | ParsedText
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -28,5 +26,5 @@ class TaskCorpus(Config):
     """the side from which models translate"""
     target: str
     """the side into which they translate"""
-    corpus: Corpus
+    corpus: Annotated[Corpus, Field(discriminator="origin")]
     """the corpus itself"""

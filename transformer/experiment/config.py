@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
@@ -71,7 +71,7 @@ class Experiment(Config):
     """what is learnt: corpus, direction, vocabulary, decoding, and the models to train"""
     models: dict[str, Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]]
     """every row of a table, as the values that differ from `base`"""
-    corpora: dict[str, Corpus]
+    corpora: dict[str, Annotated[Corpus, Field(discriminator="origin")]]
     """every text: origin, description, licence, cleaning"""
     downloads: dict[str, Download]
     """size and SHA-256 of every URL"""
