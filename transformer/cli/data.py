@@ -6,7 +6,7 @@ import os
 from typing import get_args
 
 from transformer.cli.command import command, count, option, path, positive
-from transformer.package.config import TaskKind
+from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines, write_output
 from transformer.support.strict import load, read_config
 

@@ -4,16 +4,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import ModelConfig
+from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
 from transformer.support.fields import STRICT, Alpha, Config, Positive
 from transformer.support.files import InputError, read_bytes, sha256
 from transformer.support.strict import ConfigError, load
 
-TaskKind = Literal["translation", "parsing"]
 HASHED = ("model.safetensors", "subwords.model", "history.csv")
 
 
@@ -29,7 +29,7 @@ class Decoding(Config):
     """outputs have at most so many subwords more than their input"""
 
 
-SECTION_6_1 = Decoding(beam=4, alpha=0.6, extra=50)  # the paper's values for translation
+SECTION_6_1 = Decoding(BEAM, ALPHA, EXTRA)
 
 
 @dataclass(frozen=True, config=STRICT)
