@@ -42,7 +42,7 @@ class Outer(Config):
     shapes: dict[str, Annotated[Circle | Square, Field(discriminator="origin")]]
     free: dict[str, Any] = field(default_factory=dict)
     number: float = 1.0
-    new: int | None = added(None)
+    new: int | None = added(None, "added later")
 
 
 VALUES = {

@@ -1,7 +1,7 @@
 """Decide which pairs of a corpus are kept."""
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -14,14 +14,12 @@ from transformer.support.fields import STRICT, Config, Range
 class Cleaning(Config):
     """The conditions on which a pair is kept."""
 
-    words: Range = (1, 250)
-    """the smallest and the greatest number of words on a side"""
-    ratio: Annotated[float, Field(ge=1)] = 9.0
-    """the greatest ratio of the two sides' numbers of words"""
-    identical: Literal["keep", "remove"] = "keep"
-    """what is done with pairs whose two sides are equal (untranslated)"""
-    duplicates: Literal["keep", "pair", "source"] = "keep"
-    """keep all, or only the first of equal pairs, or only the first pair of each source"""
+    words: Range = Field(default=(1, 250), description="the smallest and the greatest number of words on a side")
+    ratio: float = Field(default=9.0, ge=1, description="the greatest ratio of the two sides' numbers of words")
+    identical: Literal["keep", "remove"] = Field(default="keep", description="pairs with equal sides (untranslated)")
+    duplicates: Literal["keep", "pair", "source"] = Field(
+        default="keep", description="keep all, the first of equal pairs, or the first of each source"
+    )
 
 
 def unusable(source: str, target: str) -> str:

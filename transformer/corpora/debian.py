@@ -12,7 +12,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
@@ -28,10 +28,10 @@ HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar
 class DebianPackage:
     """A Debian package and the SHA-256 of the text in it."""
 
-    name: str
-    """name of the package"""
-    sha256: str
-    """SHA-256 of its text: the pages in text/, concatenated in byte order of their paths"""
+    name: str = field(metadata={"description": "name of the package"})
+    sha256: str = field(
+        metadata={"description": "SHA-256 of its text: the pages in text/, in byte order of their paths"}
+    )
 
 
 def download_packages(packages: Sequence[str], folder: Path, seconds: float = SECONDS) -> list[Path]:

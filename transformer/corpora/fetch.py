@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 from urllib.parse import unquote
 
 import requests
@@ -27,10 +27,8 @@ from transformer.support.progress import Progress
 class Download(Config):
     """The size and the SHA-256 of the file at a URL."""
 
-    bytes: Positive
-    """size"""
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    """SHA-256, 64 digits of 0-9 and a-f"""
+    bytes: Positive = Field(description="size")
+    sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256, 64 digits of 0-9 and a-f")
 
 
 ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new

@@ -12,10 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.english import FORMS, WORDS
-from transformer.corpora.parts import PARTS, Description, Given, Kind, Licence, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.tree_parts import write_trees
 from transformer.support.fields import STRICT, Config, Positive, Range
 from transformer.support.files import InputError, write_lines
@@ -26,14 +27,10 @@ from transformer.trees.tree import Leaf, Tree, build, words
 class Sizes(Config):
     """How many sentences each part has."""
 
-    train: Positive
-    """sentences of train"""
-    dev: Positive
-    """sentences of dev"""
-    test: Positive
-    """sentences of test"""
-    plain: Positive
-    """sentences without trees, to be parsed for the semi-supervised row of Table 4"""
+    train: Positive = Field(description="sentences of train")
+    dev: Positive = Field(description="sentences of dev")
+    test: Positive = Field(description="sentences of test")
+    plain: Positive = Field(description="sentences without trees, to be parsed for the semi-supervised row of Table 4")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -42,16 +39,12 @@ class Grammar(Kind):
 
     has_trees = True
 
-    origin: Literal["grammar"]
-    """sentences with their trees, from a grammar written for this project"""
-    description: Description
-    licence: Licence
-    sentences: Sizes
-    """how many sentences each part has"""
-    words: Range
-    """the smallest and the greatest number of words in a sentence"""
-    seed: int
-    """draws the sentences"""
+    origin: Literal["grammar"] = Field(description="sentences with their trees, from our own grammar")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    sentences: Sizes = Field(description="how many sentences each part has")
+    words: Range = Field(description="the smallest and the greatest number of words in a sentence")
+    seed: int = Field(description="draws the sentences")
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
         """See `Kind.count`."""

@@ -1,7 +1,5 @@
 """Every kind of corpus that a config can name."""
 
-from typing import Annotated
-
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
@@ -20,11 +18,7 @@ Corpus = LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTrainin
 class TaskCorpus(Config):
     """A corpus as one task uses it: a model translates from side `source` to side `target`."""
 
-    name: str
-    """name of the corpus"""
-    source: str
-    """the side from which models translate"""
-    target: str
-    """the side into which they translate"""
-    corpus: Annotated[Corpus, Field(discriminator="origin")]
-    """the corpus itself"""
+    name: str = Field(description="name of the corpus")
+    source: str = Field(description="the side from which models translate")
+    target: str = Field(description="the side into which they translate")
+    corpus: Corpus = Field(discriminator="origin", description="the corpus itself")

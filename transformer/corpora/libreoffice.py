@@ -7,11 +7,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.cleaning import Cleaner, Cleaning
 from transformer.corpora.debian import DebianPackage, fetch_pages
-from transformer.corpora.parts import PARTS, Description, Given, Kind, Licence, Pair, write_part, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.model.ids import LONGEST
 from transformer.support.faults import unknown
 from transformer.support.fields import STRICT, Config, Faults, PositiveNumber, check
@@ -25,10 +26,8 @@ SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[\"“„«(]*[A-ZÀ-ÖØ-Þ])")
 class Shares(Config):
     """The shares of the pages that go to dev and to test. Train has the rest."""
 
-    dev: PositiveNumber
-    """share of dev, on which settings are chosen and Table 3 is scored"""
-    test: PositiveNumber
-    """share of test, on which Table 2 is scored"""
+    dev: PositiveNumber = Field(description="share of dev, on which settings are chosen and Table 3 is scored")
+    test: PositiveNumber = Field(description="share of test, on which Table 2 is scored")
 
     @check("dev", "test")
     def _train_is_left(self) -> Faults:
@@ -40,16 +39,12 @@ class Shares(Config):
 class LibreOfficeHelp(Kind):
     """A corpus from the help pages of LibreOffice."""
 
-    origin: Literal["libreoffice-help"]
-    """Debian packages of LibreOffice's help pages"""
-    description: Description
-    licence: Licence
-    packages: dict[str, DebianPackage]
-    """the Debian package of each language, and the SHA-256 of its text"""
-    cleaning: Cleaning
-    """the conditions on which a pair is kept"""
-    shares: Shares
-    """the shares of the pages that are held out"""
+    origin: Literal["libreoffice-help"] = Field(description="Debian packages of LibreOffice's help pages")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    packages: dict[str, DebianPackage] = Field(description="each language's package, and the SHA-256 of its text")
+    cleaning: Cleaning = Field(description="the conditions on which a pair is kept")
+    shares: Shares = Field(description="the shares of the pages that are held out")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """None: its pages are fetched from packages. Raises InputError for a language that the corpus lacks."""
@@ -99,8 +94,7 @@ class LibreOfficeHelp(Kind):
 class DebianPackages(Config):
     """The Debian package of each language."""
 
-    packages: dict[str, DebianPackage]
-    """the Debian package of each language, and the SHA-256 of its text"""
+    packages: dict[str, DebianPackage] = Field(description="each language's package, and the SHA-256 of its text")
 
 
 class _Segments(HTMLParser):

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.cleaning import Cleaning
@@ -37,12 +37,13 @@ def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
 class MosesFiles(Files):
     """Parallel texts, read and cleaned like `Files`, then lower-cased and tokenised (`moses_lowercase`)."""
 
-    origin: Literal["moses-lowercase"]  # type: ignore[assignment]
-    """like `files`, then lower-cased and tokenised like Moses' scripts"""
-    tests: dict[str, Texts] = field(default_factory=dict)
-    """further test sets, by name"""
-    tokens: dict[str, dict[str, int]] = field(default_factory=dict)
-    """how many tokens a side of a part must have: part -> language -> tokens"""
+    origin: Literal["moses-lowercase"] = Field(
+        description="like `files`, then lower-cased and tokenised like Moses' scripts"
+    )  # type: ignore[assignment]
+    tests: dict[str, Texts] = Field(default_factory=dict, description="further test sets, by name")
+    tokens: dict[str, dict[str, int]] = Field(
+        default_factory=dict, description="number of tokens: part -> language -> tokens"
+    )
 
     @check("tests")
     def _names(self) -> Faults:

@@ -3,17 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
-
-from pydantic import Field
+from typing import ClassVar
 
 from transformer.support.fields import Config
 from transformer.support.files import InputError, atomic, part_folder, write_json
 from transformer.trees.symbols import Leaves
 
 Pair = tuple[str, str]
-Description = Annotated[str, Field(description="what the text is; tables print it")]
-Licence = Annotated[str, Field(description="licence of the text; packages record it")]
+DESCRIPTION = "what the text is; tables print it"
+LICENCE = "licence of the text; packages record it"
 PARTS = ("train", "dev", "test")
 
 

@@ -4,6 +4,7 @@ import hashlib
 import heapq
 from pathlib import Path
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.support.fields import STRICT, Config, Positive, Range, Seed
@@ -19,14 +20,10 @@ _PENN = str.maketrans(
 class PlainText(Config):
     """Sentences without trees, which the first parser parses."""
 
-    task: str
-    """the task from whose training sources they are drawn"""
-    sentences: Positive
-    """how many"""
-    words: Range
-    """the smallest and the greatest number of words in one"""
-    seed: Seed
-    """draws them"""
+    task: str = Field(description="the task from whose training sources they are drawn")
+    sentences: Positive = Field(description="how many")
+    words: Range = Field(description="the smallest and the greatest number of words in one")
+    seed: Seed = Field(description="draws them")
 
 
 def tokenise(line: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Annotated, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from pydantic import Field
@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
-from transformer.corpora.parts import Description, Given, Kind, Licence, Pair, write_part, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
 from transformer.support.fields import STRICT, Positive, Some
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
@@ -59,18 +59,15 @@ class _WithGold(Kind):
 class SelfTraining(_WithGold):
     """A corpus: the trees of task `gold`, `copies` times, and its plain sentences as model `parser` parses them."""
 
-    origin: Literal["self-training"]
-    """the trees of a task, and its plain sentences with the parses of one of its models"""
-    description: Description
-    licence: Licence
-    gold: str
-    """the task whose trees are part of train, and are dev and test"""
-    parser: str
-    """the model that parses the plain sentences"""
-    copies: Positive
-    """how many times the gold trees appear in train"""
-    keep: Annotated[float, Field(gt=0, le=1)]
-    """share of the parses to keep: those with the highest log P per subword"""
+    origin: Literal["self-training"] = Field(
+        description="a task's trees, and its plain sentences as one of its models parses them"
+    )
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    gold: str = Field(description="the task whose trees are part of train, and are dev and test")
+    parser: str = Field(description="the model that parses the plain sentences")
+    copies: Positive = Field(description="how many times the gold trees appear in train")
+    keep: float = Field(gt=0, le=1, description="share of the parses to keep: those with the highest log P per subword")
 
     def runs(self) -> dict[str, tuple[str, str]]:
         """The run that parses the plain sentences."""
@@ -96,16 +93,12 @@ class SelfTraining(_WithGold):
 class ParsedText(_WithGold):
     """A corpus: the trees of task `gold`, `copies` times, and text that another parser has parsed."""
 
-    origin: Literal["parsed-text"]
-    """the trees of a task, and text that another parser has parsed"""
-    description: Description
-    licence: Licence
-    gold: str
-    """the task whose trees are part of train, and are dev and test"""
-    trees: Some[str]
-    """files of trees in Penn brackets, one a line: FILE, URL, or ARCHIVE/MEMBER (docs/reading.md)"""
-    copies: Positive
-    """how many times the gold trees appear in train"""
+    origin: Literal["parsed-text"] = Field(description="the trees of a task, and text that another parser has parsed")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    gold: str = Field(description="the task whose trees are part of train, and are dev and test")
+    trees: Some[str] = Field(description="files of trees in Penn brackets, one a line (docs/reading.md)")
+    copies: Positive = Field(description="how many times the gold trees appear in train")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files of trees."""

@@ -9,12 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.archives import members
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
-from transformer.corpora.parts import PARTS, Description, Given, Kind, Licence, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
 from transformer.support.fields import STRICT, Faults, Range, check
@@ -30,26 +31,20 @@ class Treebank(Kind):
 
     has_trees = True
 
-    origin: Literal["treebank"]
-    """files wsj_NNNN.mrg of the Penn Treebank"""
-    description: Description
-    licence: Licence
-    trees: str
-    """folder of the files, on disk or in an archive (docs/reading.md)"""
-    train: Range
-    """the first and the last number NNNN of the files of train"""
-    dev: Range
-    """the first and the last number NNNN of the files of dev"""
-    test: Range
-    """the first and the last number NNNN of the files of test"""
-    plain: PlainText
-    """sentences to be parsed for the semi-supervised row"""
-    sentences: dict[str, int]
-    """how many trees each part must have"""
-    leaves: Leaves = "XX"
-    """leaves of linearised trees: XX (the published form), `tags` (the authors' code), or the `words` themselves"""
-    constituents: Range | None = None
-    """constituents of so many words, [least, most], are added to the training trees"""
+    origin: Literal["treebank"] = Field(description="files wsj_NNNN.mrg of the Penn Treebank")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    trees: str = Field(description="folder of the files, on disk or in an archive (docs/reading.md)")
+    train: Range = Field(description="the first and the last number NNNN of the files of train")
+    dev: Range = Field(description="the first and the last number NNNN of the files of dev")
+    test: Range = Field(description="the first and the last number NNNN of the files of test")
+    plain: PlainText = Field(description="sentences to be parsed for the semi-supervised row")
+    sentences: dict[str, int] = Field(description="how many trees each part must have")
+    leaves: Leaves = Field(
+        default="XX",
+        description="leaves of linearised trees: XX (as published), `tags` (the authors' code), or the words",
+    )
+    constituents: Range | None = Field(default=None, description="add constituents of so many words to train")
 
     @check(*PARTS)
     def _disjoint(self) -> Faults:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import Size
@@ -17,16 +18,13 @@ MOST_ADDITIVE = 2**25  # limit of n^2 d, the numbers that additive attention kee
 class LayerSizes(Config):
     """Lengths n and widths d, ascending. Measurements vary one of them while the other has its middle value."""
 
-    n: tuple[int, ...]
-    """lengths, measured at the middle width"""
-    d: tuple[int, ...]
-    """widths, measured at the middle length"""
-    k: int
-    """width of a convolution"""
-    r: Size
-    """how many positions restricted self-attention reads on either side; the paper's r counts both sides"""
-    d_k: Positive
-    """width of a head"""
+    n: tuple[int, ...] = Field(description="lengths, measured at the middle width")
+    d: tuple[int, ...] = Field(description="widths, measured at the middle length")
+    k: int = Field(description="width of a convolution")
+    r: Size = Field(
+        description="how many positions restricted self-attention reads on either side; the paper's r counts both sides"
+    )
+    d_k: Positive = Field(description="width of a head")
 
     @check("n")
     def _lengths(self) -> Faults:

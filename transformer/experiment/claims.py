@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.package.config import TaskKind
@@ -24,23 +25,25 @@ WAY = r"averaged|beam-1|beam-(?!1\.)[1-9]\d*\.alpha-(0|[1-9]\d*)(\.\d*[1-9])?"
 class Claim(Config):
     """A claim that each row is better than the row before it, or that two rows are alike within a margin."""
 
-    claim: str
-    """the claim, in words"""
-    section: Section
-    """of the paper; `own` for a claim of your own"""
-    metric: Measured
-    """bleu and f1: more is better; perplexity, longer (perplexity of pairs longer than those trained on, up to twice as
-    long, in subwords) and hours of training: less is better"""
-    part: Literal["dev", "test"]
-    """dev: checkpoints are averaged as in Table 3; test: as in Tables 2 and 4"""
-    rows: Distinct[str]
-    """task/model, from worst to best by the claim; task/model/WAY is a row of the table `decoding`"""
-    margin: PositiveNumber | None = None
-    """the claim is that two rows are alike: they differ by less than so many points (perplexity and hours: percent)"""
-    differ: tuple[Literal["steps", "text"], ...] = ()
-    """what else may differ between the rows"""
-    seeds: Positive = 1
-    """the fewest seeds that the experiment must have; a verdict needs 3"""
+    claim: str = Field(description="the claim, in words")
+    section: Section = Field(description="of the paper; `own` for a claim of your own")
+    metric: Measured = Field(
+        description="more is better of bleu and f1; less of perplexity, longer (perplexity of long pairs) and hours"
+    )
+    part: Literal["dev", "test"] = Field(
+        description="dev: checkpoints are averaged as in Table 3; test: as in Tables 2 and 4"
+    )
+    rows: Distinct[str] = Field(
+        description="task/model, from worst to best by the claim; task/model/WAY is a row of the table `decoding`"
+    )
+    margin: PositiveNumber | None = Field(
+        default=None,
+        description="two rows are alike: they differ by less than so many points (perplexity and hours: percent)",
+    )
+    differ: tuple[Literal["steps", "text"], ...] = Field(
+        default=(), description="what else may differ between the rows"
+    )
+    seeds: Positive = Field(default=1, description="the fewest seeds that the experiment must have; a verdict needs 3")
 
     @check("metric", "part", "rows")
     def _measured(self) -> Faults:

@@ -43,42 +43,38 @@ Folder = Annotated[str, AfterValidator(_literal)]
 class Experiment(Config):
     """The whole config of one experiment."""
 
-    experiment: Name
-    """name of the experiment and of its folder in `results`"""
-    results: Folder
-    """folder of all results"""
-    mirror: Folder | None
-    """folder that is looked into before anything is downloaded ("Without internet" in config/README.md)"""
-    packages: Folder | None
-    """folder of trained packages that take the place of training ("From trained packages" there)"""
-    notes: tuple[str, ...]
-    """sentences that are printed under the tables of scores"""
-    seeds: SomeDistinct[Seed]
-    """every row is trained once for each of them"""
-    scale: Scale
-    """factors for the widths and for the number of layers of every model"""
-    subwords: Sample
-    """how many pairs vocabularies are learnt from at most; the seed that draws them"""
-    table3_average: Positive
-    """how many checkpoints Table 3 averages"""
-    figures: Figures
-    """the run whose attention figures 3 to 5 show"""
-    searches: Searches | None
-    """beams and length penalties of the table `decoding`; null: no such table"""
-    table1: LayerSizes
-    """lengths, widths, `k`, `r` and `d_k` for which Table 1 is measured"""
-    tasks: dict[Name, Task]
-    """what is learnt: corpus, direction, vocabulary, decoding, and the models to train"""
-    models: dict[str, Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]]
-    """every row of a table, as the values that differ from `base`"""
-    corpora: dict[str, Annotated[Corpus, Field(discriminator="origin")]]
-    """every text: origin, description, licence, cleaning"""
-    downloads: dict[str, Download]
-    """size and SHA-256 of every URL"""
-    length: Study
-    """the study of length: tasks, positions, seeds and recipe"""
-    claims: dict[str, Claim]
-    """what the paper claims about its rows"""
+    experiment: Name = Field(description="name of the experiment and of its folder in `results`")
+    results: Folder = Field(description="folder of all results")
+    mirror: Folder | None = Field(
+        description="folder that is looked into before anything is downloaded (README.md, Without internet)"
+    )
+    packages: Folder | None = Field(
+        description="folder of trained packages that take the place of training (From trained packages)"
+    )
+    notes: tuple[str, ...] = Field(description="sentences that are printed under the tables of scores")
+    seeds: SomeDistinct[Seed] = Field(description="every row is trained once for each of them")
+    scale: Scale = Field(description="factors for the widths and for the number of layers of every model")
+    subwords: Sample = Field(
+        description="how many pairs vocabularies are learnt from at most; the seed that draws them"
+    )
+    table3_average: Positive = Field(description="how many checkpoints Table 3 averages")
+    figures: Figures = Field(description="the run whose attention figures 3 to 5 show")
+    searches: Searches | None = Field(
+        description="beams and length penalties of the table `decoding`; null: no such table"
+    )
+    table1: LayerSizes = Field(description="lengths, widths, `k`, `r` and `d_k` for which Table 1 is measured")
+    tasks: dict[Name, Task] = Field(
+        description="what is learnt: corpus, direction, vocabulary, decoding, and the models to train"
+    )
+    models: dict[str, Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]] = Field(
+        description="every row of a table, as the values that differ from `base`"
+    )
+    corpora: dict[str, Annotated[Corpus, Field(discriminator="origin")]] = Field(
+        description="every text: origin, description, licence, cleaning"
+    )
+    downloads: dict[str, Download] = Field(description="size and SHA-256 of every URL")
+    length: Study = Field(description="the study of length: tasks, positions, seeds and recipe")
+    claims: dict[str, Claim] = Field(description="what the paper claims about its rows")
 
     @check("experiment")
     def _own_folder(self) -> Faults:

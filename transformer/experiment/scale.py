@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.support.faults import Fault, Keys
@@ -16,10 +17,8 @@ WIDTHS = ("d_model", "d_ff", "d_k", "d_v", "d_pk", "d_pv", "n_p")
 class Scale(Config):
     """The factors by which models are shrunk. Scaled widths have to be whole numbers."""
 
-    width: Factor
-    """factor of d_model, d_ff, d_k, d_v and the appendix's n_p, d_pk, d_pv"""
-    depth: Factor
-    """factor of N, which is then rounded, to at least 1"""
+    width: Factor = Field(description="factor of d_model, d_ff, d_k, d_v and the appendix's n_p, d_pk, d_pv")
+    depth: Factor = Field(description="factor of N, which is then rounded, to at least 1")
 
     def shrunk(
         self, values: Mapping[str, Any], keys: Keys, faults: list[Fault], written: dict[Keys, tuple[str, str]]

@@ -3,14 +3,9 @@
 `python -m transformer.experiment.schema` writes both again.
 """
 
-import ast
-import dataclasses
-import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -48,31 +43,13 @@ TYPES = {
 }
 
 
-@cache
-def sentences(cls: type) -> dict[str, str]:
-    """The docstring below each field of a config.
-
-    Pydantic could collect them itself, but it would parse the sources whenever they are imported.
-    """
-    found = {
-        name: text for base in cls.__bases__ if dataclasses.is_dataclass(base) for name, text in sentences(base).items()
-    }
-    [definition] = ast.parse(inspect.getsource(cls)).body
-    for field, text in pairwise(ast.iter_child_nodes(definition)):
-        match field, text:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(sentence))):
-                found[name] = " ".join(sentence.split())
-    return found
-
-
-class _Documented(GenerateJsonSchema):
-    """Describes fields by their docstrings. Nothing is required, because another file may have it."""
+class _Relaxed(GenerateJsonSchema):
+    """Nothing is required, because another file may have it."""
 
     def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
-        return _described(super().dataclass_schema(schema), sentences(schema["cls"]))
-
-    def typed_dict_schema(self, schema: Any) -> JsonSchemaValue:
-        return _described(super().typed_dict_schema(schema), sentences(ModelConfig) | sentences(TrainingConfig))
+        found = super().dataclass_schema(schema)
+        found.pop("required", None)
+        return found
 
     def tagged_union_schema(self, schema: Any) -> JsonSchemaValue:
         return {"anyOf": super().tagged_union_schema(schema)["oneOf"]}  # an overlay need not say which kind it is
@@ -81,18 +58,10 @@ class _Documented(GenerateJsonSchema):
         return False
 
 
-def _described(json_schema: JsonSchemaValue, texts: Mapping[str, str]) -> JsonSchemaValue:
-    json_schema.pop("required", None)
-    for name, value in json_schema["properties"].items():
-        if name in texts:
-            value["description"] = texts[name]
-    return json_schema
-
-
 def schema(config: Any = Experiment) -> dict[str, Any]:
     """The JSON Schema of a config: of a file of config/ and of an overlay, or of a part of them."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return dialect | TypeAdapter(config).json_schema(schema_generator=_Documented)
+    return dialect | TypeAdapter(config).json_schema(schema_generator=_Relaxed)
 
 
 def tables() -> dict[str, str]:

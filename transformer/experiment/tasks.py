@@ -24,20 +24,18 @@ Name = Annotated[str, AfterValidator(_names_a_folder)]  # of an experiment, a ta
 class Task(Config):
     """What models learn: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
 
-    kind: TaskKind
-    """translation, or parsing (section 6.3)"""
-    corpus: str
-    """name of the corpus"""
-    source: str
-    """the side of the corpus from which models translate, such as en"""
-    target: str
-    """the side into which they translate, such as de"""
-    vocabulary: Annotated[int, Field(gt=UNKNOWN + 1)]
-    """number of subwords; padding, end and unknown are among them, and a small text has fewer"""
-    decoding: Decoding
-    """beam search (section 6.1)"""
-    models: Distinct[Name]
-    """the models to train: rows of Tables 2 to 4 and others of `models`; [] leaves out the task"""
+    kind: TaskKind = Field(description="translation, or parsing (section 6.3)")
+    corpus: str = Field(description="name of the corpus")
+    source: str = Field(description="the side of the corpus from which models translate, such as en")
+    target: str = Field(description="the side into which they translate, such as de")
+    vocabulary: int = Field(
+        gt=UNKNOWN + 1,
+        description="number of subwords; padding, end and unknown are among them, and a small text has fewer",
+    )
+    decoding: Decoding = Field(description="beam search (section 6.1)")
+    models: Distinct[Name] = Field(
+        description="the models to train: rows of Tables 2 to 4 and others of `models`; [] leaves out the task"
+    )
 
     @check("source", "target")
     def _two_sides(self) -> Faults:
@@ -49,20 +47,16 @@ class Task(Config):
 class Figures(Config):
     """The run whose attention is drawn in figures 3 to 5."""
 
-    task: str
-    """name of its task"""
-    model: str
-    """name of its model"""
+    task: str = Field(description="name of its task")
+    model: str = Field(description="name of its model")
 
 
 @dataclass(frozen=True, config=STRICT)
 class Searches(Config):
     """The grid of beam sizes and length penalties alpha with which dev is decoded (section 6.1)."""
 
-    beams: SomeDistinct[Positive]
-    """beam sizes"""
-    alphas: SomeDistinct[Alpha]
-    """length penalties; greedy search has none"""
+    beams: SomeDistinct[Positive] = Field(description="beam sizes")
+    alphas: SomeDistinct[Alpha] = Field(description="length penalties; greedy search has none")
 
 
 def way(decoding: Decoding) -> str:

@@ -39,30 +39,20 @@ TaskName = Annotated[str, AfterValidator(_task)]
 class Recipe(Config):
     """The settings that all runs of the study share."""
 
-    N: Size
-    """layers"""
-    d_model: Size
-    """width of the embeddings and of every layer's output"""
-    d_ff: Size
-    """width of the feed-forward layers' inner layer"""
-    h: Positive
-    """attention heads; the keys and values of one have a width of d_model / h"""
-    P_drop: Probability
-    """dropout, as in a model"""
-    warmup: Positive
-    """steps in which the learning rate rises"""
-    learning_rate: PositiveNumber
-    """factor of the schedule of section 5.3"""
-    batch: Few
-    """problems per step"""
-    symbols: Annotated[int, Field(ge=2, le=10_000)]
-    """number of symbols to copy and reverse"""
-    trained: Range
-    """the smallest and the greatest length of problems in training, in symbols or in digits of each number"""
-    tested: Annotated[int, Field(le=LONGEST)]
-    """the greatest length of problems in the test"""
-    problems: Few
-    """test problems of each length"""
+    N: Size = Field(description="layers")
+    d_model: Size = Field(description="width of the embeddings and of every layer's output")
+    d_ff: Size = Field(description="width of the feed-forward layers' inner layer")
+    h: Positive = Field(description="attention heads; the keys and values of one have a width of d_model / h")
+    P_drop: Probability = Field(description="dropout, as in a model")
+    warmup: Positive = Field(description="steps in which the learning rate rises")
+    learning_rate: PositiveNumber = Field(description="factor of the schedule of section 5.3")
+    batch: Few = Field(description="problems per step")
+    symbols: int = Field(ge=2, le=10_000, description="number of symbols to copy and reverse")
+    trained: Range = Field(
+        description="the smallest and the greatest length of problems in training, in symbols or digits"
+    )
+    tested: int = Field(le=LONGEST, description="the greatest length of problems in the test")
+    problems: Few = Field(description="test problems of each length")
 
     @check("d_model", "h")
     def _heads(self) -> Faults:
@@ -91,16 +81,11 @@ class Recipe(Config):
 class LengthRun(Config):
     """One run: one task, one positional encoding and one seed."""
 
-    task: TaskName
-    """name of the task"""
-    positions: Positions
-    """its positional encoding"""
-    seed: Seed
-    """of the weights and the problems"""
-    steps: Positive
-    """training steps"""
-    recipe: Recipe
-    """the settings that all runs share"""
+    task: TaskName = Field(description="name of the task")
+    positions: Positions = Field(description="its positional encoding")
+    seed: Seed = Field(description="of the weights and the problems")
+    steps: Positive = Field(description="training steps")
+    recipe: Recipe = Field(description="the settings that all runs share")
 
     @check("positions", "recipe")
     def _pairs(self) -> Faults:
@@ -115,16 +100,11 @@ class LengthRun(Config):
 class Study(Config):
     """The tasks, the positional encodings and the settings of the study."""
 
-    tasks: SomeDistinct[TaskName]
-    """the tasks (transformer/length/problems.py)"""
-    positions: SomeDistinct[Positions]
-    """values of a model's key `positions`"""
-    seeds: SomeDistinct[Seed]
-    """every run is trained once for each of them"""
-    steps: dict[TaskName, Positive]
-    """training steps of each task"""
-    recipe: Recipe
-    """the settings that all runs share"""
+    tasks: SomeDistinct[TaskName] = Field(description="the tasks (transformer/length/problems.py)")
+    positions: SomeDistinct[Positions] = Field(description="values of a model's key `positions`")
+    seeds: SomeDistinct[Seed] = Field(description="every run is trained once for each of them")
+    steps: dict[TaskName, Positive] = Field(description="training steps of each task")
+    recipe: Recipe = Field(description="the settings that all runs share")
 
     @check("tasks", "steps")
     def _every_task_has_steps(self) -> Faults:

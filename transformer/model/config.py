@@ -1,6 +1,5 @@
 """The config of a network: the columns of Table 3."""
 
-from dataclasses import fields
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -15,8 +14,13 @@ Size = Annotated[int, Field(gt=0, le=LARGEST)]
 BOUNDED = ("learned",)  # the positional encodings that have no positions beyond max_length
 BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
-# The fields that must have their defaults in a recurrent network.
-TRANSFORMER = ("attention_over_parameters", "attention", "attention_radius", "attention_dropout")
+# The fields that a recurrent network does not use, with their defaults, which they must have.
+TRANSFORMER = {
+    "attention_over_parameters": None,
+    "attention": "scaled",
+    "attention_radius": None,
+    "attention_dropout": 0.0,
+}
 
 
 def odd(name: str, width: int, needs: str) -> Faults:
@@ -29,48 +33,40 @@ def odd(name: str, width: int, needs: str) -> Faults:
 class AttentionOverParametersConfig(Config):
     """Sizes of the appendix's sub-layer: h_p heads, each with n_p keys of width d_pk and n_p values of width d_pv."""
 
-    h_p: Size
-    """heads"""
-    d_pk: Size
-    """width of a key"""
-    d_pv: Size
-    """width of a value"""
-    n_p: Size
-    """keys, and as many values, of each head"""
+    h_p: Size = Field(description="heads")
+    d_pk: Size = Field(description="width of a key")
+    d_pv: Size = Field(description="width of a value")
+    n_p: Size = Field(description="keys, and as many values, of each head")
 
 
 @dataclass(frozen=True, config=STRICT)
 class ModelConfig(Config):
     """The columns of Table 3 that describe the network, with the paper's names."""
 
-    N: Size
-    """layers of the encoder, and of the decoder"""
-    d_model: Size
-    """width of the embeddings and of every layer's output; even"""
-    d_ff: Size
-    """width of the feed-forward layers' inner layer"""
-    h: Size
-    """attention heads"""
-    d_k: Size
-    """width of one head's queries and keys"""
-    d_v: Size
-    """width of one head's values"""
-    P_drop: Probability
-    """dropout of the output of every sub-layer and of the embeddings (section 5.4)"""
-    positions: Positions
-    """how the model knows the order of subwords"""
-    max_length: Size
-    """number of learned positions, in subwords"""
-    attention_over_parameters: AttentionOverParametersConfig | None = None
-    """sizes of the appendix's sub-layer, which takes the place of the feed-forward layers"""
-    attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
-    """scores of attention: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)"""
-    attention_radius: Size | None = added(None)
-    """how many positions self-attention reads on either side; null: all"""
-    attention_dropout: Probability = added(0.0)
-    """dropout of attention's weights; in the paper only the parser has it (section 6.3)"""
-    network: Literal["transformer", "recurrent"] = added("transformer")
-    """the paper's network, or the LSTMs that it replaces"""
+    N: Size = Field(description="layers of the encoder, and of the decoder")
+    d_model: Size = Field(description="width of the embeddings and of every layer's output; even")
+    d_ff: Size = Field(description="width of the feed-forward layers' inner layer")
+    h: Size = Field(description="attention heads")
+    d_k: Size = Field(description="width of one head's queries and keys")
+    d_v: Size = Field(description="width of one head's values")
+    P_drop: Probability = Field(
+        description="dropout of the output of every sub-layer and of the embeddings (section 5.4)"
+    )
+    positions: Positions = Field(description="how the model knows the order of subwords")
+    max_length: Size = Field(description="number of learned positions, in subwords")
+    attention_over_parameters: AttentionOverParametersConfig | None = Field(
+        default=None, description="sizes of the appendix's sub-layer, which takes the place of the feed-forward layers"
+    )
+    attention: Literal["scaled", "unscaled", "additive"] = added(
+        "scaled", "scores of attention: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)"
+    )
+    attention_radius: Size | None = added(None, "how many positions self-attention reads on either side; null: all")
+    attention_dropout: Probability = added(
+        0.0, "dropout of attention's weights; in the paper only the parser has it (section 6.3)"
+    )
+    network: Literal["transformer", "recurrent"] = added(
+        "transformer", "the paper's network, or the LSTMs that it replaces"
+    )
 
     @check("d_model")
     def _even_width(self) -> Faults:
@@ -90,6 +86,6 @@ class ModelConfig(Config):
         if self.positions != "sinusoidal":
             text = f"a recurrent network does not use {self.positions} positions; leave this key at sinusoidal"
             yield "positions", text
-        for field in fields(self):
-            if field.name in TRANSFORMER and getattr(self, field.name) != field.default:
-                yield field.name, "a recurrent network does not use it; remove this key"
+        for name, default in TRANSFORMER.items():
+            if getattr(self, name) != default:
+                yield name, "a recurrent network does not use it; remove this key"

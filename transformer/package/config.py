@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import ModelConfig
@@ -21,12 +22,9 @@ HASHED = ("model.safetensors", "subwords.model", "history.csv")
 class Decoding(Config):
     """Beam search (section 6.1)."""
 
-    beam: Positive
-    """beam size; 1 is greedy search"""
-    alpha: Alpha
-    """length penalty"""
-    extra: Positive
-    """outputs have at most so many subwords more than their input"""
+    beam: Positive = Field(description="beam size; 1 is greedy search")
+    alpha: Alpha = Field(description="length penalty")
+    extra: Positive = Field(description="outputs have at most so many subwords more than their input")
 
 
 SECTION_6_1 = Decoding(BEAM, ALPHA, EXTRA)

@@ -1,6 +1,6 @@
 """What configs are declared with: the types and ranges of their fields, and checks of fields that must fit together.
 
-A config is a frozen dataclass of pydantic with the settings `STRICT`; the docstring below a field says what it is.
+A config is a frozen dataclass of pydantic with the settings STRICT. A field has its type, range, default and meaning.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from types import FunctionType
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -76,11 +76,10 @@ class SomeKeysOf:
         self.configs = configs
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        some = {
-            name: core_schema.typed_dict_field(handler.generate_schema(hint), required=False)
-            for each in self.configs
-            for name, hint in get_type_hints(each, include_extras=True).items()
-        }
+        some = {}
+        for name, field in (item for each in self.configs for item in each.__pydantic_fields__.items()):
+            hint: Any = Annotated[field.annotation, *field.metadata, Field(description=field.description)]
+            some[name] = core_schema.typed_dict_field(handler.generate_schema(hint), required=False)
 
         def unchanged(value: Any, check: Callable[[Any], Any]) -> Any:
             check(value)

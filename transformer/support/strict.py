@@ -128,9 +128,9 @@ def write_config(path: Path, config: Any) -> None:
         stream.write(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True).encode())
 
 
-def added(default: T) -> T:
+def added(default: T, description: str) -> T:
     """A field that was added later. `plain` leaves it out at its default, so configs written before are still equal."""
-    return dataclasses.field(default=default, metadata={"added": True})
+    return dataclasses.field(default=default, metadata={"added": True, "description": description})
 
 
 def plain(value: Any) -> Any:

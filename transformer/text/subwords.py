@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import sentencepiece
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import END, PADDING, UNKNOWN
@@ -27,10 +28,8 @@ from transformer.trees.symbols import symbols
 class Sample(Config):
     """A sample of the pairs of a text."""
 
-    pairs: Positive
-    """at most so many"""
-    seed: Seed
-    """draws them"""
+    pairs: Positive = Field(description="at most so many")
+    seed: Seed = Field(description="draws them")
 
 
 LONGEST_LEARNT = 4192  # bytes of a line; SentencePiece learns nothing from longer ones

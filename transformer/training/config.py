@@ -4,6 +4,7 @@ import hashlib
 import json
 from typing import Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import BOUNDED, ModelConfig, Size
@@ -15,30 +16,20 @@ from transformer.support.strict import plain
 class TrainingConfig(Config):
     """How the network is trained (section 5)."""
 
-    steps: Positive
-    """training steps"""
-    warmup: Positive
-    """steps in which the learning rate rises"""
-    learning_rate: PositiveNumber
-    """factor of the schedule of section 5.3; the paper's is 1"""
-    beta1: Probability
-    """of Adam"""
-    beta2: Probability
-    """of Adam"""
-    epsilon: PositiveNumber
-    """of Adam"""
-    eps_ls: Probability
-    """label smoothing (section 5.4)"""
-    batch_tokens: Size
-    """source tokens, and target tokens, of one step"""
-    longest_pair: Positive
-    """longest side in subwords; training leaves out longer pairs"""
-    checkpoint_every: Positive
-    """steps between the checkpoints that are averaged"""
-    average: Positive
-    """how many of the last checkpoints are kept; Tables 2 and 4 average them"""
-    precision: Literal["auto", "float32", "bfloat16"]
-    """of matrix products; auto: float32 if the scaled base is narrower than 64, else bfloat16 if the hardware has it"""
+    steps: Positive = Field(description="training steps")
+    warmup: Positive = Field(description="steps in which the learning rate rises")
+    learning_rate: PositiveNumber = Field(description="factor of the schedule of section 5.3; the paper's is 1")
+    beta1: Probability = Field(description="of Adam")
+    beta2: Probability = Field(description="of Adam")
+    epsilon: PositiveNumber = Field(description="of Adam")
+    eps_ls: Probability = Field(description="label smoothing (section 5.4)")
+    batch_tokens: Size = Field(description="source tokens, and target tokens, of one step")
+    longest_pair: Positive = Field(description="longest side in subwords; training leaves out longer pairs")
+    checkpoint_every: Positive = Field(description="steps between the checkpoints that are averaged")
+    average: Positive = Field(description="how many of the last checkpoints are kept; Tables 2 and 4 average them")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        description="auto: float32 if the scaled base is narrower than 64, else bfloat16 if the hardware has it"
+    )
 
     @check("steps", "checkpoint_every", "average")
     def _checkpoints_fit(self) -> Faults:
@@ -58,16 +49,11 @@ class TrainingConfig(Config):
 class RunConfig(Config):
     """One run: one task, one model and one seed, with all values filled in."""
 
-    task: str
-    """name of the task"""
-    model: str
-    """name of the model"""
-    seed: Seed
-    """of the weights, dropout and the order of pairs"""
-    architecture: ModelConfig
-    """the network"""
-    training: TrainingConfig
-    """its training"""
+    task: str = Field(description="name of the task")
+    model: str = Field(description="name of the model")
+    seed: Seed = Field(description="of the weights, dropout and the order of pairs")
+    architecture: ModelConfig = Field(description="the network")
+    training: TrainingConfig = Field(description="its training")
 
     @check("architecture", "training")
     def _learned_positions_hold_pairs(self) -> Faults:
