@@ -80,9 +80,9 @@ def translating(beam, **changes):
     ],
 )
 def test_searches_combine_each_beam_with_each_alpha_after_the_task_s_own_decoding(beam, searches):
-    found = translating(beam, searches={"beams": [1, 2, 4], "alphas": [0, 0.6]}).searched()
-    assert [(each.beam, each.alpha) for each in found] == searches
-    assert {each.extra for each in found} == {50}
+    searched = translating(beam, searches={"beams": [1, 2, 4], "alphas": [0, 0.6]}).searched()
+    assert [(each.beam, each.alpha) for each in searched] == searches
+    assert {each.extra for each in searched} == {50}
 
 
 def test_parsers_and_experiments_with_null_searches_search_nothing():
@@ -161,17 +161,17 @@ def test_every_row_keeps_at_least_one_layer():
 
 
 def test_a_scale_without_whole_numbers_is_refused_for_each_size():
-    found = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
-    assert "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; change scale.width" in found
-    assert [fault.split(":")[0] for fault in found if "whole number" in fault] == [
+    reported = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
+    assert "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; change scale.width" in reported
+    assert [fault.split(":")[0] for fault in reported if "whole number" in fault] == [
         f"models.base.{name}" for name in ("d_model", "d_ff", "d_k", "d_v")
     ]
 
 
 def test_a_sub_layer_that_cannot_be_scaled_is_named():
     row = {"attention_over_parameters": {"h_p": 8, "d_pk": 63, "d_pv": 64, "n_p": 512}}
-    found = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
-    assert found == [
+    reported = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
+    assert reported == [
         "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, not a whole number; change scale.width"
     ]
 
@@ -239,9 +239,9 @@ def test_a_fault_of_base_is_reported_once():
     ],
 )
 def test_an_impossible_value_is_refused(key, value, said):
-    [found] = faults(**with_base(**{key: value}))
-    assert found.startswith("models.base.")
-    assert said in found
+    [reported] = faults(**with_base(**{key: value}))
+    assert reported.startswith("models.base.")
+    assert said in reported
 
 
 def test_the_checkpoints_kept_are_the_last_ones():
@@ -276,8 +276,8 @@ def test_the_checkpoints_kept_are_the_last_ones():
     ],
 )
 def test_what_would_be_trained_twice_or_not_at_all_is_refused(changes, fault):
-    [found] = faults(**changes)
-    assert found.startswith(fault)
+    [reported] = faults(**changes)
+    assert reported.startswith(fault)
 
 
 def test_all_unknown_names_are_reported_together():
@@ -286,7 +286,7 @@ def test_all_unknown_names_are_reported_together():
         "semi": TASK | {"corpus": "slef"},
         "two": TASK | {"corpus": "self"},
     }
-    found = faults(
+    reported = faults(
         seeds=[-1],
         results="my {results}",
         mirror="{mirror}",
@@ -296,14 +296,14 @@ def test_all_unknown_names_are_reported_together():
         table3_average=6,
         models={name: MODELS[name] for name in ("base", "parser", "big")},
     )
-    assert found == [
+    assert reported == [
         "results: 'my {results}': { and } are special to Snakemake; use another name",
         "mirror: '{mirror}': { and } are special to Snakemake; use another name",
         "seeds[0]: -1 is not at least 0",
+        "tasks.wsj.models: unknown model bas; did you mean base?",
         "figures.task: unknown task ende; known: wsj, semi, two",
         "table3_average: must be from 1 to 5 (the average of base), not 6",
         "table3_average: must be from 1 to 5 (the average of parser), not 6",
-        "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",
     ]
@@ -313,17 +313,17 @@ def test_all_unknown_names_are_reported_together():
 def test_gold_trees_are_of_a_task_that_has_trees_of_its_own(gold):
     text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
     ende = TASK | {"kind": "translation", "corpus": "text", "models": []}
-    found = faults(
+    reported = faults(
         tasks={**VALUES["tasks"], "ende": ende},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": gold}, "text": text},
     )
-    assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own" in found
+    assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own" in reported
 
 
 def test_a_parser_needs_a_corpus_with_trees():
     text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
-    found = faults(tasks={"wsj": TASK | {"corpus": "text"}}, corpora={"text": text})
-    assert "tasks.wsj.corpus: text has no trees, from which a parser learns" in found
+    reported = faults(tasks={"wsj": TASK | {"corpus": "text"}}, corpora={"text": text})
+    assert "tasks.wsj.corpus: text has no trees, from which a parser learns" in reported
 
 
 def test_parsed_text_needs_a_task_with_trees_and_no_parser():
@@ -335,10 +335,10 @@ def test_parsed_text_needs_a_task_with_trees_and_no_parser():
 
 
 def test_models_that_a_task_does_not_train_cannot_be_used():
-    found = faults(
+    reported = faults(
         figures={"task": "wsj", "model": "base"}, corpora={"grammar": GRAMMAR, "self": SELF | {"parser": "base"}}
     )
-    assert found == [
+    assert reported == [
         "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
         "corpora.self.parser: base is not among tasks.wsj.models",
     ]
@@ -347,10 +347,10 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
 def test_a_recurrent_network_takes_neither_the_transformer_s_sizes_nor_its_figures():
     recurrent = {"network": "recurrent", "N": 9, "h": 4}
     task = TASK | {"models": ["parser", "recurrent"]}
-    found = faults(
+    reported = faults(
         models=MODELS | {"recurrent": recurrent}, tasks={"wsj": task}, figures={"task": "wsj", "model": "recurrent"}
     )
-    assert found == [
+    assert reported == [
         "figures.model: recurrent is recurrent and has no self-attention; name another",
         "models.recurrent.h: a recurrent network does not have this key; remove it",
     ]
@@ -419,8 +419,8 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused(changes, fault):
-    [found] = faults(claims={"mine": CLAIM | changes})
-    assert found.startswith(f"claims.mine.{fault}")
+    [reported] = faults(claims={"mine": CLAIM | changes})
+    assert reported.startswith(f"claims.mine.{fault}")
 
 
 def test_a_claim_about_rows_with_different_steps_has_to_say_so():
@@ -438,12 +438,12 @@ TRANSLATION = TASK | {"kind": "translation", "source": "en", "target": "de", "mo
 
 def test_rows_of_one_corpus_but_other_languages_or_subwords_are_of_different_texts():
     tasks = {"wsj": TRANSLATION, "semi": TRANSLATION | {"target": "fr"}, "more": TRANSLATION | {"vocabulary": 99}}
-    for other, told in (("semi", "grammar en-fr in 100"), ("more", "grammar en-de in 99")):
+    for other, other_text in (("semi", "grammar en-fr in 100"), ("more", "grammar en-de in 99")):
         rows = CLAIM | {"metric": "bleu", "rows": ["wsj/base", f"{other}/base"], "differ": []}
-        [found] = faults(tasks=tasks, figures={"task": "wsj", "model": "base"}, claims={"mine": rows})
-        assert found.startswith("claims.mine.rows: differ in text (")
-        assert f"{told} subwords" in found
-        assert "grammar en-de in 100 subwords" in found
+        [reported] = faults(tasks=tasks, figures={"task": "wsj", "model": "base"}, claims={"mine": rows})
+        assert reported.startswith("claims.mine.rows: differ in text (")
+        assert f"{other_text} subwords" in reported
+        assert "grammar en-de in 100 subwords" in reported
 
 
 @pytest.mark.parametrize(
@@ -463,16 +463,16 @@ def test_a_claim_of_ones_own_names_a_search_that_is_made(row, fault):
     }
     claim = CLAIM | {"metric": "bleu", "part": "dev", "rows": ["wsj/base", row], "differ": ["steps"]}
     if fault:
-        [found] = faults(**given, claims={"mine": claim})
-        assert found.startswith(f"claims.mine.rows: {row}: {fault}")
+        [reported] = faults(**given, claims={"mine": claim})
+        assert reported.startswith(f"claims.mine.rows: {row}: {fault}")
     else:
         assert experiment(**given, claims={"mine": claim})
     assert experiment(**given, claims={"theirs": claim | {"section": "6.1"}})  # the paper's claims are then not run
 
 
 def test_without_base_or_seeds_there_is_no_experiment():
-    found = faults(models={"parser": {}}, seeds=[])
-    assert found == ["seeds: is empty; give at least one", "models: base is missing; every row is an override of it"]
+    reported = faults(models={"parser": {}}, seeds=[])
+    assert reported == ["seeds: is empty; give at least one", "models: base is missing; every row is an override of it"]
 
 
 def test_an_unknown_model_is_named():
@@ -524,8 +524,8 @@ def test_a_fraction_scales_exactly():
 def test_the_width_of_base_decides_auto_precision_for_all_rows(width, precision):
     models = MODELS | {"narrow": {"d_model": 64}, "mine": {"precision": "bfloat16"}}
     one = experiment(models=models, scale={"width": width, "depth": 1})
-    found = {model: one.run("wsj", model, 1).training.precision for model in models}
-    assert found == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
+    precisions = {model: one.run("wsj", model, 1).training.precision for model in models}
+    assert precisions == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
 
 
 def test_the_paper_s_runs_are_computed_without_importing_pytorch():

@@ -27,7 +27,7 @@ def test_every_run_of_the_study_has_its_own_config(values, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
         ({"tasks": ["coppy"]}, "tasks[0]: unknown task coppy; did you mean copy?"),
         ({"tasks": []}, "tasks: is empty; give at least one"),
@@ -40,13 +40,13 @@ def test_every_run_of_the_study_has_its_own_config(values, tmp_path):
         ({"tasks": ["copy"], "steps": {"copy": 3, "kopy": 3}}, "steps.kopy: unknown task kopy; did you mean copy?"),
     ],
 )
-def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, told):
+def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, text):
     [fault] = faults(values, **changes)
-    assert fault.startswith(told)
+    assert fault.startswith(text)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
         ({"trained": [8, 2]}, "recipe.trained: [8, 2] is not a range; write [least, most], from 1 upwards"),
         ({"tested": 8}, "recipe.tested: 8 is not above the trained lengths; give more than 8"),
@@ -64,17 +64,17 @@ def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, told)
         *(({key: 10**9}, f"recipe.{key}: 1000000000 is not at most 10000") for key in ("batch", "symbols", "problems")),
     ],
 )
-def test_a_wrong_recipe_gives_one_fault_with_a_remedy(values, changes, told):
+def test_a_wrong_recipe_gives_one_fault_with_a_remedy(values, changes, text):
     [fault] = faults(values, recipe=values["recipe"] | changes)
-    assert fault.startswith(told)
+    assert fault.startswith(text)
 
 
 def test_rotary_positions_need_heads_of_even_width(values):
     recipe = values["recipe"] | {"d_model": 60, "h": 4}
     share = "4 heads of a d_model of 60 have a width of 15"
-    told = f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"
-    assert faults(values, recipe=recipe) == [told]
+    text = f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"
+    assert faults(values, recipe=recipe) == [text]
     run = {"task": "copy", "positions": "rotary", "seed": 1, "steps": 3, "recipe": recipe}
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=text):
         load(LengthRun, run, "config")
     assert load(LengthRun, run | {"positions": "alibi"}, "config")

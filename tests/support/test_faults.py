@@ -1,57 +1,8 @@
-from typing import Annotated, Any, Literal
-
 import pytest
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from shapes import VALUES, Inner, Outer
 
 from transformer.support.faults import ConfigError, Fault, source_of, unknown
-from transformer.support.fields import STRICT, Config, Factor, Some, SomeKeysOf
 from transformer.support.strict import load, read_config, read_yaml
-
-
-@dataclass(frozen=True, config=STRICT)
-class Circle(Config):
-    origin: Literal["circle"]
-    radius: float
-
-
-@dataclass(frozen=True, config=STRICT)
-class Square(Config):
-    origin: Literal["square"]
-    side: float
-
-
-@dataclass(frozen=True, config=STRICT)
-class Inner(Config):
-    size: int
-    ratio: Factor
-    optional: Circle | None = None
-
-
-@dataclass(frozen=True, config=STRICT)
-class Outer(Config):
-    name: str
-    flag: bool
-    kind: Literal["auto", "manual"]
-    span: tuple[int, int]
-    words: Some[str]
-    inner: Inner
-    shapes: dict[str, Annotated[Circle | Square, Field(discriminator="origin")]]
-    rows: dict[str, Annotated[dict[str, Any], SomeKeysOf(Circle, Inner)]]
-    free: dict[str, Any] | None = None
-    number: float = 1.0
-
-
-VALUES = {
-    "name": "a",
-    "flag": True,
-    "kind": "auto",
-    "span": [1, 2],
-    "words": ["x", "y"],
-    "inner": {"size": 3, "ratio": "1/4"},
-    "shapes": {"one": {"origin": "circle", "radius": 1}, "two": {"origin": "square", "side": 2.5}},
-    "rows": {"some": {"size": 1, "optional": {"origin": "circle", "radius": 2}}, "none": {}},
-}
 
 
 def faults(**changes):
@@ -146,8 +97,8 @@ def test_the_source_of_a_value_is_the_last_one_that_has_most_of_its_keys(tmp_pat
     path.write_text("a:\n- b: 1\n-\n  c: 2\n1.50: 1\n")
     sources = {"first": {"a": [{}, {"c": 2}], "d": 1}, str(path): read_yaml(path), "last": {"a": 1, "3": {}}}
     places = [("a", 1, "c"), ("a", 1, "x"), ("a",), ("d", "e"), ("1.5",), ("f",), ()]
-    found = [source_of(keys, sources) for keys in places]
-    assert found == [f"{path}, line 4", f"{path}, line 4", "last", "first", str(path), "last", "last"]
+    named = [source_of(keys, sources) for keys in places]
+    assert named == [f"{path}, line 4", f"{path}, line 4", "last", "first", str(path), "last", "last"]
 
 
 def test_a_fault_is_shown_with_its_source_and_its_keys():

@@ -1,60 +1,15 @@
-from dataclasses import field
 from fractions import Fraction
-from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from shapes import VALUES, Circle, Inner, Outer, Square
 
-from transformer.support.fields import STRICT, Config, Factor
 from transformer.support.files import InputError
-from transformer.support.strict import added, load, plain, read_config, read_yaml, write_config
+from transformer.support.strict import load, plain, read_config, read_yaml, write_config
 
-
-@dataclass(frozen=True, config=STRICT)
-class Circle(Config):
-    origin: Literal["circle"]
-    radius: float
-
-
-@dataclass(frozen=True, config=STRICT)
-class Square(Config):
-    origin: Literal["square"]
-    side: float
-
-
-@dataclass(frozen=True, config=STRICT)
-class Inner(Config):
-    size: int
-    ratio: Factor
-    optional: Circle | None = None
-
-
-@dataclass(frozen=True, config=STRICT)
-class Outer(Config):
-    name: str
-    flag: bool
-    span: tuple[int, int]
-    words: tuple[str, ...]
-    inner: Inner
-    shapes: dict[str, Annotated[Circle | Square, Field(discriminator="origin")]]
-    free: dict[str, Any] = field(default_factory=dict)
-    number: float = 1.0
-    new: int | None = added(None, "added later")
-
-
-VALUES = {
-    "name": "a",
-    "flag": True,
-    "span": [1, 2],
-    "words": ["x", "y"],
-    "inner": {"size": 3, "ratio": "1/4"},
-    "shapes": {"one": {"origin": "circle", "radius": 1}, "two": {"origin": "square", "side": 2.5}},
-}
 SHAPES = {"one": Circle("circle", 1.0), "two": Square("square", 2.5)}
-OUTER = Outer("a", True, (1, 2), ("x", "y"), Inner(3, Fraction(1, 4)), SHAPES)
+OUTER = Outer("a", True, "auto", (1, 2), ("x", "y"), Inner(3, Fraction(1, 4)), SHAPES, VALUES["rows"])
 
 
 def test_a_mapping_becomes_nested_dataclasses_and_these_become_the_mapping_again():
@@ -80,10 +35,12 @@ squares = st.builds(Square, origin=st.just("square"), side=numbers)
         Outer,
         name=texts,
         flag=st.booleans(),
+        kind=st.sampled_from(["auto", "manual"]),
         span=st.tuples(st.integers(), st.integers()),
-        words=st.lists(texts, max_size=3).map(tuple),
+        words=st.lists(texts, min_size=1, max_size=3).map(tuple),
         inner=st.builds(Inner, size=st.integers(), ratio=st.fractions(0).filter(bool), optional=st.none() | circles),
         shapes=st.dictionaries(texts, circles | squares, max_size=2),
+        rows=st.just({"some": {"size": 1}}),
         free=st.dictionaries(texts, st.integers() | st.lists(texts, max_size=2) | st.none(), max_size=2),
         number=numbers,
         new=st.none() | st.integers(),

@@ -73,10 +73,10 @@ def download_packages(packages: Sequence[str], folder: Path, seconds: float = SE
         raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason})")
     archives = []
     for package in packages:
-        found = list(folder.glob(f"{package}_*.deb"))
-        if len(found) != 1:
-            raise InputError(f"apt-get left {len(found)} files of {package}, expected 1")
-        archives += found
+        matching = list(folder.glob(f"{package}_*.deb"))
+        if len(matching) != 1:
+            raise InputError(f"apt-get left {len(matching)} files of {package}, expected 1")
+        archives += matching
     return archives
 
 

@@ -82,11 +82,11 @@ class MosesFiles(Files):
                     Path(alone, f"test.{side}").replace(folder / f"{part}.{side}")
         for part in ("dev", "test", *self.tests, "train"):
             for side, language in (("source", source), ("target", target)):
-                found = _tokenise(folder / f"{part}.{side}", language)
-                expected = self.tokens.get(part, {}).get(language, found)
-                if found != expected:
+                counted = _tokenise(folder / f"{part}.{side}", language)
+                expected = self.tokens.get(part, {}).get(language, counted)
+                if counted != expected:
                     raise InputError(
-                        f"corpora.{name}.tokens.{part}.{language}: the text has {found} tokens, not {expected}; "
+                        f"corpora.{name}.tokens.{part}.{language}: the text has {counted} tokens, not {expected}; "
                         "use the text and the sacremoses (requirements.txt) that gave this number, or correct it"
                     )
         write_record(folder, record["pairs"], record["removed"], self, name=name, source=source, target=target)

@@ -112,12 +112,12 @@ class ParsedText(_WithGold):
 
 
 def _leaves_of(gold: Path) -> Leaves:
-    found, known = read_json(gold / "corpus.json").get("leaves"), get_args(Leaves)
-    if found not in known:
+    leaves, known = read_json(gold / "corpus.json").get("leaves"), get_args(Leaves)
+    if leaves not in known:
         raise InputError(
-            f"{gold}/corpus.json: `leaves` is {found}, not one of {', '.join(known)}; make the corpus again"
+            f"{gold}/corpus.json: `leaves` is {leaves}, not one of {', '.join(known)}; make the corpus again"
         )
-    return cast(Leaves, found)
+    return cast(Leaves, leaves)
 
 
 def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) -> tuple[list[Pair], dict[str, int]]:
@@ -161,14 +161,14 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -
     """
     form = _leaves_of(gold)
     for location in corpus.trees:
-        found = False
+        any_tree = False
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     for tree in read_mrg(location, line, number):
-                        found = True
+                        any_tree = True
                         yield " ".join(words(tree)), linearise(tree, form)
                 except InputError as error:
                     raise InputError(f"{error}; write parsed text as one tree a line") from None
-        if not found:
+        if not any_tree:
             raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")

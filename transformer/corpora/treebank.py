@@ -96,8 +96,8 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
     """
     files: dict[int, Path] = {}
     # Unlike Path.rglob, this also enters folders that are links.
-    found = (Path(inner, name) for inner, _, names in os.walk(folder, followlinks=True) for name in names)
-    for path in sorted(found):
+    paths = (Path(inner, name) for inner, _, names in os.walk(folder, followlinks=True) for name in names)
+    for path in sorted(paths):
         match = re.fullmatch(r"wsj_(\d{4})\.mrg", path.name, re.IGNORECASE)
         if match and first <= (number := int(match[1])) <= last:
             if number in files:

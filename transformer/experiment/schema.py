@@ -47,9 +47,9 @@ class _Relaxed(GenerateJsonSchema):
     """Nothing is required, because another file may have it."""
 
     def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
-        found = super().dataclass_schema(schema)
-        found.pop("required", None)
-        return found
+        relaxed = super().dataclass_schema(schema)
+        relaxed.pop("required", None)
+        return relaxed
 
     def tagged_union_schema(self, schema: Any) -> JsonSchemaValue:
         return {"anyOf": super().tagged_union_schema(schema)["oneOf"]}  # an overlay need not say which kind it is
@@ -69,13 +69,13 @@ def tables() -> dict[str, str]:
     quick, base = plain(read_experiment([])), read_yaml(FOLDER / "models.yaml")["models"]["base"]
     own = schema()["properties"].items()
     keys = [(key, _in_quick(key, quick[key]), each["description"]) for key, each in own]
-    found = {"experiment": _table(("key", "default", "meaning"), keys)}
+    made = {"experiment": _table(("key", "default", "meaning"), keys)}
     for name, configs in TABLES.items():
         schemas = [schema(config) for config in configs]
         defaults = base if name == "models" else {}
         rows = [row for each in schemas for row in _keys(each, each.get("$defs", {}), defaults)]
-        found[name] = _table(("key", "values", "default", "meaning"), rows)
-    return found
+        made[name] = _table(("key", "values", "default", "meaning"), rows)
+    return made
 
 
 def _table(heading: Sequence[str], keys: Iterable[Sequence[str]]) -> str:

@@ -159,10 +159,10 @@ def _line(path: Path, keys: Keys) -> int:
     line = 0
     for key in keys:
         items = ((each, each) for each in node.value) if isinstance(node, yaml.SequenceNode) else _pairs(node)
-        found = [pair for place, pair in enumerate(items) if key in (place, pair[0].value)]
-        if not found:
+        pairs = [pair for place, pair in enumerate(items) if key in (place, pair[0].value)]
+        if not pairs:
             break
-        name, node = found[0]
+        name, node = pairs[0]
         line = name.start_mark.line + 1
     return line
 
