@@ -1,10 +1,10 @@
 """The sizes at which the layers of Table 1 are measured, with the table's names."""
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import Size
@@ -14,25 +14,28 @@ FEWEST = 3  # sizes that an exponent needs at least
 MOST_ADDITIVE = 2**25  # limit of n^2 d, the numbers that additive attention keeps: 134 MB
 
 
+def _in_order(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if len(sizes) < FEWEST:
+        raise ValueError(f"{list(sizes)} are too few for an exponent; give at least {FEWEST}")
+    if sizes[0] < 1 or any(after <= size for size, after in pairwise(sizes)):
+        raise ValueError(f"{list(sizes)} must ascend from 1 or more; sort them, and name each once")
+    return sizes
+
+
+Ascending = Annotated[tuple[int, ...], AfterValidator(_in_order)]
+
+
 @dataclass(frozen=True, config=STRICT)
 class LayerSizes(Config):
     """Lengths n and widths d, ascending. Measurements vary one of them while the other has its middle value."""
 
-    n: tuple[int, ...] = Field(description="lengths, measured at the middle width")
-    d: tuple[int, ...] = Field(description="widths, measured at the middle length")
+    n: Ascending = Field(description="lengths, measured at the middle width")
+    d: Ascending = Field(description="widths, measured at the middle length")
     k: int = Field(description="width of a convolution")
     r: Size = Field(
         description="how many positions restricted self-attention reads on either side; the paper's r counts both sides"
     )
     d_k: Positive = Field(description="width of a head")
-
-    @check("n")
-    def _lengths(self) -> Faults:
-        yield from _not_ascending("n", self.n)
-
-    @check("d")
-    def _widths(self) -> Faults:
-        yield from _not_ascending("d", self.d)
 
     @check("n", "d")
     def _additive(self) -> Faults:
@@ -66,10 +69,3 @@ class LayerSizes(Config):
         n, d = self.n[len(self.n) // 2], self.d[len(self.d) // 2]
         series = [(each, d) for each in self.n] if varied == "n" else [(n, each) for each in self.d]
         return [(n, d) for n, d in series if n * n * d <= most]
-
-
-def _not_ascending(name: str, sizes: Sequence[int]) -> Faults:
-    if len(sizes) < FEWEST:
-        yield name, f"{list(sizes)} are too few for an exponent; give at least {FEWEST}"
-    elif sizes[0] < 1 or any(after <= size for size, after in pairwise(sizes)):
-        yield name, f"{list(sizes)} must ascend from 1 or more; sort them, and name each once"
