@@ -37,9 +37,7 @@ def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
 class MosesFiles(Files):
     """Parallel texts, read and cleaned like `Files`, then lower-cased and tokenised (`moses_lowercase`)."""
 
-    origin: Literal["moses-lowercase"] = Field(
-        description="like `files`, then lower-cased and tokenised like Moses' scripts"
-    )  # type: ignore[assignment]
+    origin: Literal["moses-lowercase"] = Field(description="files, tokenised")  # type: ignore[assignment]
     tests: dict[str, Texts] = Field(default_factory=dict, description="further test sets, by name")
     tokens: dict[str, dict[str, int]] = Field(
         default_factory=dict, description="number of tokens: part -> language -> tokens"

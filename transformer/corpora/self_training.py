@@ -59,9 +59,7 @@ class _WithGold(Kind):
 class SelfTraining(_WithGold):
     """A corpus: the trees of task `gold`, `copies` times, and its plain sentences as model `parser` parses them."""
 
-    origin: Literal["self-training"] = Field(
-        description="a task's trees, and its plain sentences as one of its models parses them"
-    )
+    origin: Literal["self-training"] = Field(description="a task's trees, and sentences that its model has parsed")
     description: str = Field(description=DESCRIPTION)
     licence: str = Field(description=LICENCE)
     gold: str = Field(description="the task whose trees are part of train, and are dev and test")

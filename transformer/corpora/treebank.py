@@ -40,10 +40,7 @@ class Treebank(Kind):
     test: Range = Field(description="the first and the last number NNNN of the files of test")
     plain: PlainText = Field(description="sentences to be parsed for the semi-supervised row")
     sentences: dict[str, int] = Field(description="how many trees each part must have")
-    leaves: Leaves = Field(
-        default="XX",
-        description="leaves of linearised trees: XX (as published), `tags` (the authors' code), or the words",
-    )
+    leaves: Leaves = Field(default="XX", description="leaves of linearised trees: XX (as published), tags, words")
     constituents: Range | None = Field(default=None, description="add constituents of so many words to train")
 
     @check(*PARTS)

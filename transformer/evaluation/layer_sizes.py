@@ -32,9 +32,7 @@ class LayerSizes(Config):
     n: Ascending = Field(description="lengths, measured at the middle width")
     d: Ascending = Field(description="widths, measured at the middle length")
     k: int = Field(description="width of a convolution")
-    r: Size = Field(
-        description="how many positions restricted self-attention reads on either side; the paper's r counts both sides"
-    )
+    r: Size = Field(description="how far restricted self-attention reads to either side; the paper's r counts both")
     d_k: Positive = Field(description="width of a head")
 
     @check("n", "d")

@@ -27,14 +27,10 @@ class Claim(Config):
 
     claim: str = Field(description="the claim, in words")
     section: Section = Field(description="of the paper; `own` for a claim of your own")
-    metric: Measured = Field(
-        description="more is better of bleu and f1; less of perplexity, longer (perplexity of long pairs) and hours"
-    )
-    part: Literal["dev", "test"] = Field(
-        description="dev: checkpoints are averaged as in Table 3; test: as in Tables 2 and 4"
-    )
+    metric: Measured = Field(description="bleu and f1: more is better; others: less")
+    part: Literal["dev", "test"] = Field(description="dev: averaged as in Table 3; test: as in Tables 2 and 4")
     rows: Distinct[str] = Field(
-        description="task/model, from worst to best by the claim; task/model/WAY is a row of the table `decoding`"
+        description="task/model, from worst to best; task/model/WAY: rows of the table `decoding`"
     )
     margin: PositiveNumber | None = Field(
         default=None,

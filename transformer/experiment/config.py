@@ -37,6 +37,8 @@ def _literal(folder: str) -> str:
 
 
 Folder = Annotated[str, AfterValidator(_literal)]
+AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
+Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -45,33 +47,19 @@ class Experiment(Config):
 
     experiment: Name = Field(description="name of the experiment and of its folder in `results`")
     results: Folder = Field(description="folder of all results")
-    mirror: Folder | None = Field(
-        description="folder that is looked into before anything is downloaded (README.md, Without internet)"
-    )
-    packages: Folder | None = Field(
-        description="folder of trained packages that take the place of training (From trained packages)"
-    )
+    mirror: Folder | None = Field(description="folder that replaces downloads (README.md, Without internet)")
+    packages: Folder | None = Field(description="folder of packages that replace training (From trained packages)")
     notes: tuple[str, ...] = Field(description="sentences that are printed under the tables of scores")
     seeds: SomeDistinct[Seed] = Field(description="every row is trained once for each of them")
     scale: Scale = Field(description="factors for the widths and for the number of layers of every model")
-    subwords: Sample = Field(
-        description="how many pairs vocabularies are learnt from at most; the seed that draws them"
-    )
+    subwords: Sample = Field(description="how many pairs vocabularies are learnt from at most, drawn by a seed")
     table3_average: Positive = Field(description="how many checkpoints Table 3 averages")
     figures: Figures = Field(description="the run whose attention figures 3 to 5 show")
-    searches: Searches | None = Field(
-        description="beams and length penalties of the table `decoding`; null: no such table"
-    )
+    searches: Searches | None = Field(description="beams and length penalties of the table `decoding`; null: none")
     table1: LayerSizes = Field(description="lengths, widths, `k`, `r` and `d_k` for which Table 1 is measured")
-    tasks: dict[Name, Task] = Field(
-        description="what is learnt: corpus, direction, vocabulary, decoding, and the models to train"
-    )
-    models: dict[str, Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]] = Field(
-        description="every row of a table, as the values that differ from `base`"
-    )
-    corpora: dict[str, Annotated[Corpus, Field(discriminator="origin")]] = Field(
-        description="every text: origin, description, licence, cleaning"
-    )
+    tasks: dict[Name, Task] = Field(description="what is learnt: corpus, direction, vocabulary, decoding, models")
+    models: dict[str, Overrides] = Field(description="every row of a table, as the values that differ from `base`")
+    corpora: dict[str, AnyCorpus] = Field(description="every text: origin, description, licence, cleaning")
     downloads: dict[str, Download] = Field(description="size and SHA-256 of every URL")
     length: Study = Field(description="the study of length: tasks, positions, seeds and recipe")
     claims: dict[str, Claim] = Field(description="what the paper claims about its rows")

@@ -28,14 +28,9 @@ class Task(Config):
     corpus: str = Field(description="name of the corpus")
     source: str = Field(description="the side of the corpus from which models translate, such as en")
     target: str = Field(description="the side into which they translate, such as de")
-    vocabulary: int = Field(
-        gt=UNKNOWN + 1,
-        description="number of subwords; padding, end and unknown are among them, and a small text has fewer",
-    )
+    vocabulary: int = Field(gt=UNKNOWN + 1, description="number of subwords, with padding, end and unknown")
     decoding: Decoding = Field(description="beam search (section 6.1)")
-    models: Distinct[Name] = Field(
-        description="the models to train: rows of Tables 2 to 4 and others of `models`; [] leaves out the task"
-    )
+    models: Distinct[Name] = Field(description="the models to train, rows of tables; [] leaves out the task")
 
     @check("source", "target")
     def _two_sides(self) -> Faults:

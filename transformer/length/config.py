@@ -48,9 +48,7 @@ class Recipe(Config):
     learning_rate: PositiveNumber = Field(description="factor of the schedule of section 5.3")
     batch: Few = Field(description="problems per step")
     symbols: int = Field(ge=2, le=10_000, description="number of symbols to copy and reverse")
-    trained: Range = Field(
-        description="the smallest and the greatest length of problems in training, in symbols or digits"
-    )
+    trained: Range = Field(description="the smallest and the greatest length of problems in training")
     tested: int = Field(le=LONGEST, description="the greatest length of problems in the test")
     problems: Few = Field(description="test problems of each length")
 

@@ -49,16 +49,14 @@ class ModelConfig(Config):
     h: Size = Field(description="attention heads")
     d_k: Size = Field(description="width of one head's queries and keys")
     d_v: Size = Field(description="width of one head's values")
-    P_drop: Probability = Field(
-        description="dropout of the output of every sub-layer and of the embeddings (section 5.4)"
-    )
+    P_drop: Probability = Field(description="dropout of each sub-layer's output and of the embeddings (section 5.4)")
     positions: Positions = Field(description="how the model knows the order of subwords")
     max_length: Size = Field(description="number of learned positions, in subwords")
     attention_over_parameters: AttentionOverParametersConfig | None = Field(
         default=None, description="sizes of the appendix's sub-layer, which takes the place of the feed-forward layers"
     )
     attention: Literal["scaled", "unscaled", "additive"] = added(
-        "scaled", "scores of attention: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)"
+        "scaled", "scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)"
     )
     attention_radius: Size | None = added(None, "how many positions self-attention reads on either side; null: all")
     attention_dropout: Probability = added(
