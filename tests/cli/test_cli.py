@@ -45,6 +45,11 @@ def test_the_shell_completes_commands(tmp_path):
     assert (tmp_path / "found").read_text().split() == ["train", "translate"]
 
 
+def test_commands_start_without_pytorch_and_pydantic():
+    code = "import sys, transformer.cli.main; assert not {'torch', 'pydantic'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
     monkeypatch.setattr("transformer.experiment.config.OWN_FILES", (tmp_path / "config/models.yaml",))
     refused(["plan"], f"{tmp_path}/config: no such folder", "need a clone")

@@ -9,7 +9,6 @@ from transformer.corpora.english import WORDS
 from transformer.corpora.grammar import Grammar, Sizes, generate
 from transformer.corpora.parts import Given
 from transformer.support.files import InputError, read_lines
-from transformer.support.strict import ConfigError, load
 from transformer.trees.linear import linearise
 from transformer.trees.penn import read_trees
 from transformer.trees.tree import tags, walk, words
@@ -97,17 +96,3 @@ def test_the_test_part_does_not_depend_on_the_size_of_train(tmp_path: Path):
     larger = Grammar("grammar", "", "", Sizes(90, 20, 20, 5), SMALL.words, SMALL.seed)
     small, large = write(tmp_path / "small"), write(tmp_path / "large", larger)
     assert (small / "test.trees").read_bytes() == (large / "test.trees").read_bytes()
-
-
-def test_impossible_settings_are_all_named():
-    values = {
-        "origin": "grammar",
-        "description": "generated English",
-        "licence": "Apache-2.0",
-        "sentences": {"train": 0, "dev": 1, "test": 1, "plain": 1},
-        "words": [9, 4],
-        "seed": 1,
-    }
-    with pytest.raises(ConfigError) as error:
-        load(Grammar, values, "corpora")
-    assert len(error.value.faults) == 2

@@ -63,7 +63,7 @@ def test_the_error_for_missing_help_pages_names_the_alternatives(tmp_path, monke
     monkeypatch.setenv("PATH", str(tmp_path))
     expected = r"apt-get cannot be run .*another experiment, such as config/quick-captions\.yaml, .*`origin: files`"
     with pytest.raises(InputError, match=expected):
-        libreoffice.fetch(DebianPackages(HELP.packages), tmp_path / "help.tsv")
+        libreoffice.fetch(libreoffice.DebianPackages(HELP.packages), tmp_path / "help.tsv")
 
 
 def test_segments_are_split_if_both_sides_have_the_same_number_of_sentences():
@@ -173,7 +173,7 @@ def test_a_damaged_file_of_segments_is_refused_with_its_line(tmp_path, origin):
 
 
 def test_a_part_that_stays_empty_is_refused(tmp_path, origin):
-    corpus = replace(HELP, shares=Shares(dev=0.0, test=0.2))
+    corpus = replace(HELP, shares=Shares(dev=1e-9, test=0.2))
     with pytest.raises(InputError, match=r"corpus help: dev has no pair left.*duplicate source: 39"):
         prepare(corpus, origin, tmp_path / "ende", **LANGUAGES)
     assert not (tmp_path / "ende" / "dev.source").exists()

@@ -89,19 +89,28 @@ def test_a_further_test_set_is_among_the_files_and_bad_text_in_it_is_named(own, 
         write(own)
 
 
-def test_impossible_values_are_reported_together():
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"tests": {name: [{"en": "x.en"}] for name in ("test", "longer", "plain", "2017", "newer")}},
+            [
+                f"tests.{name}: cannot name a further test set; write a name such as test_2017"
+                for name in ("test", "longer", "plain", "2017")
+            ],
+        ),
+        (
+            {"tests": {"newer": [{"en": "x.en"}]}, "tokens": {"newr": {"de": 1}, "dev": {"fr": 2}}},
+            [
+                "tokens.newr: unknown part newr; did you mean newer?",
+                "tokens.dev.fr: unknown language fr; known: en, de",
+            ],
+        ),
+    ],
+)
+def test_impossible_values_are_reported_together(changes, said):
     text = [{"en": "x.en", "de": "x.de"}]
     values = {"origin": "moses-lowercase", "train": text, "dev": text, "test": text}
-    values["tests"] = {"test": text, "longer": text, "plain": text, "2017": text, "newer": []}
-    values["tokens"] = {"newr": {"de": 1}, "dev": {"fr": 2}}
     with pytest.raises(ConfigError) as caught:
-        load(MosesFiles, values, "own")
-    assert caught.value.faults == [
-        "tests: 'test' cannot name a further test set; write a name such as test_2017",
-        "tests: 'longer' cannot name a further test set; write a name such as test_2017",
-        "tests: 'plain' cannot name a further test set; write a name such as test_2017",
-        "tests: '2017' cannot name a further test set; write a name such as test_2017",
-        "tests.newer: is empty; give at least one text",
-        "tokens.newr: unknown part newr; did you mean newer?",
-        "tokens.dev.fr: unknown language fr; known: en, de",
-    ]
+        load(MosesFiles, values | changes, "own")
+    assert list(map(str, caught.value.faults)) == said

@@ -136,12 +136,6 @@ def test_a_file_without_whole_trees_on_its_lines_is_refused(gold, text, fault):
         list(parsed_text(corpus, gold, gold, gold))
 
 
-def test_impossible_values_are_faults():
-    assert self_training(copies=0).faults() == ["copies: 0 is not positive"]
-    assert self_training(keep=0.0).faults() == ["keep: 0.0 is not in (0, 1]; give one such as 0.5"]
-    assert ParsedText("parsed-text", **TEXT, trees=(), copies=1).faults() == ["trees: is empty; give at least one file"]
-
-
 @pytest.mark.parametrize("value", ["nan", "-inf"])
 def test_a_log_p_that_is_not_finite_is_refused(gold, value):
     with pytest.raises(InputError, match=rf"plain.logp, line 2: {value} is no log P; parse the sentences again"):

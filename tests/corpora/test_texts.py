@@ -129,7 +129,3 @@ def test_a_wrong_location_is_reported_with_its_key(own, location, problem):
     with pytest.raises(InputError) as error:
         replace(own, dev=({"en": "pairs.tsv#1", "de": location},)).files("own", "en", "de")
     assert str(error.value).startswith(f"corpora.own.dev[0].de: location '{location}': {problem}")
-
-
-def test_a_number_of_pairs_is_positive(own):
-    assert replace(own, pairs=0).faults() == ["pairs: 0 is not positive"]

@@ -123,19 +123,6 @@ def test_a_member_that_comes_twice_is_refused(tmp_path, corpus, pierre):
 
 
 @pytest.mark.parametrize(
-    ("ranges", "said"),
-    [
-        ({"dev": (3, 5)}, ["train and dev: both have file 3; give each part files of its own"]),
-        ({"train": (1, 9)}, ["train and dev: both have file 4; give", "train and test: both have file 6; give"]),
-    ],
-)
-def test_parts_that_share_files_are_a_fault(corpus, ranges, said):
-    assert not corpus.faults()
-    found = dataclasses.replace(corpus, **ranges).faults()
-    assert all(fault.startswith(start) for fault, start in zip(found, said, strict=True))
-
-
-@pytest.mark.parametrize(
     ("form", "start"), [("tags", "(S (NP NNP )NP (VP MD "), ("words", "(S (NP Pierre )NP (VP will ")]
 )
 def test_the_config_can_make_tags_or_words_the_leaves(tmp_path, corpus, pierre, form, start):

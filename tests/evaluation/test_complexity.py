@@ -136,8 +136,8 @@ def test_a_chain_counts_dependent_products_but_not_parallel_ones():
         ({"k": 17}, "k: 17 is wider than the greatest length n, 16; choose a smaller one"),
         ({"d": [4, 6, 8]}, "d: [6] are not multiples of d_k, 4; choose multiples"),
         ({"d_k": 3}, "d_k: 3 divides none of the widths d, [4, 8, 16]; choose a divisor of them"),
-        ({"r": 0}, "r: 0 is not positive"),
-        ({"r": 10**23}, f"r: {10**23} is more than any memory holds; give at most 10000000"),
+        ({"r": 0}, "r: 0 is not above 0"),
+        ({"r": 10**23}, f"r: {10**23} is not at most 10000000"),
         (
             {"n": [4, 8, 10_000]},
             "n: too few of [4, 8, 10000] suit additive attention (n^2 d at most 33,554,432); give smaller ones",
@@ -148,4 +148,4 @@ def test_sizes_that_cannot_be_measured_are_refused(changes, fault):
     values = {"n": [4, 8, 16], "d": [4, 8, 16], "k": 3, "r": 2, "d_k": 4}
     with pytest.raises(ConfigError) as caught:
         load(LayerSizes, values | changes, "table1")
-    assert caught.value.faults == [fault]
+    assert list(map(str, caught.value.faults)) == [fault]

@@ -1,4 +1,5 @@
 import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
-from transformer.package.config import Decoding
 from transformer.support.files import InputError
 from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, write_config
 from transformer.training.config import RunConfig, TrainingConfig
@@ -80,9 +80,9 @@ def translating(beam, **changes):
     ],
 )
 def test_searches_combine_each_beam_with_each_alpha_after_the_task_s_own_decoding(beam, searches):
-    found = translating(beam, searches={"beams": [1, 2, 4], "alphas": [0, 0.6]}).searched()
-    assert [(each.beam, each.alpha) for each in found] == searches
-    assert {each.extra for each in found} == {50}
+    searched = translating(beam, searches={"beams": [1, 2, 4], "alphas": [0, 0.6]}).searched()
+    assert [(each.beam, each.alpha) for each in searched] == searches
+    assert {each.extra for each in searched} == {50}
 
 
 def test_parsers_and_experiments_with_null_searches_search_nothing():
@@ -93,29 +93,23 @@ def test_parsers_and_experiments_with_null_searches_search_nothing():
 @pytest.mark.parametrize(
     ("searches", "fault"),
     [
-        ({"beams": [0, 4], "alphas": [0]}, "searches.beams: 0 is not positive"),
+        ({"beams": [0, 4], "alphas": [0]}, "searches.beams[0]: 0 is not above 0"),
         ({"beams": [4, 4], "alphas": [0]}, "searches.beams: 4 comes twice; name it once"),
-        ({"beams": [4], "alphas": [0.6, -1]}, "searches.alphas: -1.0 is not from 0 to 10"),
-        ({"beams": [4], "alphas": [float("nan")]}, "searches.alphas: nan is not from 0 to 10"),
+        ({"beams": [4], "alphas": [0.6, -1]}, "searches.alphas[1]: -1 is not at least 0.0"),
+        ({"beams": [4], "alphas": [11]}, "searches.alphas[0]: 11 is not at most 10.0"),
+        ({"beams": [4], "alphas": [math.nan]}, "searches.alphas[0]: nan is not a finite number"),
         ({"beams": [4], "alphas": []}, "searches.alphas: is empty; give at least one"),
         ({"beams": 4, "alphas": [0]}, "searches.beams: 4 is not a list; write [4]"),
     ],
 )
 def test_faults_of_searches_are_reported(searches, fault):
-    with pytest.raises(ConfigError) as error:
-        experiment(searches=searches)
-    assert error.value.faults == [fault]
-
-
-@pytest.mark.parametrize("alpha", [-0.1, math.inf, math.nan])
-def test_an_impossible_length_penalty_is_reported(alpha):
-    assert Decoding(4, alpha, 50).faults() == [f"alpha: {alpha} is not from 0 to 10"]
+    assert faults(searches=searches) == [fault]
 
 
 def faults(**changes):
     with pytest.raises(ConfigError) as error:
         experiment(**changes)
-    return error.value.faults
+    return list(map(str, error.value.faults))
 
 
 def with_models(**rows):
@@ -167,27 +161,27 @@ def test_every_row_keeps_at_least_one_layer():
 
 
 def test_a_scale_without_whole_numbers_is_refused_for_each_size():
-    found = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
-    assert "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; change scale.width" in found
-    assert [fault.split(":")[0] for fault in found if "whole number" in fault] == [
+    reported = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
+    assert "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; change scale.width" in reported
+    assert [fault.split(":")[0] for fault in reported if "whole number" in fault] == [
         f"models.base.{name}" for name in ("d_model", "d_ff", "d_k", "d_v")
     ]
 
 
 def test_a_sub_layer_that_cannot_be_scaled_is_named():
     row = {"attention_over_parameters": {"h_p": 8, "d_pk": 63, "d_pv": 64, "n_p": 512}}
-    found = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
-    assert found == [
+    reported = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
+    assert reported == [
         "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, not a whole number; change scale.width"
     ]
 
 
 def test_a_fault_of_a_scaled_size_gives_the_value_in_the_config():
     over = {"attention_over_parameters": {"h_p": 8, "d_pk": -4, "d_pv": 64, "n_p": 512}}
-    rows = {"odd": {"positions": "rotary", "d_k": 12}, "over": over, "flat": {"network": "recurrent", "N": 2}}
+    assert faults(**with_models(over=over)) == ["models.over.attention_over_parameters.d_pk: -4 is not above 0"]
+    rows = {"odd": {"positions": "rotary", "d_k": 12}, "flat": {"network": "recurrent", "N": 2}}
     assert faults(scale={"width": "1/4", "depth": "1/3"}, **with_models(**rows)) == [
         "models.odd.d_k: 3 (12 x scale.width 1/4) is odd; rotary positions need pairs, so choose an even number",
-        "models.over.attention_over_parameters.d_pk: -1 (-4 x scale.width 1/4) is not positive",
         "models.flat.N: 1 (2 x scale.depth 1/3, rounded) is too few layers; a recurrent network needs 2 or more",
     ]
 
@@ -203,12 +197,12 @@ def test_all_unknown_and_ill_typed_keys_are_reported_together():
     rows["over"] = {"attention_over_parameters": {"h_p": 8, "d_pk": 64.5, "d_pv": 64}}
     assert faults(models=MODELS | rows, scale={"width": 1, "dept": 1}, seeds=["a"]) == [
         "seeds[0]: 'a' is not a whole number; write digits, without point or quotes",
-        "scale.dept: unknown key dept; did you mean depth?",
         "scale.depth: missing",
-        "models.base.warmpu: unknown key warmpu; did you mean warmup?",
+        "scale.dept: unknown key dept; did you mean depth?",
         "models.base.d_ff: True is not a whole number; write digits, without point or quotes",
-        "models.wide.d_modell: unknown key d_modell; did you mean d_model?",
+        "models.base.warmpu: unknown key warmpu; did you mean warmup?",
         "models.wide.N: '6' is not a whole number; write digits, without point or quotes",
+        "models.wide.d_modell: unknown key d_modell; did you mean d_model?",
         "models.none: 3 is not a mapping; write keys with values, as {key: value}",
         "models.over.attention_over_parameters.d_pk: 64.5 is not a whole number; write digits, without point or quotes",
         "models.over.attention_over_parameters.n_p: missing",
@@ -220,37 +214,33 @@ def test_faults_of_a_row_that_no_task_trains_do_not_matter():
 
 
 def test_a_fault_of_base_is_reported_once():
-    base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {"h": -1}
-    assert faults(**with_models(base=base, high={"P_drop": 2})) == [
-        "models.base.h: -1 is not positive",
+    base = {key: value for key, value in MODELS["base"].items() if key != "warmup"} | {"d_model": 511}
+    assert faults(**with_models(base=base, odd={"positions": "rotary", "d_k": 9})) == [
+        "models.base.d_model: 511 is odd; sines and cosines come in pairs, so choose an even number",
         "models.base.warmup: missing",
-        "models.high.P_drop: 2.0 is not in [0, 1)",
+        "models.odd.d_k: 9 is odd; rotary positions need pairs, so choose an even number",
     ]
 
 
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("N", 0, "0 is not positive"),
-        ("N", -6, "-6 is not positive"),
-        ("h", 0, "0 is not positive"),
-        ("d_k", -64, "-64 is not positive"),
-        ("d_ff", 99999999999, "99999999999 is more than any memory holds; give at most 10000000"),
-        ("P_drop", 1, "1.0 is not in [0, 1)"),
-        ("attention_dropout", 1, "1.0 is not in [0, 1)"),
-        ("eps_ls", -0.1, "-0.1 is not in [0, 1)"),
-        ("beta2", 1.0, "1.0 is not in [0, 1)"),
-        ("learning_rate", float("nan"), "nan is not positive"),
+        ("N", 0, "0 is not above 0"),
+        ("d_ff", 99999999999, "99999999999 is not at most 10000000"),
+        ("P_drop", 1, "1 is not below 1.0"),
+        ("eps_ls", -0.1, "-0.1 is not at least 0.0"),
+        ("learning_rate", math.nan, "nan is not a finite number"),
+        ("learning_rate", 10**400, "is not a number"),
         ("epsilon", "1e-9", "'1e-9' is not a number (write 1.0e-9, not 1e-9)"),
-        ("batch_tokens", 10**9, f"{10**9} is more than any memory holds; give at most 10000000"),
         ("batch_tokens", 2.5, "2.5 is not a whole number"),
         ("positions", "wavelets", "'wavelets' is not one of none, sinusoidal, learned, t5, alibi, rotary"),
         ("steps", 6000, "5 checkpoints"),
     ],
 )
 def test_an_impossible_value_is_refused(key, value, said):
-    found = faults(**with_base(**{key: value}))
-    assert any(fault.startswith("models.base.") and said in fault for fault in found)
+    [reported] = faults(**with_base(**{key: value}))
+    assert reported.startswith("models.base.")
+    assert said in reported
 
 
 def test_the_checkpoints_kept_are_the_last_ones():
@@ -261,10 +251,16 @@ def test_the_checkpoints_kept_are_the_last_ones():
     ("changes", "fault"),
     [
         ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
-        ({"seeds": [2**63]}, "seeds: 9223372036854775808 is too large for a seed; give at most 9223372036854775807"),
+        ({"seeds": [2**63]}, "seeds[0]: 9223372036854775808 is not at most 9223372036854775807"),
         ({"experiment": "my quick"}, "experiment: 'my quick' cannot name a folder; use letters"),
-        (with_models(**{"a/b": {}}), "models: 'a/b' cannot name a folder; use letters, digits, then ., - and _, too"),
-        (with_models(_mine={}), "models: '_mine' cannot name a folder; use letters, digits, then ., - and _, too"),
+        (
+            with_models(**{"a/b": {}}),
+            "tasks.more.models[0]: 'a/b' cannot name a folder; use letters, digits, then ., - and _, too",
+        ),
+        (
+            with_models(_mine={}),
+            "tasks.more.models[0]: '_mine' cannot name a folder; use letters, digits, then ., - and _, too",
+        ),
         ({"results": "~/results"}, "results: '~/results': ~ is not your home here; use another name"),
         (
             with_models(mine={"d_ff": 9, "attention_over_parameters": {"h_p": 1, "d_pk": 8, "d_pv": 8, "n_p": 8}}),
@@ -272,17 +268,15 @@ def test_the_checkpoints_kept_are_the_last_ones():
         ),
         ({"experiment": "downloads"}, "experiment: `downloads` is the folder that all experiments share; choose"),
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
-        (
-            with_task(vocabulary=3),
-            "tasks.wsj.vocabulary: 3 has no room beside padding, end and unknown; give more than 3",
-        ),
-        (with_task(target="words"), "tasks.wsj.source and target: must differ, but are both words; name two sides"),
+        (with_task(vocabulary=3), "tasks.wsj.vocabulary: 3 is not above 3"),
+        (with_task(target="words"), "tasks.wsj.target: must differ from source, but both are words; name two sides"),
+        ({"tasks": {"my task": TASK}}, "tasks.my task: 'my task' cannot name a folder; use letters"),
         ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: no task has models, so nothing would be trained; name a"),
     ],
 )
 def test_what_would_be_trained_twice_or_not_at_all_is_refused(changes, fault):
-    [found] = faults(**changes)
-    assert found.startswith(fault)
+    [reported] = faults(**changes)
+    assert reported.startswith(fault)
 
 
 def test_all_unknown_names_are_reported_together():
@@ -291,7 +285,7 @@ def test_all_unknown_names_are_reported_together():
         "semi": TASK | {"corpus": "slef"},
         "two": TASK | {"corpus": "self"},
     }
-    found = faults(
+    reported = faults(
         seeds=[-1],
         results="my {results}",
         mirror="{mirror}",
@@ -301,16 +295,16 @@ def test_all_unknown_names_are_reported_together():
         table3_average=6,
         models={name: MODELS[name] for name in ("base", "parser", "big")},
     )
-    assert found == [
-        "seeds: -1 is negative",
+    assert reported == [
         "results: 'my {results}': { and } are special to Snakemake; use another name",
         "mirror: '{mirror}': { and } are special to Snakemake; use another name",
+        "seeds[0]: -1 is not at least 0",
         "tasks.wsj.models: unknown model bas; did you mean base?",
-        "tasks.semi.corpus: unknown corpus slef; did you mean self?",
-        "corpora.self.gold: unknown task wjs; did you mean wsj?",
         "figures.task: unknown task ende; known: wsj, semi, two",
         "table3_average: must be from 1 to 5 (the average of base), not 6",
         "table3_average: must be from 1 to 5 (the average of parser), not 6",
+        "tasks.semi.corpus: unknown corpus slef; did you mean self?",
+        "corpora.self.gold: unknown task wjs; did you mean wsj?",
     ]
 
 
@@ -318,17 +312,17 @@ def test_all_unknown_names_are_reported_together():
 def test_gold_trees_are_of_a_task_that_has_trees_of_its_own(gold):
     text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
     ende = TASK | {"kind": "translation", "corpus": "text", "models": []}
-    found = faults(
+    reported = faults(
         tasks={**VALUES["tasks"], "ende": ende},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": gold}, "text": text},
     )
-    assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own" in found
+    assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own" in reported
 
 
 def test_a_parser_needs_a_corpus_with_trees():
     text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
-    found = faults(tasks={"wsj": TASK | {"corpus": "text"}}, corpora={"text": text})
-    assert "tasks.wsj.corpus: text has no trees, from which a parser learns" in found
+    reported = faults(tasks={"wsj": TASK | {"corpus": "text"}}, corpora={"text": text})
+    assert "tasks.wsj.corpus: text has no trees, from which a parser learns" in reported
 
 
 def test_parsed_text_needs_a_task_with_trees_and_no_parser():
@@ -340,22 +334,22 @@ def test_parsed_text_needs_a_task_with_trees_and_no_parser():
 
 
 def test_models_that_a_task_does_not_train_cannot_be_used():
-    found = faults(
+    reported = faults(
         figures={"task": "wsj", "model": "base"}, corpora={"grammar": GRAMMAR, "self": SELF | {"parser": "base"}}
     )
-    assert found == [
-        "corpora.self.parser: base is not among tasks.wsj.models",
+    assert reported == [
         "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
+        "corpora.self.parser: base is not among tasks.wsj.models",
     ]
 
 
 def test_a_recurrent_network_takes_neither_the_transformer_s_sizes_nor_its_figures():
     recurrent = {"network": "recurrent", "N": 9, "h": 4}
     task = TASK | {"models": ["parser", "recurrent"]}
-    found = faults(
+    reported = faults(
         models=MODELS | {"recurrent": recurrent}, tasks={"wsj": task}, figures={"task": "wsj", "model": "recurrent"}
     )
-    assert found == [
+    assert reported == [
         "figures.model: recurrent is recurrent and has no self-attention; name another",
         "models.recurrent.h: a recurrent network does not have this key; remove it",
     ]
@@ -403,12 +397,11 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ),
         ({"rows": ["wsj/parser"]}, "rows: must name at least two rows (task/model), not ['wsj/parser']"),
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
-        ({"section": "6.4"}, "section: unknown section 6.4; did you mean 6.3?; `own` is for claims of your own"),
+        ({"section": "6.4"}, "section: '6.4' is not one of 3.1, 3.2.1"),
         ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
         ({"metric": "bleu"}, "metric: bleu is not measured for wsj (parsing); name another metric"),
         ({"part": "train"}, "part: 'train' is not one of dev, test"),
-        ({"margin": 0}, "margin: must be a finite number above 0, not 0"),
-        ({"margin": float("inf")}, "margin: must be a finite number above 0, not inf"),
+        ({"margin": 0}, "margin: 0 is not above 0.0"),
         (
             {"margin": 1, "rows": ["wsj/parser", "semi/parser", "wsj/base"]},
             "margin: needs exactly two rows, not 3; name two",
@@ -419,13 +412,13 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             "if you intend that, write differ: [text]",
         ),
         ({"seeds": 3}, "seeds: 3 are needed, but the experiment has 1; add some to `seeds`"),
-        ({"seeds": 0}, "seeds: 0 is not positive"),
+        ({"seeds": 0}, "seeds: 0 is not above 0"),
         ({"steps": 9}, "steps: unknown key steps; did you mean seeds?"),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused(changes, fault):
-    [found] = faults(claims={"mine": CLAIM | changes})
-    assert found.startswith(f"claims.mine.{fault}")
+    [reported] = faults(claims={"mine": CLAIM | changes})
+    assert reported.startswith(f"claims.mine.{fault}")
 
 
 def test_a_claim_about_rows_with_different_steps_has_to_say_so():
@@ -443,12 +436,12 @@ TRANSLATION = TASK | {"kind": "translation", "source": "en", "target": "de", "mo
 
 def test_rows_of_one_corpus_but_other_languages_or_subwords_are_of_different_texts():
     tasks = {"wsj": TRANSLATION, "semi": TRANSLATION | {"target": "fr"}, "more": TRANSLATION | {"vocabulary": 99}}
-    for other, told in (("semi", "grammar en-fr in 100"), ("more", "grammar en-de in 99")):
+    for other, other_text in (("semi", "grammar en-fr in 100"), ("more", "grammar en-de in 99")):
         rows = CLAIM | {"metric": "bleu", "rows": ["wsj/base", f"{other}/base"], "differ": []}
-        [found] = faults(tasks=tasks, figures={"task": "wsj", "model": "base"}, claims={"mine": rows})
-        assert found.startswith("claims.mine.rows: differ in text (")
-        assert f"{told} subwords" in found
-        assert "grammar en-de in 100 subwords" in found
+        [reported] = faults(tasks=tasks, figures={"task": "wsj", "model": "base"}, claims={"mine": rows})
+        assert reported.startswith("claims.mine.rows: differ in text (")
+        assert f"{other_text} subwords" in reported
+        assert "grammar en-de in 100 subwords" in reported
 
 
 @pytest.mark.parametrize(
@@ -468,28 +461,21 @@ def test_a_claim_of_ones_own_names_a_search_that_is_made(row, fault):
     }
     claim = CLAIM | {"metric": "bleu", "part": "dev", "rows": ["wsj/base", row], "differ": ["steps"]}
     if fault:
-        [found] = faults(**given, claims={"mine": claim})
-        assert found.startswith(f"claims.mine.rows: {row}: {fault}")
+        [reported] = faults(**given, claims={"mine": claim})
+        assert reported.startswith(f"claims.mine.rows: {row}: {fault}")
     else:
         assert experiment(**given, claims={"mine": claim})
     assert experiment(**given, claims={"theirs": claim | {"section": "6.1"}})  # the paper's claims are then not run
 
 
 def test_without_base_or_seeds_there_is_no_experiment():
-    assert faults(models={}, seeds=[]) == [
-        "seeds: is empty; give at least one",
-        "models: base is missing; every row is an override of it",
-    ]
+    reported = faults(models={"parser": {}}, seeds=[])
+    assert reported == ["seeds: is empty; give at least one", "models: base is missing; every row is an override of it"]
 
 
 def test_an_unknown_model_is_named():
     with pytest.raises(ConfigError, match="unknown model bigg; did you mean big"):
         experiment().run("wsj", "bigg", 1)
-
-
-def test_a_whole_number_beyond_floats_is_a_fault():
-    [fault] = faults(models=MODELS | {"base": MODELS["base"] | {"learning_rate": 10**400}})
-    assert fault.startswith("models.base.learning_rate: ")
 
 
 sizes = st.integers(1, 10**6)
@@ -501,7 +487,8 @@ architectures = st.builds(
     d_model=sizes.map(lambda half: 2 * half),
     P_drop=shares,
     positions=st.sampled_from(["sinusoidal", "learned"]),
-    attention_over_parameters=st.none() | st.builds(AttentionOverParametersConfig, sizes, sizes, sizes, sizes),
+    attention_over_parameters=st.none()
+    | st.builds(AttentionOverParametersConfig, **dict.fromkeys(("h_p", "d_pk", "d_pv", "n_p"), sizes)),
 )
 trainings = st.builds(
     TrainingConfig,
@@ -516,7 +503,10 @@ trainings = st.builds(
 )
 
 
-@given(st.builds(RunConfig, st.text("abc-"), st.text("abc-"), st.integers(0, 2**63 - 1), architectures, trainings))
+runs = {"task": st.text("abc-"), "model": st.text("abc-"), "seed": st.integers(0, 2**63 - 1)}
+
+
+@given(st.builds(RunConfig, **runs, architecture=architectures, training=trainings))
 def test_a_run_is_written_and_read_without_a_change(tmp_path_factory, run):
     path = tmp_path_factory.getbasetemp() / "run.yaml"
     write_config(path, run)
@@ -532,8 +522,8 @@ def test_a_fraction_scales_exactly():
 def test_the_width_of_base_decides_auto_precision_for_all_rows(width, precision):
     models = MODELS | {"narrow": {"d_model": 64}, "mine": {"precision": "bfloat16"}}
     one = experiment(models=models, scale={"width": width, "depth": 1})
-    found = {model: one.run("wsj", model, 1).training.precision for model in models}
-    assert found == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
+    precisions = {model: one.run("wsj", model, 1).training.precision for model in models}
+    assert precisions == dict.fromkeys(models, precision) | {"mine": "bfloat16"}
 
 
 def test_the_paper_s_runs_are_computed_without_importing_pytorch():
@@ -572,7 +562,7 @@ def test_a_fault_of_an_overlay_is_one_line_that_begins_with_its_name(tmp_path, m
     Path("last.yaml").write_text("{models: {base: {steps: 1300}}, figures: {task: wsj, model: parser}}")
     with pytest.raises(InputError) as error:
         read_experiment([Path("fine.yaml"), tmp_path / "odd.yaml", Path("last.yaml")])
-    assert str(error.value) == f"odd.yaml: {said}"
+    assert re.sub(", line 1:", ":", str(error.value)) == f"odd.yaml: {said}"
 
 
 def test_a_file_that_is_given_again_counts_at_its_last_place(tmp_path, monkeypatch):
@@ -584,16 +574,16 @@ def test_a_file_that_is_given_again_counts_at_its_last_place(tmp_path, monkeypat
 
 def test_a_fault_names_the_file_whose_value_is_used(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("first.yaml").write_text("models: {D-drop0.0: {P_drop: 2}, base: {warmup: 0}, mine: {N: 0}}")
-    Path("second.yaml").write_text("{models: {D-drop0.0: {h: 0}, base: {warmup: -1}}, seeds: [-1]}")
+    Path("first.yaml").write_text("models:\n  D-drop0.0: {P_drop: 2}\n  base: {warmup: 0}\n")
+    Path("second.yaml").write_text("models:\n  D-drop0.0:\n    h: 0\n  base: {warmup: -1}\nseeds:\n- 1\n- -1\n")
     with pytest.raises(ConfigError) as error:
         read_experiment([Path("first.yaml"), Path("second.yaml")])
     assert str(error.value).splitlines() == [
         "the config has 4 faults:",
-        "  second.yaml: seeds: -1 is negative",
-        "  second.yaml: models.base.warmup: -1 is not positive",
-        "  second.yaml: models.D-drop0.0.h: 0 is not positive",
-        "  first.yaml: models.D-drop0.0.P_drop: 2.0 is not in [0, 1)",
+        "  second.yaml, line 7: seeds[1]: -1 is not at least 0",
+        "  second.yaml, line 4: models.base.warmup: -1 is not above 0",
+        "  second.yaml, line 3: models.D-drop0.0.h: 0 is not above 0",
+        "  first.yaml, line 2: models.D-drop0.0.P_drop: 2 is not below 1.0",
     ]
 
 
@@ -608,7 +598,10 @@ def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):
 
 
 def test_learned_positions_have_to_hold_the_longest_pair(run_config):
-    assert run_config(positions="learned", longest_pair=24).faults() == []
-    assert run_config(positions="learned", longest_pair=25).faults() == [
-        "longest_pair: 25 is more than the 24 learned positions (max_length); lower it"
-    ]
+    values = plain(run_config(longest_pair=25))
+    values["architecture"]["positions"] = "learned"
+    with pytest.raises(ConfigError) as error:
+        load(RunConfig, values)
+    assert str(error.value) == (
+        "training.longest_pair: 25 is more than the 24 learned positions (max_length); lower it"
+    )

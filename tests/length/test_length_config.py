@@ -13,7 +13,7 @@ def values():
 def faults(values, **changes):
     with pytest.raises(ConfigError) as caught:
         load(Study, values | changes, "config")
-    return caught.value.faults
+    return list(map(str, caught.value.faults))
 
 
 def test_every_run_of_the_study_has_its_own_config(values, tmp_path):
@@ -27,56 +27,54 @@ def test_every_run_of_the_study_has_its_own_config(values, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
-        ({"tasks": ["coppy"]}, "tasks: unknown task coppy; did you mean copy?"),
+        ({"tasks": ["coppy"]}, "tasks[0]: unknown task coppy; did you mean copy?"),
         ({"tasks": []}, "tasks: is empty; give at least one"),
         ({"positions": ["rope"]}, "positions[0]: 'rope' is not one of none, sinusoidal"),
         ({"positions": ["t5", "t5"]}, "positions: t5 comes twice; name it once"),
-        ({"seeds": [-1]}, "seeds: -1 is negative"),
-        ({"seeds": [10**26]}, f"seeds: {10**26} is too large for a seed; give at most"),
-        ({"tasks": ["copy"], "steps": {"copy": 0}}, "steps.copy: 0 is not positive"),
+        ({"seeds": [-1]}, "seeds[0]: -1 is not at least 0"),
+        ({"seeds": [10**26]}, f"seeds[0]: {10**26} is not at most {2**63 - 1}"),
+        ({"tasks": ["copy"], "steps": {"copy": 0}}, "steps.copy: 0 is not above 0"),
         ({"tasks": ["copy"], "steps": {}}, "steps.copy: missing; give the number of training steps"),
         ({"tasks": ["copy"], "steps": {"copy": 3, "kopy": 3}}, "steps.kopy: unknown task kopy; did you mean copy?"),
     ],
 )
-def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, told):
+def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, text):
     [fault] = faults(values, **changes)
-    assert fault.startswith(told)
+    assert fault.startswith(text)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
         ({"trained": [8, 2]}, "recipe.trained: [8, 2] is not a range; write [least, most], from 1 upwards"),
         ({"tested": 8}, "recipe.tested: 8 is not above the trained lengths; give more than 8"),
-        ({"symbols": 1}, "recipe.symbols: 1 is too few to tell symbols apart; give at least 2"),
+        ({"symbols": 1}, "recipe.symbols: 1 is not at least 2"),
         ({"h": 3}, "recipe.h: 3 does not divide d_model, 64; choose a divisor"),
-        ({"batch": 0}, "recipe.batch: 0 is not positive"),
-        ({"h": 0}, "recipe.h: 0 is not positive"),
+        (
+            {"d_model": 63, "h": 7},
+            "recipe.d_model: 63 is odd; sines and cosines come in pairs, so choose an even number",
+        ),
+        ({"h": 0}, "recipe.h: 0 is not above 0"),
         ({"tested": -5}, "recipe.tested: -5 is not above the trained lengths; give more than 8"),
-        ({"tested": 10**12}, "recipe.tested: 1000000000000 needs too much memory for attention; give at most 1000"),
-        ({"d_ff": 0}, "recipe.d_ff: 0 is not positive"),
-        ({"N": 0}, "recipe.N: 0 is not positive"),
-        ({"P_drop": 1}, "recipe.P_drop: 1.0 is not in [0, 1)"),
+        ({"tested": 10**12}, "recipe.tested: 1000000000000 is not at most 1000"),
+        ({"P_drop": 1}, "recipe.P_drop: 1 is not below 1.0"),
         ({"learning_rate": "fast"}, "recipe.learning_rate: 'fast' is not a number"),
-        ({"learning_rate": float("inf")}, "recipe.learning_rate: inf is not finite"),
-        ({"batch": 10**9}, "recipe.batch: 1000000000 needs too much memory; give at most 10000"),
-        ({"symbols": 10**9}, "recipe.symbols: 1000000000 needs too much memory; give at most 10000"),
-        ({"problems": 10**9}, "recipe.problems: 1000000000 needs too much memory; give at most 10000"),
+        *(({key: 10**9}, f"recipe.{key}: 1000000000 is not at most 10000") for key in ("batch", "symbols", "problems")),
     ],
 )
-def test_a_wrong_recipe_gives_one_fault_with_a_remedy(values, changes, told):
+def test_a_wrong_recipe_gives_one_fault_with_a_remedy(values, changes, text):
     [fault] = faults(values, recipe=values["recipe"] | changes)
-    assert fault.startswith(told)
+    assert fault.startswith(text)
 
 
 def test_rotary_positions_need_heads_of_even_width(values):
     recipe = values["recipe"] | {"d_model": 60, "h": 4}
     share = "4 heads of a d_model of 60 have a width of 15"
-    told = f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"
-    assert faults(values, recipe=recipe) == [told]
+    text = f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"
+    assert faults(values, recipe=recipe) == [text]
     run = {"task": "copy", "positions": "rotary", "seed": 1, "steps": 3, "recipe": recipe}
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=text):
         load(LengthRun, run, "config")
     assert load(LengthRun, run | {"positions": "alibi"}, "config")

@@ -13,7 +13,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.model.positions import ENCODINGS
 from transformer.support.files import InputError, read_json
-from transformer.support.strict import write_config
+from transformer.support.strict import plain, write_config
 
 RECIPE = Recipe(
     N=1,
@@ -109,7 +109,7 @@ def test_a_loss_that_is_not_finite_is_an_error_with_a_remedy(tmp_path):
 
 
 def test_the_command_refuses_a_wrong_config_in_one_line(tmp_path, capsys):
-    write_config(tmp_path / "config.yaml", length_run(positions="rope"))
+    write_config(tmp_path / "config.yaml", plain(length_run()) | {"positions": "rope"})
     line = [
         "length",
         "--config",
@@ -120,4 +120,4 @@ def test_the_command_refuses_a_wrong_config_in_one_line(tmp_path, capsys):
         "1",
     ]
     assert main(line) == 1
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/config.yaml: positions: 'rope' is not one of none,")
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/config.yaml, line 2: positions: 'rope' is not one of")

@@ -121,10 +121,6 @@ def files(tmp_path):
     return paths
 
 
-def test_impossible_samples_have_faults():
-    assert Sample(0, -1).faults() == ["pairs: 0 is not positive", "seed: -1 is negative"]
-
-
 def test_a_small_text_is_used_completely_and_a_large_one_is_sampled_by_seed(files):
     for path, sign in zip(files, "-+", strict=True):
         path.write_text("".join(f"{sign}{i}\n" for i in range(50)))

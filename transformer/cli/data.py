@@ -6,7 +6,7 @@ import os
 from typing import get_args
 
 from transformer.cli.command import command, count, option, path, positive
-from transformer.package.config import TaskKind
+from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines, write_output
 from transformer.support.strict import load, read_config
 
@@ -50,8 +50,7 @@ def fetch(arguments: argparse.Namespace) -> None:
 @command(path("config", "the Debian packages"), path("output", "the text, one segment per line"), MIRROR)
 def pages(arguments: argparse.Namespace) -> None:
     """Download the help pages of LibreOffice and check their SHA-256."""
-    from transformer.corpora.debian import DebianPackages
-    from transformer.corpora.libreoffice import fetch
+    from transformer.corpora.libreoffice import DebianPackages, fetch
 
     fetch(read_config(DebianPackages, arguments.config), arguments.output, arguments.mirror)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from transformer.cli.command import command, count, option, path
-from transformer.package.config import SECTION_6_1, Decoding, TaskKind
+from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
 from transformer.support.strict import load, read_config
 
 
@@ -65,12 +65,13 @@ def train(arguments: argparse.Namespace) -> None:
     path("output-dir", "folder for the package"),
     option("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH", help="checkpoints to average"),
     option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
-    option("--beam", type=int, default=SECTION_6_1.beam, help="beam size"),
-    option("--alpha", type=float, default=SECTION_6_1.alpha, help="length penalty"),
-    option("--extra", type=int, default=SECTION_6_1.extra, help="limit of an output: input + this many subwords"),
+    option("--beam", type=int, default=BEAM, help="beam size"),
+    option("--alpha", type=float, default=ALPHA, help="length penalty"),
+    option("--extra", type=int, default=EXTRA, help="limit of an output: input + this many subwords"),
 )
 def package(arguments: argparse.Namespace) -> None:
     """Average checkpoints and write a package."""
+    from transformer.package.config import Decoding
     from transformer.package.making import make_package
 
     values = {"beam": arguments.beam, "alpha": arguments.alpha, "extra": arguments.extra}

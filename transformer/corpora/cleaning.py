@@ -1,31 +1,25 @@
 """Decide which pairs of a corpus are kept."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
 from transformer.model.ids import LONGEST
-from transformer.support.strict import not_a_range
+from transformer.support.fields import STRICT, Config, Range
 
 
-@dataclass(frozen=True)
-class Cleaning:
-    """The conditions on which a pair is kept.
+@dataclass(frozen=True, config=STRICT)
+class Cleaning(Config):
+    """The conditions on which a pair is kept."""
 
-    Each side has `words` (least, most) words, and no side has more than `ratio` times as many as the other. Pairs with
-    `identical` sides (untranslated ones) are kept or removed. So are `duplicates`, which repeat an earlier pair or an
-    earlier source.
-    """
-
-    words: tuple[int, int] = (1, 250)
-    ratio: float = 9.0
-    identical: Literal["keep", "remove"] = "keep"
-    duplicates: Literal["keep", "pair", "source"] = "keep"
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_a_range("words", self.words)
-        return found if self.ratio >= 1 else [*found, f"ratio: {self.ratio} is below 1; give 1 or more"]
+    words: Range = Field(default=(1, 250), description="the smallest and the greatest number of words on a side")
+    ratio: float = Field(default=9.0, ge=1, description="the greatest ratio of the two sides' numbers of words")
+    identical: Literal["keep", "remove"] = Field(default="keep", description="pairs with equal sides (untranslated)")
+    duplicates: Literal["keep", "pair", "source"] = Field(
+        default="keep", description="keep all, the first of equal pairs, or the first of each source"
+    )
 
 
 def unusable(source: str, target: str) -> str:

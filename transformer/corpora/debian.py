@@ -12,7 +12,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
@@ -28,15 +28,10 @@ HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar
 class DebianPackage:
     """A Debian package and the SHA-256 of the text in it."""
 
-    name: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class DebianPackages:
-    """The Debian package of each language."""
-
-    packages: dict[str, DebianPackage]
+    name: str = field(metadata={"description": "name of the package"})
+    sha256: str = field(
+        metadata={"description": "SHA-256 of its text: the pages in text/, in byte order of their paths"}
+    )
 
 
 def download_packages(packages: Sequence[str], folder: Path, seconds: float = SECONDS) -> list[Path]:
@@ -78,10 +73,10 @@ def download_packages(packages: Sequence[str], folder: Path, seconds: float = SE
         raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason})")
     archives = []
     for package in packages:
-        debs = list(folder.glob(f"{package}_*.deb"))
-        if len(debs) != 1:
-            raise InputError(f"apt-get left {len(debs)} files of {package}, expected 1")
-        archives += debs
+        matching = list(folder.glob(f"{package}_*.deb"))
+        if len(matching) != 1:
+            raise InputError(f"apt-get left {len(matching)} files of {package}, expected 1")
+        archives += matching
     return archives
 
 

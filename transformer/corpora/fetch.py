@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -15,26 +14,21 @@ from urllib.parse import unquote
 
 import requests
 import urllib3
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.corpora.location import URL
+from transformer.support.fields import STRICT, Config, Positive
 from transformer.support.files import InputError, check_mirror, locked
 from transformer.support.progress import Progress
-from transformer.support.strict import not_positive
 
 
-@dataclass(frozen=True)
-class Download:
+@dataclass(frozen=True, config=STRICT)
+class Download(Config):
     """The size and the SHA-256 of the file at a URL."""
 
-    bytes: int
-    sha256: str
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "bytes")
-        if not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            found.append(f"sha256: {self.sha256!r} is not 64 digits of 0-9 and a-f")
-        return found
+    bytes: Positive = Field(description="size")
+    sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256, 64 digits of 0-9 and a-f")
 
 
 ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new

@@ -6,50 +6,45 @@ her). Agreement, verb frames and prepositions help it. Sentences begin in lower 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
 from typing import Literal
 
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
 from transformer.corpora.english import FORMS, WORDS
-from transformer.corpora.parts import PARTS, Given, Kind, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.tree_parts import write_trees
+from transformer.support.fields import STRICT, Config, Positive, Range
 from transformer.support.files import InputError, write_lines
-from transformer.support.strict import not_a_range, not_positive
 from transformer.trees.tree import Leaf, Tree, build, words
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How many sentences each part has. `plain` has no trees; it serves the semi-supervised row of Table 4."""
+@dataclass(frozen=True, config=STRICT)
+class Sizes(Config):
+    """How many sentences each part has."""
 
-    train: int
-    dev: int
-    test: int
-    plain: int
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        return not_positive(self, "train", "dev", "test", "plain")
+    train: Positive = Field(description="sentences of train")
+    dev: Positive = Field(description="sentences of dev")
+    test: Positive = Field(description="sentences of test")
+    plain: Positive = Field(description="sentences without trees, to be parsed for the semi-supervised row of Table 4")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Grammar(Kind):
-    """A corpus of generated English with its trees. `words` is the range of words in a sentence (least, most)."""
+    """A corpus of generated English with its trees."""
 
     has_trees = True
 
-    origin: Literal["grammar"]
-    description: str
-    licence: str
-    sentences: Sizes
-    words: tuple[int, int]
-    seed: int
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        return not_a_range("words", self.words)
+    origin: Literal["grammar"] = Field(description="sentences with their trees, from our own grammar")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    sentences: Sizes = Field(description="how many sentences each part has")
+    words: Range = Field(description="the smallest and the greatest number of words in a sentence")
+    seed: int = Field(description="draws the sentences")
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
         """See `Kind.count`."""

@@ -2,47 +2,49 @@
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
 from transformer.corpora.cleaning import Cleaner, Cleaning
-from transformer.corpora.debian import DebianPackage, DebianPackages, fetch_pages
-from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, write_record
+from transformer.corpora.debian import DebianPackage, fetch_pages
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.model.ids import LONGEST
+from transformer.support.faults import unknown
+from transformer.support.fields import STRICT, Config, Faults, PositiveNumber, check
 from transformer.support.files import InputError, read_lines, write_lines
-from transformer.support.strict import not_positive, unknown
 
 ALTERNATIVES = "choose another experiment, such as config/quick-captions.yaml, or your own text (`origin: files`)"
 SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[\"“„«(]*[A-ZÀ-ÖØ-Þ])")
 
 
-@dataclass(frozen=True)
-class Shares:
+@dataclass(frozen=True, config=STRICT)
+class Shares(Config):
     """The shares of the pages that go to dev and to test. Train has the rest."""
 
-    dev: float
-    test: float
+    dev: PositiveNumber = Field(description="share of dev, on which settings are chosen and Table 3 is scored")
+    test: PositiveNumber = Field(description="share of test, on which Table 2 is scored")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "dev", "test")
+    @check("dev", "test")
+    def _train_is_left(self) -> Faults:
         if self.dev + self.test >= 1:
-            found.append(f"dev and test: {self.dev} + {self.test} leave nothing to train on")
-        return found
+            yield "test", f"{self.dev} for dev and {self.test} for test leave nothing to train on"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class LibreOfficeHelp(Kind):
     """A corpus from the help pages of LibreOffice."""
 
-    origin: Literal["libreoffice-help"]
-    description: str
-    licence: str
-    packages: dict[str, DebianPackage]
-    cleaning: Cleaning
-    shares: Shares
+    origin: Literal["libreoffice-help"] = Field(description="Debian packages of LibreOffice's help pages")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    packages: dict[str, DebianPackage] = Field(description="each language's package, and the SHA-256 of its text")
+    cleaning: Cleaning = Field(description="the conditions on which a pair is kept")
+    shares: Shares = Field(description="the shares of the pages that are held out")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """None: its pages are fetched from packages. Raises InputError for a language that the corpus lacks."""
@@ -86,6 +88,13 @@ class LibreOfficeHelp(Kind):
         for side, lines in zip(("source", "target"), zip(*longer, strict=True) if longer else ((), ()), strict=True):
             write_lines(folder / f"longer.{side}", lines)
         write_record(folder, sizes, removed, self, name=name, source=source, target=target, cleaned=PARTS)
+
+
+@dataclass(frozen=True, config=STRICT)
+class DebianPackages(Config):
+    """The Debian package of each language."""
+
+    packages: dict[str, DebianPackage] = Field(description="each language's package, and the SHA-256 of its text")
 
 
 class _Segments(HTMLParser):

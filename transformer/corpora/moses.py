@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.corpora.cleaning import Cleaning
 from transformer.corpora.parts import PARTS, Given, write_record
 from transformer.corpora.texts import Files, Texts
 from transformer.model.ids import LONGEST
+from transformer.support.faults import unknown
+from transformer.support.fields import STRICT, Faults, check
 from transformer.support.files import InputError, atomic, read_json, stream_lines
-from transformer.support.strict import unknown
 
 ALL = Cleaning(words=(1, LONGEST), ratio=LONGEST)  # keeps every pair that can be decoded
 
@@ -30,35 +33,31 @@ def moses_lowercase(lines: Iterable[str], language: str) -> Iterator[str]:
         yield " ".join(tokeniser.tokenize(normaliser.normalize(line.lower())))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class MosesFiles(Files):
-    """Parallel texts, read and cleaned like `Files`, then lower-cased and tokenised (`moses_lowercase`).
+    """Parallel texts, read and cleaned like `Files`, then lower-cased and tokenised (`moses_lowercase`)."""
 
-    `tests` are further test sets, by name. `tokens` says how many tokens a side must have: part -> language -> tokens.
-    """
+    origin: Literal["moses-lowercase"] = Field(description="files, tokenised")  # type: ignore[assignment]
+    tests: dict[str, Texts] = Field(default_factory=dict, description="further test sets, by name")
+    tokens: dict[str, dict[str, int]] = Field(
+        default_factory=dict, description="number of tokens: part -> language -> tokens"
+    )
 
-    origin: Literal["moses-lowercase"]  # type: ignore[assignment]
-    tests: dict[str, Texts] = field(default_factory=dict)
-    tokens: dict[str, dict[str, int]] = field(default_factory=dict)
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = super().faults()
-        for part, texts in self.tests.items():
+    @check("tests")
+    def _names(self) -> Faults:
+        for part in self.tests:
             if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z]\w*", part):
-                found.append(f"tests: {part!r} cannot name a further test set; write a name such as test_2017")
-            if not texts:
-                found.append(f"tests.{part}: is empty; give at least one text")
+                yield ("tests", part), "cannot name a further test set; write a name such as test_2017"
+
+    @check("test", "tests", "tokens")
+    def _counted(self) -> Faults:
         parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.test for language in text)
         for part, counts in self.tokens.items():
             if part not in parts:
-                found.append(f"tokens.{part}: " + unknown(part, parts, "part"))
-            found += [
-                f"tokens.{part}.{language}: " + unknown(language, languages, "language")
-                for language in counts
-                if language not in languages
-            ]
-        return found
+                yield ("tokens", part), unknown(part, parts, "part")
+            for language in counts:
+                if language not in languages:
+                    yield ("tokens", part, language), unknown(language, languages, "language")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs of all parts; see `Kind.files`."""
@@ -81,11 +80,11 @@ class MosesFiles(Files):
                     Path(alone, f"test.{side}").replace(folder / f"{part}.{side}")
         for part in ("dev", "test", *self.tests, "train"):
             for side, language in (("source", source), ("target", target)):
-                tokens = _tokenise(folder / f"{part}.{side}", language)
-                expected = self.tokens.get(part, {}).get(language, tokens)
-                if tokens != expected:
+                counted = _tokenise(folder / f"{part}.{side}", language)
+                expected = self.tokens.get(part, {}).get(language, counted)
+                if counted != expected:
                     raise InputError(
-                        f"corpora.{name}.tokens.{part}.{language}: the text has {tokens} tokens, not {expected}; "
+                        f"corpora.{name}.tokens.{part}.{language}: the text has {counted} tokens, not {expected}; "
                         "use the text and the sacremoses (requirements.txt) that gave this number, or correct it"
                     )
         write_record(folder, record["pairs"], record["removed"], self, name=name, source=source, target=target)

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from transformer.support.fields import Config
 from transformer.support.files import InputError, atomic, part_folder, write_json
 from transformer.trees.symbols import Leaves
 
 Pair = tuple[str, str]
+DESCRIPTION = "what the text is; tables print it"
+LICENCE = "licence of the text; packages record it"
 PARTS = ("train", "dev", "test")
 
 
@@ -31,7 +34,7 @@ class Given:
         return path
 
 
-class Kind:
+class Kind(Config):
     """A kind of corpus. The fields of its dataclass are the keys of its config, and the stages call its methods.
 
     The argument `of` is a function from a task's name to that task's corpus.

@@ -2,11 +2,13 @@
 
 import hashlib
 import heapq
-from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from transformer.support.fields import STRICT, Config, Positive, Range, Seed
 from transformer.support.files import InputError, stream_lines
-from transformer.support.strict import not_a_range, not_a_seed, not_positive
 
 _PENN = str.maketrans(
     {"“": "``", "„": "``", "«": "``", "”": "''", "»": "''", "‘": "`", "’": "'"}
@@ -14,22 +16,14 @@ _PENN = str.maketrans(
 )
 
 
-@dataclass(frozen=True)
-class PlainText:
-    """Sentences without trees, which the first parser parses.
+@dataclass(frozen=True, config=STRICT)
+class PlainText(Config):
+    """Sentences without trees, which the first parser parses."""
 
-    `sentences` of them, each with `words` (least, most) words, are drawn by `seed` from the train sources of `task`.
-    """
-
-    task: str
-    sentences: int
-    words: tuple[int, int]
-    seed: int
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [*not_positive(self, "sentences"), *not_a_range("words", self.words)]
-        return [*found, *not_a_seed("seed", self.seed)]
+    task: str = Field(description="the task from whose training sources they are drawn")
+    sentences: Positive = Field(description="how many")
+    words: Range = Field(description="the smallest and the greatest number of words in one")
+    seed: Seed = Field(description="draws them")
 
 
 def tokenise(line: str) -> list[str]:

@@ -1,19 +1,20 @@
 """The semi-supervised corpora of Table 4: gold trees, and plain text parsed by the first parser or by another one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
-from transformer.corpora.parts import Given, Kind, Pair, write_part, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
+from transformer.support.fields import STRICT, Positive, Some
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
-from transformer.support.strict import not_positive
 from transformer.trees.linear import linearise, misread
 from transformer.trees.penn import read_mrg
 from transformer.trees.symbols import Leaves
@@ -54,25 +55,17 @@ class _WithGold(Kind):
         write_record(folder, sizes, removed, self, leaves=_leaves_of(gold), **names)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class SelfTraining(_WithGold):
-    """A corpus: the trees of task `gold`, `copies` times, and its plain sentences as model `parser` parses them.
+    """A corpus: the trees of task `gold`, `copies` times, and its plain sentences as model `parser` parses them."""
 
-    Only the share `keep` of the parses is kept, those with the highest log P per subword.
-    """
-
-    origin: Literal["self-training"]
-    description: str
-    licence: str
-    gold: str
-    parser: str
-    copies: int
-    keep: float
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "copies")
-        return found if 0 < self.keep <= 1 else [*found, f"keep: {self.keep} is not in (0, 1]; give one such as 0.5"]
+    origin: Literal["self-training"] = Field(description="a task's trees, and sentences that its model has parsed")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    gold: str = Field(description="the task whose trees are part of train, and are dev and test")
+    parser: str = Field(description="the model that parses the plain sentences")
+    copies: Positive = Field(description="how many times the gold trees appear in train")
+    keep: float = Field(gt=0, le=1, description="share of the parses to keep: those with the highest log P per subword")
 
     def runs(self) -> dict[str, tuple[str, str]]:
         """The run that parses the plain sentences."""
@@ -94,20 +87,16 @@ class SelfTraining(_WithGold):
         self._write(folder, gold, trees, removed, name=name, source=source, target=target)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class ParsedText(_WithGold):
     """A corpus: the trees of task `gold`, `copies` times, and text that another parser has parsed."""
 
-    origin: Literal["parsed-text"]
-    description: str
-    licence: str
-    gold: str
-    trees: tuple[str, ...]  # locations of files of bracketed trees, one a line
-    copies: int
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        return not_positive(self, "copies") + ([] if self.trees else ["trees: is empty; give at least one file"])
+    origin: Literal["parsed-text"] = Field(description="the trees of a task, and text that another parser has parsed")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    gold: str = Field(description="the task whose trees are part of train, and are dev and test")
+    trees: Some[str] = Field(description="files of trees in Penn brackets, one a line (docs/reading.md)")
+    copies: Positive = Field(description="how many times the gold trees appear in train")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files of trees."""
@@ -170,14 +159,14 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -
     """
     form = _leaves_of(gold)
     for location in corpus.trees:
-        has_trees = False
+        any_tree = False
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     for tree in read_mrg(location, line, number):
-                        has_trees = True
+                        any_tree = True
                         yield " ".join(words(tree)), linearise(tree, form)
                 except InputError as error:
                     raise InputError(f"{error}; write parsed text as one tree a line") from None
-        if not has_trees:
+        if not any_tree:
             raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")

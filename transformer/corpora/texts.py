@@ -1,39 +1,37 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.corpora.cleaning import Cleaner, Cleaning, undecodable
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
-from transformer.corpora.parts import PARTS, Given, Kind, Pair, write_part, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_pairs
+from transformer.support.faults import unknown
+from transformer.support.fields import STRICT, Positive, Some
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
-from transformer.support.strict import not_positive, unknown
 
-Texts = tuple[dict[str, str], ...]  # a text is language -> location (transformer.corpora.location.Location)
+Texts = Some[dict[str, str]]  # a text is language -> location (transformer.corpora.location.Location)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Files(Kind):
     """A corpus of parallel texts: your own files, or downloads. The texts of a part are read one after the other."""
 
-    origin: Literal["files"]
-    train: Texts
-    dev: Texts
-    test: Texts
-    description: str = "own text"
-    licence: str = "licence not stated"
-    cleaning: Cleaning = field(default_factory=Cleaning)
-    pairs: int | None = None  # how many train has before cleaning; `plan` uses it
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [f"{part}: is empty; give at least one text" for part in PARTS if not getattr(self, part)]
-        return found if self.pairs is None else found + not_positive(self, "pairs")
+    origin: Literal["files"] = Field(description="your own files, or downloads")
+    train: Texts = Field(description="texts, each with a location for each language (docs/reading.md)")
+    dev: Texts = Field(description="texts for choosing settings")
+    test: Texts = Field(description="texts for the results")
+    description: str = Field(default="own text", description=DESCRIPTION)
+    licence: str = Field(default="licence not stated", description=LICENCE)
+    cleaning: Cleaning = Field(default_factory=Cleaning, description="the conditions on which a pair of train is kept")
+    pairs: Positive | None = Field(default=None, description="number of pairs in train before cleaning, for `plan`")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs of all parts; see `Kind.files`."""

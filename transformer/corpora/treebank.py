@@ -4,51 +4,51 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
 from transformer.corpora.archives import members
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
-from transformer.corpora.parts import PARTS, Given, Kind, write_record
+from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
+from transformer.support.fields import STRICT, Faults, Range, check
 from transformer.support.files import InputError, read_lines
-from transformer.support.strict import not_a_range
 from transformer.trees.penn import read_mrg
 from transformer.trees.symbols import Leaves
 from transformer.trees.tree import Tree, constituents
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Treebank(Kind):
     """A corpus of trees in the files wsj_NNNN.mrg of the Penn Treebank. Each part is a range of file numbers NNNN."""
 
     has_trees = True
 
-    origin: Literal["treebank"]
-    description: str
-    licence: str
-    trees: str  # a location: the folder of the files, on disk or in an archive
-    train: tuple[int, int]
-    dev: tuple[int, int]
-    test: tuple[int, int]
-    plain: PlainText
-    sentences: dict[str, int]  # how many trees each part must have
-    leaves: Leaves = "XX"
-    constituents: tuple[int, int] | None = None  # constituents of (least, most) words are added to train
+    origin: Literal["treebank"] = Field(description="files wsj_NNNN.mrg of the Penn Treebank")
+    description: str = Field(description=DESCRIPTION)
+    licence: str = Field(description=LICENCE)
+    trees: str = Field(description="folder of the files, on disk or in an archive (docs/reading.md)")
+    train: Range = Field(description="the first and the last number NNNN of the files of train")
+    dev: Range = Field(description="the first and the last number NNNN of the files of dev")
+    test: Range = Field(description="the first and the last number NNNN of the files of test")
+    plain: PlainText = Field(description="sentences to be parsed for the semi-supervised row")
+    sentences: dict[str, int] = Field(description="how many trees each part must have")
+    leaves: Leaves = Field(default="XX", description="leaves of linearised trees: XX (as published), tags, words")
+    constituents: Range | None = Field(default=None, description="add constituents of so many words to train")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        ranges = {name: getattr(self, name) for name in (*PARTS, "constituents")}
-        found = [fault for name, values in ranges.items() if values for fault in not_a_range(name, values)]
-        for (one, (first, last)), (other, (least, most)) in combinations([(part, ranges[part]) for part in PARTS], 2):
+    @check(*PARTS)
+    def _disjoint(self) -> Faults:
+        for one, other in combinations(PARTS, 2):
+            (first, last), (least, most) = getattr(self, one), getattr(self, other)
             if max(first, least) <= min(last, most):
-                found.append(f"{one} and {other}: both have file {max(first, least)}; give each part files of its own")
-        return found
+                yield other, f"has file {max(first, least)}, as {one} has; give each part files of its own"
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The archive that contains the trees; nothing if they are in a folder."""

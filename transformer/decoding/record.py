@@ -1,16 +1,18 @@
 """The record of a file of translations: which package made them, and how."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic.dataclasses import dataclass
+
 from transformer.package.config import PackageConfig
+from transformer.support.fields import STRICT
 from transformer.support.files import InputError, read_json, sha256
 from transformer.support.strict import ConfigError, load
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Record:
     """How a file of translations was made."""
 

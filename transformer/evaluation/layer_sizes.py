@@ -1,54 +1,66 @@
 """The sizes at which the layers of Table 1 are measured, with the table's names."""
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
-from transformer.model.config import LARGEST
-from transformer.support.strict import not_positive
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
+
+from transformer.model.config import Size
+from transformer.support.fields import STRICT, Config, Faults, Positive, check
 
 FEWEST = 3  # sizes that an exponent needs at least
 MOST_ADDITIVE = 2**25  # limit of n^2 d, the numbers that additive attention keeps: 134 MB
 
 
-@dataclass(frozen=True)
-class LayerSizes:
+def _in_order(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if len(sizes) < FEWEST:
+        raise ValueError(f"{list(sizes)} are too few for an exponent; give at least {FEWEST}")
+    if sizes[0] < 1 or any(after <= size for size, after in pairwise(sizes)):
+        raise ValueError(f"{list(sizes)} must ascend from 1 or more; sort them, and name each once")
+    return sizes
+
+
+Ascending = Annotated[tuple[int, ...], AfterValidator(_in_order)]
+
+
+@dataclass(frozen=True, config=STRICT)
+class LayerSizes(Config):
     """Lengths n and widths d, ascending. Measurements vary one of them while the other has its middle value."""
 
-    n: tuple[int, ...]
-    d: tuple[int, ...]
-    k: int  # width of a convolution
-    r: int  # how many positions restricted self-attention reads on either side; the paper's r counts both sides
-    d_k: int  # width of a head
+    n: Ascending = Field(description="lengths, measured at the middle width")
+    d: Ascending = Field(description="widths, measured at the middle length")
+    k: int = Field(description="width of a convolution")
+    r: Size = Field(description="how far restricted self-attention reads to either side; the paper's r counts both")
+    d_k: Positive = Field(description="width of a head")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "r", "d_k")
+    @check("n", "d")
+    def _additive(self) -> Faults:
         for name in ("n", "d"):
-            sizes = getattr(self, name)
-            if len(sizes) < FEWEST:
-                found.append(f"{name}: {list(sizes)} are too few for an exponent; give at least {FEWEST}")
-            elif sizes[0] < 1 or any(after <= size for size, after in pairwise(sizes)):
-                found.append(f"{name}: {list(sizes)} must ascend from 1 or more; sort them, and name each once")
-            elif self.n and self.d and len(self.points(name, MOST_ADDITIVE)) < FEWEST:
-                found.append(
-                    f"{name}: too few of {list(sizes)} suit additive attention (n^2 d at most {MOST_ADDITIVE:,}); "
-                    "give smaller ones"
+            if len(self.points(name, MOST_ADDITIVE)) < FEWEST:
+                yield (
+                    name,
+                    f"too few of {list(getattr(self, name))} suit additive attention (n^2 d at most "
+                    f"{MOST_ADDITIVE:,}); give smaller ones",
                 )
+
+    @check("n", "k")
+    def _convolution(self) -> Faults:
         if self.k < 2:
-            found.append(f"k: {self.k} reads no other position; choose an odd number of 3 or more")
+            yield "k", f"{self.k} reads no other position; choose an odd number of 3 or more"
         elif self.k % 2 == 0:
-            found.append(f"k: {self.k} is even; choose an odd number, so that the output is as long as the input")
-        elif self.n and self.k > max(self.n):
-            found.append(f"k: {self.k} is wider than the greatest length n, {max(self.n)}; choose a smaller one")
-        if self.r > LARGEST:
-            found.append(f"r: {self.r} is more than any memory holds; give at most {LARGEST}")
-        others = [width for width in self.d if self.d_k > 0 and width % self.d_k]
-        if others and others == list(self.d):
-            found.append(f"d_k: {self.d_k} divides none of the widths d, {others}; choose a divisor of them")
+            yield "k", f"{self.k} is even; choose an odd number, so that the output is as long as the input"
+        elif self.k > max(self.n):
+            yield "k", f"{self.k} is wider than the greatest length n, {max(self.n)}; choose a smaller one"
+
+    @check("d", "d_k")
+    def _heads(self) -> Faults:
+        others = [width for width in self.d if width % self.d_k]
+        if others == list(self.d):
+            yield "d_k", f"{self.d_k} divides none of the widths d, {others}; choose a divisor of them"
         elif others:
-            found.append(f"d: {others} are not multiples of d_k, {self.d_k}; choose multiples")
-        return found
+            yield "d", f"{others} are not multiples of d_k, {self.d_k}; choose multiples"
 
     def points(self, varied: str, most: float = math.inf) -> list[tuple[int, int]]:
         """The (n, d) of the series that varies `varied`, without those whose n^2 d is above `most`."""

@@ -2,10 +2,12 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
@@ -13,166 +15,177 @@ from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claims import KINDS, Claim
 from transformer.experiment.scale import Scale
-from transformer.experiment.tasks import Figures, Searches, Task, way
+from transformer.experiment.tasks import Figures, Name, Searches, Task, way
 from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.package.config import Decoding
+from transformer.support.faults import ConfigError, Fault, Keys, unknown
+from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check
 from transformer.support.files import InputError
-from transformer.support.strict import (
-    ConfigError,
-    fill,
-    load,
-    merge,
-    not_a_seed,
-    read_keys,
-    repeated,
-    unknown,
-)
+from transformer.support.strict import load, load_sources, merge, read_keys
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
-
-Overrides = Annotated[dict[str, Any], ModelConfig, TrainingConfig]  # any keys of both
-
 
 AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends on the hardware (docs/speed.md)
 
 
-@dataclass(frozen=True)
-class Experiment:
+def _literal(folder: str) -> str:
+    if re.search("[{}]|^~", folder):
+        why = "~ is not your home here" if folder[0] == "~" else "{ and } are special to Snakemake"
+        raise ValueError(f"{folder!r}: {why}; use another name")
+    return folder
+
+
+Folder = Annotated[str, AfterValidator(_literal)]
+AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
+Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Experiment(Config):
     """The whole config of one experiment."""
 
-    experiment: str
-    results: str
-    mirror: str | None
-    packages: str | None
-    notes: tuple[str, ...]
-    seeds: tuple[int, ...]
-    scale: Scale
-    subwords: Sample
-    table3_average: int
-    figures: Figures
-    searches: Searches | None
-    table1: LayerSizes
-    tasks: dict[str, Task]
-    models: dict[str, Overrides]
-    corpora: dict[str, Corpus]
-    downloads: dict[str, Download]
-    length: Study
-    claims: dict[str, Claim]
+    experiment: Name = Field(description="name of the experiment and of its folder in `results`")
+    results: Folder = Field(description="folder of all results")
+    mirror: Folder | None = Field(description="folder that replaces downloads (README.md, Without internet)")
+    packages: Folder | None = Field(description="folder of packages that replace training (From trained packages)")
+    notes: tuple[str, ...] = Field(description="sentences that are printed under the tables of scores")
+    seeds: SomeDistinct[Seed] = Field(description="every row is trained once for each of them")
+    scale: Scale = Field(description="factors for the widths and for the number of layers of every model")
+    subwords: Sample = Field(description="how many pairs vocabularies are learnt from at most, drawn by a seed")
+    table3_average: Positive = Field(description="how many checkpoints Table 3 averages")
+    figures: Figures = Field(description="the run whose attention figures 3 to 5 show")
+    searches: Searches | None = Field(description="beams and length penalties of the table `decoding`; null: none")
+    table1: LayerSizes = Field(description="lengths, widths, `k`, `r` and `d_k` for which Table 1 is measured")
+    tasks: dict[Name, Task] = Field(description="what is learnt: corpus, direction, vocabulary, decoding, models")
+    models: dict[str, Overrides] = Field(description="every row of a table, as the values that differ from `base`")
+    corpora: dict[str, AnyCorpus] = Field(description="every text: origin, description, licence, cleaning")
+    downloads: dict[str, Download] = Field(description="size and SHA-256 of every URL")
+    length: Study = Field(description="the study of length: tasks, positions, seeds and recipe")
+    claims: dict[str, Claim] = Field(description="what the paper claims about its rows")
 
-    def faults(self) -> list[str]:
-        """A message for each value that does not fit the others, across all runs."""
-        found = [fault for seed in self.seeds for fault in not_a_seed("seeds", seed)] + repeated("seeds", self.seeds)
-        models = dict.fromkeys(model for task in self.tasks.values() for model in task.models)
-        for noun, names in (("experiment", [self.experiment]), ("tasks", self.tasks), ("models", models)):
-            for name in names:
-                if not re.fullmatch(r"[^\W_][\w.-]*", name):
-                    found.append(f"{noun}: {name!r} cannot name a folder; use letters, digits, then ., - and _, too")
+    @check("experiment")
+    def _own_folder(self) -> Faults:
         if self.experiment == "downloads":
-            found.append("experiment: `downloads` is the folder that all experiments share; choose another name")
-        for key in ("results", "packages", "mirror"):
-            folder = getattr(self, key) or ""
-            if re.search("[{}]|^~", folder):
-                why = "~ is not your home here" if folder[0] == "~" else "{ and } are special to Snakemake"
-                found.append(f"{key}: {folder!r}: {why}; use another name")
-        if not self.seeds:
-            found.append("seeds: is empty; give at least one")
+            yield "experiment", "`downloads` is the folder that all experiments share; choose another name"
+
+    @check("models")
+    def _base(self) -> Faults:
         if "base" not in self.models:
-            return [*found, "models: base is missing; every row is an override of it"]
-        if self.models["base"].get("network") == "recurrent":
-            return [*found, "models.base.network: must be transformer, not recurrent; add a row of your own for it"]
+            yield "models", "base is missing; every row is an override of it"
+        elif self.models["base"].get("network") == "recurrent":
+            yield ("models", "base", "network"), "must be transformer, not recurrent; add a row of your own for it"
+
+    @check("tasks", "models")
+    def _trained(self) -> Faults:
+        for name, task in self.tasks.items():
+            for model in task.models:
+                if model not in self.models and "base" in self.models:
+                    yield ("tasks", name, "models"), unknown(model, self.models, "model")
+        if not any(task.models for task in self.tasks.values()):
+            yield "tasks", "no task has models, so nothing would be trained; name a model in one of them"
+
+    @check("figures", "tasks", "models")
+    def _drawn(self) -> Faults:
+        task, model = self.figures.task, self.figures.model
+        if not any(task.models for task in self.tasks.values()):
+            return
+        if task not in self.tasks:
+            yield ("figures", "task"), unknown(task, self.tasks, "task")
+        elif model not in self.tasks[task].models:
+            text = f"{model} is not among tasks.{task}.models; name a task and a model of it in `figures`"
+            yield ("figures", "model"), text
+        elif self.models.get(model, {}).get("network") == "recurrent":
+            yield ("figures", "model"), f"{model} is recurrent and has no self-attention; name another"
+
+    @check("tasks", "corpora")
+    def _learnt(self) -> Faults:
         for name, task in self.tasks.items():
             if task.corpus not in self.corpora:
-                found.append(f"tasks.{name}.corpus: " + unknown(task.corpus, self.corpora, "corpus"))
-            for model in task.models:
-                if model not in self.models:
-                    found.append(f"tasks.{name}.models: " + unknown(model, self.models, "model"))
-            corpus = self.corpora.get(task.corpus)
-            if corpus is None or not task.models:
-                continue
-            if task.kind == "parsing" and not corpus.has_trees:
-                found.append(f"tasks.{name}.corpus: {task.corpus} has no trees, from which a parser learns")
-            for key, named in corpus.tasks().items():
-                if named not in self.tasks:
-                    found.append(f"corpora.{task.corpus}.{key}: " + unknown(named, self.tasks, "task"))
-                elif key == "gold" and not self._is_gold(self.tasks[named]):
-                    found.append(f"corpora.{task.corpus}.gold: the corpus of task {named} has no trees of its own")
-            for key, (named, model) in corpus.runs().items():
-                if named in self.tasks and model not in self.tasks[named].models:
-                    found.append(f"corpora.{task.corpus}.{key}: {model} is not among tasks.{named}.models")
-        if not any(task.models for task in self.tasks.values()):
-            found.append("tasks: no task has models, so nothing would be trained; name a model in one of them")
-        elif self.figures.task not in self.tasks:
-            found.append("figures.task: " + unknown(self.figures.task, self.tasks, "task"))
-        elif self.figures.model not in self.tasks[self.figures.task].models:
-            found.append(
-                f"figures.model: {self.figures.model} is not among tasks.{self.figures.task}.models; "
-                "name a task and a model of it in `figures`"
-            )
-        elif self.models.get(self.figures.model, {}).get("network") == "recurrent":
-            found.append(f"figures.model: {self.figures.model} is recurrent and has no self-attention; name another")
-        inherited: set[str] = set()  # faults of base; they are reported once, not once for each row
+                yield ("tasks", name, "corpus"), unknown(task.corpus, self.corpora, "corpus")
+            elif task.models:
+                corpus, place = self.corpora[task.corpus], ("corpora", task.corpus)
+                if task.kind == "parsing" and not corpus.has_trees:
+                    yield ("tasks", name, "corpus"), f"{task.corpus} has no trees, from which a parser learns"
+                for key, named in corpus.tasks().items():
+                    if named not in self.tasks:
+                        yield (*place, *key.split(".")), unknown(named, self.tasks, "task")
+                    elif key == "gold" and not self._is_gold(self.tasks[named]):
+                        yield (*place, key), f"the corpus of task {named} has no trees of its own"
+                for key, (named, model) in corpus.runs().items():
+                    if named in self.tasks and model not in self.tasks[named].models:
+                        yield (*place, key), f"{model} is not among tasks.{named}.models"
+
+    @check("scale", "table3_average", "tasks", "models")
+    def _runs(self) -> Faults:
+        if "base" not in self.models or self.models["base"].get("network") == "recurrent":
+            return
+        inherited: list[Fault] = []  # from base; they are reported once, not once for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
         for model in {"base": None} | trained:
             try:
                 run = self.run("", model, 0)
             except ConfigError as error:
-                rows = [fault.removeprefix(f"models.{model}.") for fault in error.faults]
-                found += [f"models.{model}.{fault}" for fault in rows if fault not in inherited]
-                inherited |= set(rows) if model == "base" else set()
+                faults = [fault._replace(keys=fault.keys[2:]) for fault in error.faults]
+                yield from ((("models", model, *fault.keys), fault.text) for fault in faults if fault not in inherited)
+                inherited += faults if model == "base" else []
             else:
-                if not 1 <= self.table3_average <= run.training.average:
-                    found.append(
-                        f"table3_average: must be from 1 to {run.training.average} (the average of {model}), "
-                        f"not {self.table3_average}"
-                    )
-        if not found:
-            found = [f"claims.{name}.{fault}" for name, claim in self.claims.items() for fault in self._of_claim(claim)]
-        return list(dict.fromkeys(found))
+                if self.table3_average > (most := run.training.average):
+                    text = f"must be from 1 to {most} (the average of {model}), not {self.table3_average}"
+                    yield "table3_average", text
+
+    @check("seeds", "scale", "figures", "searches", "tasks", "models", "corpora", "claims")
+    def _claimed(self) -> Faults:
+        for name, claim in self.claims.items():
+            for key, text in self._of_claim(claim):
+                yield ("claims", name, key), text
 
     def _is_gold(self, task: Task) -> bool:
         """Whether the corpus of a task has trees of its own, not those of another task."""
         corpus = self.corpora.get(task.corpus)
         return corpus is None or (corpus.has_trees and "gold" not in corpus.tasks())
 
-    def _of_claim(self, claim: Claim) -> list[str]:
-        """A message if a claim does not fit the rest of the config. Skips a claim with faults of its own."""
-        if claim.faults():
-            return []
+    def _of_claim(self, claim: Claim) -> Iterator[tuple[str, str]]:
+        """What of a claim does not fit the rest of the config."""
         for task, model in claim.runs():
             if task not in self.tasks:
-                return ["rows: " + unknown(task, self.tasks, "task")]
+                yield "rows", unknown(task, self.tasks, "task")
+                return
             if model not in self.models:
-                return ["rows: " + unknown(model, self.models, "model")]
+                yield "rows", unknown(model, self.models, "model")
+                return
             kind = self.tasks[task].kind
             if KINDS.get(claim.metric, kind) != kind:
-                return [f"metric: {claim.metric} is not measured for {task} ({kind}); name another metric"]
+                yield "metric", f"{claim.metric} is not measured for {task} ({kind}); name another metric"
+                return
         if claim.seeds > len(self.seeds):
-            return [f"seeds: {claim.seeds} are needed, but the experiment has {len(self.seeds)}; add some to `seeds`"]
+            yield "seeds", f"{claim.seeds} are needed, but the experiment has {len(self.seeds)}; add some to `seeds`"
+            return
         run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
         texts = {task: self.tasks[task] for task, _ in run}.values()
         differ = {
             "steps": {str(self.run(task, model, 0).training.steps) for task, model in run},
             "text": {f"{text.corpus} {text.source}-{text.target} in {text.vocabulary} subwords" for text in texts},
         }
-        found = [
-            f"rows: differ in {what} ({', '.join(sorted(values))}); if you intend that, write differ: [{what}]"
-            for what, values in differ.items()
-            if len(values) > 1 and what not in claim.differ
-        ]
-        return found + (self._not_searched(claim) if claim.section == "own" else [])
+        for what, values in differ.items():
+            if len(values) > 1 and what not in claim.differ:
+                text = f"differ in {what} ({', '.join(sorted(values))}); if you intend that, write differ: [{what}]"
+                yield "rows", text
+        if claim.section == "own":
+            yield from self._not_searched(claim)
 
-    def _not_searched(self, claim: Claim) -> list[str]:
-        """A message for each row of a claim that asks for a search which this experiment does not make."""
+    def _not_searched(self, claim: Claim) -> Iterator[tuple[str, str]]:
+        """A fault for each row of a claim that asks for a search which this experiment does not make."""
         shown = self.figures.task, self.figures.model
         searched = list(map(way, self.searched()))
-        return [
-            f"rows: {row}: only {'/'.join(shown)} is decoded with other beams and alphas; name it, or change `figures`"
-            if run != shown
-            else f"rows: {row}: dev is not decoded so; add its beam and alpha to `searches`"
-            for row, run, asked in zip(claim.rows, claim.runs(), claim.ways(), strict=True)
-            if asked.startswith("beam-") and (run != shown or asked not in searched)
-        ]
+        for row, run, asked in zip(claim.rows, claim.runs(), claim.ways(), strict=True):
+            if not asked.startswith("beam-"):
+                continue
+            if run != shown:
+                remedy = "is decoded with other beams and alphas; name it, or change `figures`"
+                yield "rows", f"{row}: only {'/'.join(shown)} {remedy}"
+            elif asked not in searched:
+                yield "rows", f"{row}: dev is not decoded so; add its beam and alpha to `searches`"
 
     def corpus_of(self, task: str) -> Kind:
         """The corpus of a task."""
@@ -221,40 +234,37 @@ class Experiment:
         `precision: auto` becomes float32 if the scaled base has a d_model below AUTO_WIDTH.
         """
         if model not in self.models:
-            raise ConfigError("config", [unknown(model, self.models, "model")])
-        base = self.models["base"]
-        values = base | self.models[model]
-        width = base.get("d_model")
-        if values.get("precision") == "auto" and type(width) is int and width * self.scale.width < AUTO_WIDTH:
+            raise ConfigError("config", [Fault(("models",), unknown(model, self.models, "model"))])
+        base, row, place = self.models["base"], self.models[model], ("models", model)
+        values = base | row
+        if values.get("precision") == "auto" and base.get("d_model", AUTO_WIDTH) * self.scale.width < AUTO_WIDTH:
             values["precision"] = "float32"
-        faults: list[str] = []
-        if model != "base" and {"attention_over_parameters", "d_ff"} <= self.models[model].keys():
-            faults.append(f"models.{model}.d_ff: attention over parameters takes the place of d_ff; remove it")
+        faults: list[Fault] = []
+        if model != "base" and {"attention_over_parameters", "d_ff"} <= row.keys():
+            faults.append(Fault((*place, "d_ff"), "attention over parameters takes the place of d_ff; remove it"))
+        sizes, training = ([key.name for key in dataclasses.fields(part)] for part in (ModelConfig, TrainingConfig))
         if values.get("network") == "recurrent":
-            others = {key.name for key in dataclasses.fields(ModelConfig)} - set(RECURRENT)
-            faults += [
-                f"models.{model}.{key}: a recurrent network does not have this key; remove it"
-                for key in self.models[model]
-                if key in others
-            ]
+            text = "a recurrent network does not have this key; remove it"
+            faults += [Fault((*place, key), text) for key in row if key in sizes and key not in RECURRENT]
             inherited = {key: value for key, value in values.items() if key not in TRANSFORMER}
             values = inherited | {"positions": "sinusoidal"}
-        parts = []
-        for part in (ModelConfig, TrainingConfig):
-            mine = {key.name: values[key.name] for key in dataclasses.fields(part) if key.name in values}
-            written: dict[str, str] = {}
-            if part is ModelConfig:
-                mine = self.scale.shrunk(mine, f"models.{model}", faults, written)
-            found: list[str] = []
-            parts.append(fill(part, mine, f"models.{model}", found))
-            for fault in found:
-                start = next(filter(fault.startswith, written), "")
-                faults.append(start + written.get(start, "") + fault.removeprefix(start))
+        written: dict[Keys, tuple[str, str]] = {}
+        architecture = {key: values[key] for key in sizes if key in values}
+        parts = {
+            "architecture": self.scale.shrunk(architecture, place, faults, written),
+            "training": {key: values[key] for key in training if key in values},
+        }
+        try:
+            run = load(RunConfig, {"task": task, "model": model, "seed": seed, **parts})
+        except ConfigError as error:
+            for fault in error.faults:
+                keys = (*place, *fault.keys[1:])
+                size, how = written.get(keys, ("", ""))
+                if how and fault.text.startswith(f"{size} "):
+                    fault = fault._replace(text=f"{size} ({how}){fault.text.removeprefix(size)}")
+                faults.append(fault._replace(keys=keys))
         if faults:
             raise ConfigError("config", faults)
-        run = RunConfig(task, model, seed, *parts)
-        if faults := run.faults():
-            raise ConfigError("config", [f"models.{model}.{fault}" for fault in faults])
         return run
 
 
@@ -278,41 +288,13 @@ def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
     return {str(name): read_keys(name) for name in unique}
 
 
-def load_experiment(values: Any, sources: Mapping[str, Mapping[str, Any]]) -> Experiment:
-    """The experiment that `values` describe. `values` are the `sources`, merged.
-
-    Raises the ConfigError of `transformer.support.strict.load`. Each fault begins with the source of its value.
-    """
-    try:
-        return load(Experiment, values, "config")
-    except ConfigError as error:
-        raise ConfigError("", [f"{_source_of(fault, sources)}: {fault}" for fault in error.faults]) from None
-
-
-def _source_of(fault: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """The source that a fault comes from: the one that has the most of the keys at the start of the fault.
-
-    Among equals it is the last one, because its value overrides the others.
-    """
-    return max(reversed(list(sources)), key=lambda name: _depth(fault, sources[name]))
-
-
-def _depth(fault: str, value: Any) -> int:
-    """The number of keys at the start of a fault, such as `models.A-h1.d_k: ...`, that exist in `value`."""
-    keys = sorted(value, key=lambda key: -len(str(key))) if isinstance(value, Mapping) else ()  # A-h1 before A
-    for key in keys:
-        if found := re.match(re.escape(str(key)) + r"(\.|(?=[:\[ ]))", fault):
-            return 1 + _depth(fault[found.end() :], value[key])
-    return 0
-
-
 def read_experiment(overlays: Iterable[Path]) -> Experiment:
     """The experiment of the project's config/*.yaml, overridden by `overlays`. Snakemake reads them in the same way.
 
-    Raises the errors of `load_experiment` and `read_sources`.
+    Raises the errors of `load_sources` and `read_sources`.
     """
     sources = read_sources(overlays)
     values: dict[str, Any] = {}
     for source in sources.values():
         merge(values, source)
-    return load_experiment(values, sources)
+    return load_sources(Experiment, values, sources)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from transformer.corpora.fetch import Download
 from transformer.experiment.config import Experiment
-from transformer.support.strict import ConfigError
+from transformer.support.faults import ConfigError, Fault
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -23,17 +23,18 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
     errors of `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
-    faults: dict[str, None] = {}  # in order, each once
+    faults: dict[Fault, None] = {}  # in order, each once
     for name in tasks_read(experiment):
         corpus = experiment.tasks[name].corpus
         for file in experiment.files_of(name):
             if file in experiment.downloads:
                 wanted[file] = experiment.downloads[file]
             elif "://" in file:
-                fault = f"{file} has no size and SHA-256; add it to `downloads` (config/corpora.yaml)"
-                faults[f"corpora.{corpus}: {fault}"] = None
+                text = f"{file} has no size and SHA-256; add it to `downloads` (config/corpora.yaml)"
+                faults[Fault(("corpora", corpus), text)] = None
             elif not Path(file).is_file():
-                faults[f"corpora.{corpus}: {file}: no such file; paths are relative to {Path.cwd()}"] = None
+                text = f"{file}: no such file; paths are relative to {Path.cwd()}"
+                faults[Fault(("corpora", corpus), text)] = None
     if faults:
         raise ConfigError("", list(faults))
     return wanted

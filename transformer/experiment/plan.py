@@ -87,12 +87,12 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
 
 def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded]:
     """The texts that are decoded: dev and test by all runs, plain sentences by one parser, dev by all searches."""
-    seeds, found = len(experiment.seeds), []
+    seeds, texts = len(experiment.seeds), []
 
     def add(task: str, text: str, sentences: int, runs: Iterable[tuple[RunConfig, Task]], scored: bool = True) -> None:
         work = [(run, sentences * decoding_flops(run, settings, scored)) for run, settings in runs]
         hours = tuple(sum(decoding_hours(run, flops, device) for run, flops in work) for device in devices)
-        found.append(Decoded(task, text, sentences * len(work), sum(flops for _, flops in work), hours))
+        texts.append(Decoded(task, text, sentences * len(work), sum(flops for _, flops in work), hours))
 
     def run(task: str, model: str) -> tuple[RunConfig, Task]:
         return experiment.run(task, model, experiment.seeds[0]), experiment.tasks[task]
@@ -107,7 +107,7 @@ def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded
         shown, settings = run(experiment.figures.task, experiment.figures.model)
         tried = [(shown, replace(settings, decoding=each)) for each in searches]
         add(experiment.figures.task, "dev, searched", SENTENCES * seeds, tried)
-    return found
+    return texts
 
 
 def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[tuple[str, str], Cost]) -> str:

@@ -1,56 +1,57 @@
 """What an experiment learns and how it is decoded: its tasks, the run of the figures, and the searches."""
 
-from dataclasses import dataclass
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
-from transformer.support.strict import GREATEST_ALPHA, not_positive, repeated
+from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
 
 
-@dataclass(frozen=True)
-class Task:
+def _names_a_folder(name: str) -> str:
+    if not re.fullmatch(r"[^\W_][\w.-]*", name):
+        raise ValueError(f"{name!r} cannot name a folder; use letters, digits, then ., - and _, too")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_names_a_folder)]  # of an experiment, a task or a model that is trained
+
+
+@dataclass(frozen=True, config=STRICT)
+class Task(Config):
     """What models learn: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
 
-    kind: TaskKind
-    corpus: str
-    source: str
-    target: str
-    vocabulary: int
-    decoding: Decoding
-    models: tuple[str, ...]
+    kind: TaskKind = Field(description="translation, or parsing (section 6.3)")
+    corpus: str = Field(description="name of the corpus")
+    source: str = Field(description="the side of the corpus from which models translate, such as en")
+    target: str = Field(description="the side into which they translate, such as de")
+    vocabulary: int = Field(gt=UNKNOWN + 1, description="number of subwords, with padding, end and unknown")
+    decoding: Decoding = Field(description="beam search (section 6.1)")
+    models: Distinct[Name] = Field(description="the models to train, rows of tables; [] leaves out the task")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [*not_positive(self, "vocabulary"), *repeated("models", self.models)]
-        if 0 < self.vocabulary <= UNKNOWN + 1:
-            found.append(f"vocabulary: {self.vocabulary} has no room beside padding, end and unknown; give more than 3")
+    @check("source", "target")
+    def _two_sides(self) -> Faults:
         if self.source == self.target:
-            found.append(f"source and target: must differ, but are both {self.source}; name two sides of the corpus")
-        return found
+            yield "target", f"must differ from source, but both are {self.source}; name two sides of the corpus"
 
 
-@dataclass(frozen=True)
-class Figures:
+@dataclass(frozen=True, config=STRICT)
+class Figures(Config):
     """The run whose attention is drawn in figures 3 to 5."""
 
-    task: str
-    model: str
+    task: str = Field(description="name of its task")
+    model: str = Field(description="name of its model")
 
 
-@dataclass(frozen=True)
-class Searches:
+@dataclass(frozen=True, config=STRICT)
+class Searches(Config):
     """The grid of beam sizes and length penalties alpha with which dev is decoded (section 6.1)."""
 
-    beams: tuple[int, ...]
-    alphas: tuple[float, ...]
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [f"{key}: is empty; give at least one" for key in ("beams", "alphas") if not getattr(self, key)]
-        found += [f"beams: {beam} is not positive" for beam in self.beams if beam < 1]
-        wrong = [alpha for alpha in self.alphas if not 0 <= alpha <= GREATEST_ALPHA]
-        found += [f"alphas: {alpha} is not from 0 to {GREATEST_ALPHA}" for alpha in wrong]
-        return [*found, *repeated("beams", self.beams), *repeated("alphas", self.alphas)]
+    beams: SomeDistinct[Positive] = Field(description="beam sizes")
+    alphas: SomeDistinct[Alpha] = Field(description="length penalties; greedy search has none")
 
 
 def way(decoding: Decoding) -> str:

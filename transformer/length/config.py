@@ -1,117 +1,118 @@
 """The config of the study of length (config/length.yaml), and the config of one of its runs."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
 
 from transformer.length.problems import TASKS, longest_row
-from transformer.model.config import ModelConfig, Positions
-from transformer.support.strict import not_a_range, not_a_seed, not_positive, repeated, unknown
+from transformer.model.config import ModelConfig, Positions, Size, odd
+from transformer.support.faults import unknown
+from transformer.support.fields import (
+    STRICT,
+    Config,
+    Faults,
+    Positive,
+    PositiveNumber,
+    Probability,
+    Range,
+    Seed,
+    SomeDistinct,
+    check,
+)
 
 LONGEST = 1000  # length of a problem; attention's memory grows with its square
-MOST = 10_000  # limit of problems per step, of symbols, and of problems per length
+Few = Annotated[int, Field(gt=0, le=10_000)]  # problems per step or per length, which memory has to hold
 
 
-@dataclass(frozen=True)
-class Recipe:
+def _task(name: str) -> str:
+    if name not in TASKS:
+        raise ValueError(unknown(name, TASKS, "task"))
+    return name
+
+
+TaskName = Annotated[str, AfterValidator(_task)]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Recipe(Config):
     """The settings that all runs of the study share."""
 
-    N: int
-    d_model: int
-    d_ff: int
-    h: int
-    P_drop: float
-    warmup: int
-    learning_rate: float  # multiplies the schedule of section 5.3
-    batch: int  # problems per step
-    symbols: int  # number of symbols to copy and reverse
-    trained: tuple[int, int]  # the smallest and the greatest length of problems in training
-    tested: int  # the greatest length of problems in testing
-    problems: int  # test problems of each length
+    N: Size = Field(description="layers")
+    d_model: Size = Field(description="width of the embeddings and of every layer's output")
+    d_ff: Size = Field(description="width of the feed-forward layers' inner layer")
+    h: Positive = Field(description="attention heads; the keys and values of one have a width of d_model / h")
+    P_drop: Probability = Field(description="dropout, as in a model")
+    warmup: Positive = Field(description="steps in which the learning rate rises")
+    learning_rate: PositiveNumber = Field(description="factor of the schedule of section 5.3")
+    batch: Few = Field(description="problems per step")
+    symbols: int = Field(ge=2, le=10_000, description="number of symbols to copy and reverse")
+    trained: Range = Field(description="the smallest and the greatest length of problems in training")
+    tested: int = Field(le=LONGEST, description="the greatest length of problems in the test")
+    problems: Few = Field(description="test problems of each length")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "h", "warmup", "learning_rate", "batch", "problems")
-        if self.h > 0:
-            own = {field.name for field in fields(self)}
-            found += [fault for fault in self.network("none", 1).faults() if fault.partition(":")[0] in own]
-            if self.d_model % self.h:
-                found.append(f"h: {self.h} does not divide d_model, {self.d_model}; choose a divisor")
-        for name in ("batch", "symbols", "problems"):
-            if (value := getattr(self, name)) > MOST:
-                found.append(f"{name}: {value} needs too much memory; give at most {MOST}")
-        found += not_a_range("trained", self.trained)
+    @check("d_model", "h")
+    def _heads(self) -> Faults:
+        yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
+        if self.d_model % self.h:
+            yield "h", f"{self.h} does not divide d_model, {self.d_model}; choose a divisor"
+
+    @check("trained", "tested")
+    def _longer(self) -> Faults:
         if self.tested <= self.trained[1]:
-            found.append(f"tested: {self.tested} is not above the trained lengths; give more than {self.trained[1]}")
-        if self.tested > LONGEST:
-            found.append(f"tested: {self.tested} needs too much memory for attention; give at most {LONGEST}")
-        if self.symbols < 2:
-            found.append(f"symbols: {self.symbols} is too few to tell symbols apart; give at least 2")
-        return found
+            yield "tested", f"{self.tested} is not above the trained lengths; give more than {self.trained[1]}"
 
     def network(self, positions: Positions, longest: int) -> ModelConfig:
         """The architecture of runs with these positions, for rows of at most `longest` ids."""
         d_k = self.d_model // self.h
         return ModelConfig(self.N, self.d_model, self.d_ff, self.h, d_k, d_k, self.P_drop, positions, longest)
 
-    def not_turned(self, positions: Collection[Positions]) -> list[str]:
+    def unpaired(self, positions: Collection[Positions]) -> Faults:
         """A fault when `positions` include rotary ones and the width of a head is odd, so that it has no pairs."""
-        if "rotary" in positions and self.h > 0 and self.d_model % (2 * self.h) == self.h:
-            share = f"{self.h} heads of a d_model of {self.d_model} have a width of {self.d_model // self.h}"
-            return [f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"]
-        return []
+        if "rotary" in positions and (width := self.d_model // self.h) % 2:
+            share = f"{self.h} heads of a d_model of {self.d_model} have a width of {width}"
+            yield ("recipe", "h"), f"{share}, but rotary positions need an even width; change h or d_model"
 
 
-@dataclass(frozen=True)
-class LengthRun:
+@dataclass(frozen=True, config=STRICT)
+class LengthRun(Config):
     """One run: one task, one positional encoding and one seed."""
 
-    task: str
-    positions: Positions
-    seed: int
-    steps: int
-    recipe: Recipe
+    task: TaskName = Field(description="name of the task")
+    positions: Positions = Field(description="its positional encoding")
+    seed: Seed = Field(description="of the weights and the problems")
+    steps: Positive = Field(description="training steps")
+    recipe: Recipe = Field(description="the settings that all runs share")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = [*not_a_seed("seed", self.seed), *not_positive(self, "steps")]
-        if self.task not in TASKS:
-            found.append("task: " + unknown(self.task, TASKS, "task"))
-        return found + self.recipe.not_turned([self.positions])
+    @check("positions", "recipe")
+    def _pairs(self) -> Faults:
+        yield from self.recipe.unpaired([self.positions])
 
     def architecture(self) -> ModelConfig:
         """The network of the run."""
         return self.recipe.network(self.positions, longest_row(self.task, self.recipe.tested))
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, config=STRICT)
+class Study(Config):
     """The tasks, the positional encodings and the settings of the study."""
 
-    tasks: tuple[str, ...]
-    positions: tuple[Positions, ...]
-    seeds: tuple[int, ...]
-    steps: dict[str, int]  # for each task
-    recipe: Recipe
+    tasks: SomeDistinct[TaskName] = Field(description="the tasks (transformer/length/problems.py)")
+    positions: SomeDistinct[Positions] = Field(description="values of a model's key `positions`")
+    seeds: SomeDistinct[Seed] = Field(description="every run is trained once for each of them")
+    steps: dict[TaskName, Positive] = Field(description="training steps of each task")
+    recipe: Recipe = Field(description="the settings that all runs share")
 
-    def faults(self) -> list[str]:
-        """What does not fit together in the whole study."""
-        found = []
-        for name in ("tasks", "positions", "seeds"):
-            values = getattr(self, name)
-            found += repeated(name, values)
-            if not values:
-                found.append(f"{name}: is empty; give at least one")
-        found += [f"tasks: {unknown(task, TASKS, 'task')}" for task in self.tasks if task not in TASKS]
-        found += [fault for seed in self.seeds for fault in not_a_seed("seeds", seed)]
-        for task, steps in self.steps.items():
-            if task not in TASKS:
-                found.append(f"steps.{task}: {unknown(task, TASKS, 'task')}")
-            elif steps < 1:
-                found.append(f"steps.{task}: {steps} is not positive")
+    @check("tasks", "steps")
+    def _every_task_has_steps(self) -> Faults:
         for task in self.tasks:
-            if task in TASKS and task not in self.steps:
-                found.append(f"steps.{task}: missing; give the number of training steps")
-        return found + self.recipe.not_turned(self.positions)
+            if task not in self.steps:
+                yield ("steps", task), "missing; give the number of training steps"
+
+    @check("positions", "recipe")
+    def _pairs(self) -> Faults:
+        yield from self.recipe.unpaired(self.positions)
 
     def run(self, task: str, positions: Positions, seed: int) -> LengthRun:
         """The resolved config of one run."""

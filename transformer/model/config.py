@@ -1,84 +1,87 @@
 """The config of a network: the columns of Table 3."""
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from transformer.support.strict import added, not_positive
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from transformer.support.fields import STRICT, Config, Faults, Probability, check
+from transformer.support.strict import added
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
-LARGEST = 10**7  # the limit of every size
+LARGEST = 10**7  # the limit of every size: more is more than any memory holds
+Size = Annotated[int, Field(gt=0, le=LARGEST)]
 BOUNDED = ("learned",)  # the positional encodings that have no positions beyond max_length
 BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
-# The fields that must have their defaults in a recurrent network.
-TRANSFORMER = ("attention_over_parameters", "attention", "attention_dropout")
+# The fields that a recurrent network does not use, with their defaults, which they must have.
+TRANSFORMER = {
+    "attention_over_parameters": None,
+    "attention": "scaled",
+    "attention_dropout": 0.0,
+}
 
 
-def not_a_size(config: Any, *names: str) -> list[str]:
-    """A fault for each of the named fields that is not positive or that no memory holds."""
-    found = not_positive(config, *names)
-    for name in names:
-        if (size := getattr(config, name)) > LARGEST:
-            found.append(f"{name}: {size} is more than any memory holds; give at most {LARGEST}")
-    return found
+def odd(name: str, width: int, needs: str) -> Faults:
+    """The fault that a width is odd, if it is."""
+    if width % 2:
+        yield name, f"{width} is odd; {needs}, so choose an even number"
 
 
-@dataclass(frozen=True)
-class AttentionOverParametersConfig:
+@dataclass(frozen=True, config=STRICT)
+class AttentionOverParametersConfig(Config):
     """Sizes of the appendix's sub-layer: h_p heads, each with n_p keys of width d_pk and n_p values of width d_pv."""
 
-    h_p: int
-    d_pk: int
-    d_pv: int
-    n_p: int
+    h_p: Size = Field(description="heads")
+    d_pk: Size = Field(description="width of a key")
+    d_pv: Size = Field(description="width of a value")
+    n_p: Size = Field(description="keys, and as many values, of each head")
 
 
-@dataclass(frozen=True)
-class ModelConfig:
+@dataclass(frozen=True, config=STRICT)
+class ModelConfig(Config):
     """The columns of Table 3 that describe the network, with the paper's names."""
 
-    N: int
-    d_model: int
-    d_ff: int
-    h: int
-    d_k: int
-    d_v: int
-    P_drop: float
-    positions: Positions
-    max_length: int  # the number of learned positions, in subwords
-    attention_over_parameters: AttentionOverParametersConfig | None = None
-    # The scores: scaled is Q K^T / sqrt(d_k), unscaled is Q K^T, additive is v^T tanh(Q + K).
-    attention: Literal["scaled", "unscaled", "additive"] = added("scaled")
-    attention_dropout: float = added(0.0)  # of attention's weights; only the parser has it (section 6.3)
-    network: Literal["transformer", "recurrent"] = added("transformer")
+    N: Size = Field(description="layers of the encoder, and of the decoder")
+    d_model: Size = Field(description="width of the embeddings and of every layer's output; even")
+    d_ff: Size = Field(description="width of the feed-forward layers' inner layer")
+    h: Size = Field(description="attention heads")
+    d_k: Size = Field(description="width of one head's queries and keys")
+    d_v: Size = Field(description="width of one head's values")
+    P_drop: Probability = Field(description="dropout of each sub-layer's output and of the embeddings (section 5.4)")
+    positions: Positions = Field(description="how the model knows the order of subwords")
+    max_length: Size = Field(description="number of learned positions, in subwords")
+    attention_over_parameters: AttentionOverParametersConfig | None = Field(
+        default=None, description="sizes of the appendix's sub-layer, which takes the place of the feed-forward layers"
+    )
+    attention: Literal["scaled", "unscaled", "additive"] = added(
+        "scaled", "scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)"
+    )
+    attention_dropout: Probability = added(
+        0.0, "dropout of attention's weights; in the paper only the parser has it (section 6.3)"
+    )
+    network: Literal["transformer", "recurrent"] = added(
+        "transformer", "the paper's network, or the LSTMs that it replaces"
+    )
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_a_size(self, "N", "d_model", "d_ff", "h", "d_k", "d_v", "max_length")
-        if self.attention_over_parameters is not None:
-            sizes = not_a_size(self.attention_over_parameters, "h_p", "d_pk", "d_pv", "n_p")
-            found += [f"attention_over_parameters.{fault}" for fault in sizes]
-        if self.d_model % 2:
-            found.append(f"d_model: {self.d_model} is odd; sines and cosines come in pairs, so choose an even number")
-        if self.positions == "rotary" and self.d_k % 2:
-            found.append(f"d_k: {self.d_k} is odd; rotary positions need pairs, so choose an even number")
-        for name in ("P_drop", "attention_dropout"):
-            if not 0 <= (p := getattr(self, name)) < 1:
-                found.append(f"{name}: {p} is not in [0, 1)")
-        if self.network == "recurrent":
-            found += self._not_recurrent()
-        return found
+    @check("d_model")
+    def _even_width(self) -> Faults:
+        yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
 
-    def _not_recurrent(self) -> list[str]:
-        """A message for each value that is impossible in a recurrent network."""
-        found = []
+    @check("d_k", "positions")
+    def _pairs(self) -> Faults:
+        if self.positions == "rotary":
+            yield from odd("d_k", self.d_k, "rotary positions need pairs")
+
+    @check("N", "positions", *TRANSFORMER, "network")
+    def _recurrent(self) -> Faults:
+        if self.network != "recurrent":
+            return
         if self.N == 1:
-            found.append("N: 1 is too few layers; a recurrent network needs 2 or more")
+            yield "N", "1 is too few layers; a recurrent network needs 2 or more"
         if self.positions != "sinusoidal":
-            found.append(
-                f"positions: a recurrent network does not use {self.positions} positions; leave this key at sinusoidal"
-            )
-        for field in fields(self):
-            if field.name in TRANSFORMER and getattr(self, field.name) != field.default:
-                found.append(f"{field.name}: a recurrent network does not use it; remove this key")
-        return found
+            text = f"a recurrent network does not use {self.positions} positions; leave this key at sinusoidal"
+            yield "positions", text
+        for name, default in TRANSFORMER.items():
+            if getattr(self, name) != default:
+                yield name, "a recurrent network does not use it; remove this key"

@@ -3,38 +3,34 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.model.config import ModelConfig
+from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
+from transformer.support.fields import STRICT, Alpha, Config, Positive
 from transformer.support.files import InputError, read_bytes, sha256
-from transformer.support.strict import GREATEST_ALPHA, ConfigError, load, not_positive
+from transformer.support.strict import ConfigError, load
 
-TaskKind = Literal["translation", "parsing"]
 HASHED = ("model.safetensors", "subwords.model", "history.csv")
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """Beam search (section 6.1): beam size and length penalty alpha. An output has at most input + extra subwords."""
+@dataclass(frozen=True, config=STRICT)
+class Decoding(Config):
+    """Beam search (section 6.1)."""
 
-    beam: int
-    alpha: float
-    extra: int
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "beam", "extra")
-        if not 0 <= self.alpha <= GREATEST_ALPHA:
-            found.append(f"alpha: {self.alpha} is not from 0 to {GREATEST_ALPHA}")
-        return found
+    beam: Positive = Field(description="beam size; 1 is greedy search")
+    alpha: Alpha = Field(description="length penalty")
+    extra: Positive = Field(description="outputs have at most so many subwords more than their input")
 
 
-SECTION_6_1 = Decoding(beam=4, alpha=0.6, extra=50)  # the paper's values for translation
+SECTION_6_1 = Decoding(BEAM, ALPHA, EXTRA)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class PackageConfig:
     """config.json: the model, its decoding, its corpus and training, and the SHA-256 of each file (`signed`)."""
 

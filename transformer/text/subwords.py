@@ -7,31 +7,28 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from itertools import compress, islice
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import END, PADDING, UNKNOWN
+from transformer.support.fields import STRICT, Config, Positive, Seed
 from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
-from transformer.support.strict import not_a_seed, not_positive
 from transformer.text.tokens import Packed, pack
 from transformer.trees.symbols import symbols
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A sample of at most `pairs` pairs of a text, drawn by `seed`."""
+@dataclass(frozen=True, config=STRICT)
+class Sample(Config):
+    """A sample of the pairs of a text."""
 
-    pairs: int
-    seed: int
-
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        return [*not_positive(self, "pairs"), *not_a_seed("seed", self.seed)]
+    pairs: Positive = Field(description="at most so many")
+    seed: Seed = Field(description="draws them")
 
 
 LONGEST_LEARNT = 4192  # bytes of a line; SentencePiece learns nothing from longer ones

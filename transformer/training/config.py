@@ -2,67 +2,65 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Literal
 
-from transformer.model.config import BOUNDED, ModelConfig, not_a_size
-from transformer.support.strict import not_a_seed, not_positive, plain
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from transformer.model.config import BOUNDED, ModelConfig, Size
+from transformer.support.fields import STRICT, Config, Faults, Positive, PositiveNumber, Probability, Seed, check
+from transformer.support.strict import plain
 
 
-@dataclass(frozen=True)
-class TrainingConfig:
+@dataclass(frozen=True, config=STRICT)
+class TrainingConfig(Config):
     """How the network is trained (section 5)."""
 
-    steps: int
-    warmup: int
-    learning_rate: float  # multiplies the schedule of section 5.3; the paper's is 1
-    beta1: float
-    beta2: float
-    epsilon: float
-    eps_ls: float
-    batch_tokens: int  # source tokens, and target tokens, of one step
-    longest_pair: int  # in subwords; training leaves out longer pairs
-    checkpoint_every: int  # steps between the checkpoints that are averaged
-    average: int  # how many of the last checkpoints are kept; Tables 2 and 4 average them
-    precision: Literal["auto", "float32", "bfloat16"]
+    steps: Positive = Field(description="training steps")
+    warmup: Positive = Field(description="steps in which the learning rate rises")
+    learning_rate: PositiveNumber = Field(description="factor of the schedule of section 5.3; the paper's is 1")
+    beta1: Probability = Field(description="of Adam")
+    beta2: Probability = Field(description="of Adam")
+    epsilon: PositiveNumber = Field(description="of Adam")
+    eps_ls: Probability = Field(description="label smoothing (section 5.4)")
+    batch_tokens: Size = Field(description="source tokens, and target tokens, of one step")
+    longest_pair: Positive = Field(description="longest side in subwords; training leaves out longer pairs")
+    checkpoint_every: Positive = Field(description="steps between the checkpoints that are averaged")
+    average: Positive = Field(description="how many of the last checkpoints are kept; Tables 2 and 4 average them")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        description="auto: float32 if the scaled base is narrower than 64, else bfloat16 if the hardware has it"
+    )
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_positive(self, "steps", "warmup", "learning_rate", "epsilon")
-        found += not_a_size(self, "batch_tokens")
-        found += not_positive(self, "longest_pair", "checkpoint_every", "average")
-        for name in ("beta1", "beta2", "eps_ls"):
-            if not 0 <= getattr(self, name) < 1:
-                found.append(f"{name}: {getattr(self, name)} is not in [0, 1)")
+    @check("steps", "checkpoint_every", "average")
+    def _checkpoints_fit(self) -> Faults:
         if self.steps - (self.average - 1) * self.checkpoint_every < 1:
-            found.append(
-                f"average: {self.average} checkpoints that are {self.checkpoint_every} steps apart do not fit into "
-                f"{self.steps} steps; raise steps, or lower average or checkpoint_every"
+            yield (
+                "average",
+                f"{self.average} checkpoints that are {self.checkpoint_every} steps apart do not fit into "
+                f"{self.steps} steps; raise steps, or lower average or checkpoint_every",
             )
-        return found
 
     def checkpoint_steps(self) -> list[int]:
         """The step numbers of the checkpoints kept, the last one first."""
         return [self.steps - i * self.checkpoint_every for i in range(self.average)]
 
 
-@dataclass(frozen=True)
-class RunConfig:
+@dataclass(frozen=True, config=STRICT)
+class RunConfig(Config):
     """One run: one task, one model and one seed, with all values filled in."""
 
-    task: str
-    model: str
-    seed: int
-    architecture: ModelConfig
-    training: TrainingConfig
+    task: str = Field(description="name of the task")
+    model: str = Field(description="name of the model")
+    seed: Seed = Field(description="of the weights, dropout and the order of pairs")
+    architecture: ModelConfig = Field(description="the network")
+    training: TrainingConfig = Field(description="its training")
 
-    def faults(self) -> list[str]:
-        """A message for each impossible value."""
-        found = not_a_seed("seed", self.seed)
+    @check("architecture", "training")
+    def _learned_positions_hold_pairs(self) -> Faults:
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:
-            found.append(f"longest_pair: {longest} is more than the {most} learned positions (max_length); lower it")
-        return found
+            text = f"{longest} is more than the {most} learned positions (max_length); lower it"
+            yield ("training", "longest_pair"), text
 
     def sha256(self) -> str:
         """The SHA-256 of everything that decides the run's numbers."""

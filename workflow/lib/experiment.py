@@ -11,10 +11,10 @@ import yaml
 from transformer.corpora.location import Location
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
-from transformer.experiment.config import Experiment, load_experiment, read_sources
+from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
 from transformer.support.files import InputError
-from transformer.support.strict import merge
+from transformer.support.strict import load_sources, merge
 from workflow.lib.runs import Runs
 from workflow.lib.tables import Tables
 
@@ -32,14 +32,14 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[
 
     When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
-    Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_experiment` and
+    Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources` and
     `read_sources`.
     """
     values: dict[str, Any] = {}
     typed = _typed(given)
     for source in (*read_sources([]).values(), config, typed):
         merge(values, source)
-    experiment = load_experiment(values, read_sources(overlays) | {"--config": typed})
+    experiment = load_sources(Experiment, values, read_sources(overlays) | {"--config": typed})
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():

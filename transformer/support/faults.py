@@ -1,0 +1,176 @@
+"""Faults of configs: what pydantic's errors say, in words for a user, and the file and the line that they come from."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from transformer.support.files import InputError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+Keys = tuple[str | int, ...]  # the way to a value: keys of mappings, places in lists
+A_MAPPING = "a mapping; write keys with values, as {{key: value}}"
+
+
+class Fault(NamedTuple):
+    """What is wrong with the value at `keys`, which comes from `source`."""
+
+    keys: Keys
+    text: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.keys).removeprefix(".")
+        return ": ".join(filter(None, (self.source, place, self.text)))
+
+
+class ConfigError(InputError):
+    """All faults of a config, one a line. `where` names the config; it is empty if each fault has its own source."""
+
+    def __init__(self, where: str, faults: Sequence[Fault]):
+        lines = [f"the config has {len(faults)} faults:", *faults] if faults[1:] else faults
+        super().__init__((f"{where}: " if where else "") + "\n  ".join(map(str, lines)))
+        self.faults = faults
+
+
+def unknown(name: str, known: Iterable[str], noun: str) -> str:
+    """The text that `name` is not among `known`. It suggests a similar known name, or lists all of them."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
+    return f"unknown {noun} {name}; {hint}"
+
+
+# What a value should be, by the type of pydantic's error.
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dataclass_type": A_MAPPING,
+    "dict_type": A_MAPPING,
+    "finite_number": "a finite number",
+    "greater_than": "above {gt}",
+    "greater_than_equal": "at least {ge}",
+    "int_type": "a whole number; write digits, without point or quotes",
+    "less_than": "below {lt}",
+    "less_than_equal": "at most {le}",
+    "string_type": "a text; write it in quotes",
+    "too_long": "a list of {max_length}",
+}
+
+
+def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
+    """The fault that an error of pydantic reports, in our words. None if it only follows from another one."""
+    place, value, context = error["loc"], error["input"], error.get("ctx", {})
+    keys = _keys(place, values)
+    match error["type"]:
+        case "fault":
+            return Fault((*keys[:-1], *context["keys"]), context["text"])
+        case "value_error":
+            return Fault(keys, str(context["error"]))
+        case "missing":
+            return Fault(keys, "missing")
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            return Fault(keys, unknown(str(keys[-1]), _known(cls, place[:-1]), "key"))
+        case "literal_error":
+            return Fault(keys, _not_one_of(value, context["expected"]))
+        case "union_tag_not_found":
+            return Fault((*keys, context["discriminator"].strip("'")), "missing")
+        case "union_tag_invalid":
+            tag = context["discriminator"].strip("'")
+            return Fault((*keys, tag), _not_one_of(value[tag], context["expected_tags"]))
+        case "too_short":
+            return None if value else Fault(keys, "is empty; give at least one")
+        case "tuple_type":
+            example = "a, b" if isinstance(value, Mapping) else value
+            return Fault(keys, f"{value!r} is not a list; write [{example}]")
+        case "float_type":
+            example = " (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "; write one such as 0.1"
+            return Fault(keys, f"{value!r} is not a number{example}")
+        case kind if kind in _EXPECTED:
+            return Fault(keys, f"{value!r} is not {_EXPECTED[kind].format(**context)}")
+    return Fault(keys, error["msg"])
+
+
+def _not_one_of(value: Any, expected: str) -> str:
+    """The text that `value` is none of the names that stand between quotes in `expected`."""
+    known = expected.split("'")[1::2]
+    close = difflib.get_close_matches(str(value), known, n=1)
+    return f"{value!r} is not one of {', '.join(known)}" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def _keys(place: Sequence[int | str], values: Any) -> Keys:
+    """The keys that lead to a place of pydantic's, which has further parts for the kind of a union and a faulty key."""
+    keys: list[int | str] = []
+    for number, part in enumerate(place, start=1):
+        inside = _inside(values, part)
+        if inside or (number == len(place) and part != "[key]"):
+            keys.append(part)
+        values = inside[0] if inside else values
+    return tuple(keys)
+
+
+def _inside(values: Any, key: int | str) -> list[Any]:
+    """A list of the value at a key of a mapping or at a place in a list; empty if there is none."""
+    if isinstance(values, Mapping):
+        return [value for name, value in values.items() if str(name) == key]
+    return values[key : key + 1] if isinstance(values, list) and isinstance(key, int) else []
+
+
+def _known(hint: Any, place: Sequence[int | str]) -> list[str]:
+    """The keys that a mapping at a place of pydantic's may have, in a value of type `hint`."""
+    origin, arguments = get_origin(hint), [each for each in get_args(hint) if each is not NoneType]
+    if origin is Annotated and not hasattr(arguments[-1], "configs"):
+        return _known(arguments[0], place)
+    if origin in (Union, UnionType):
+        if arguments[1:]:  # the first part of the place says which kind it is
+            [hint] = [each for each in arguments if place[0] in get_args(get_type_hints(each)["origin"])]
+            return _known(hint, place[1:])
+        return _known(arguments[0], place)
+    if origin in (dict, tuple):
+        return _known(arguments[-1] if origin is dict else arguments[0], place[1:])
+    configs = arguments[-1].configs if origin is Annotated else [hint]
+    hints = {name: inner for each in configs for name, inner in get_type_hints(each, include_extras=True).items()}
+    return _known(hints[str(place[0])], place[1:]) if place else list(hints)
+
+
+def source_of(keys: Keys, sources: Mapping[str, Any]) -> str:
+    """The source that has the most of the keys, with the line of the last of these keys if it is a file.
+
+    Among equals it is the last one, because its value overrides the others.
+    """
+    depths = {name: _depth(keys, values) for name, values in sources.items()}
+    name = max(reversed(depths), key=depths.__getitem__)
+    line = _line(Path(name), keys[: depths[name]]) if Path(name).is_file() else 0
+    return f"{name}, line {line}" if line else name
+
+
+def _depth(keys: Keys, values: Any) -> int:
+    """How many of the keys lead to a value."""
+    inside = _inside(values, keys[0]) if keys else []
+    return 1 + _depth(keys[1:], inside[0]) if inside else 0
+
+
+def _line(path: Path, keys: Keys) -> int:
+    """The line of the last of the keys in a YAML file; 0 without keys. A key may be written otherwise, as 1.50 is."""
+    node: Any = yaml.compose(path.read_text(encoding="utf-8"))
+    line = 0
+    for key in keys:
+        items = ((each, each) for each in node.value) if isinstance(node, yaml.SequenceNode) else _pairs(node)
+        pairs = [pair for place, pair in enumerate(items) if key in (place, pair[0].value)]
+        if not pairs:
+            break
+        name, node = pairs[0]
+        line = name.start_mark.line + 1
+    return line
+
+
+def _pairs(mapping: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+    """The keys of a mapping with their values, and those that it merges in with <<."""
+    yield from mapping.value
+    for key, value in mapping.value:
+        if key.tag == "tag:yaml.org,2002:merge":
+            for each in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                yield from _pairs(each)

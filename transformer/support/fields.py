@@ -1,0 +1,134 @@
+"""What configs are declared with: the types and ranges of their fields, and checks of fields that must fit together.
+
+A config is a frozen dataclass of pydantic with the settings STRICT. A field has its type, range, default and meaning.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+from types import FunctionType
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
+
+T = TypeVar("T")
+Faults = Iterator[tuple[str | tuple[str, ...], str]]  # (key or keys, what is wrong)
+Check = Callable[[Any], Faults]
+
+STRICT = ConfigDict(
+    strict=True,  # true is not 1, and "5" is not 5
+    extra="forbid",
+    allow_inf_nan=False,
+    defer_build=True,  # most processes use few of the configs that they import
+    validate_default=True,
+)
+
+
+def _distinct(values: Sequence[T]) -> Sequence[T]:
+    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
+        raise ValueError("; ".join(f"{value} comes twice; name it once" for value in twice))
+    return values
+
+
+def _ascending(values: tuple[int, int]) -> tuple[int, int]:
+    if not 1 <= values[0] <= values[1]:
+        raise ValueError(f"{list(values)} is not a range; write [least, most], from 1 upwards")
+    return values
+
+
+def _exact(value: Any) -> Fraction:
+    """The exact fraction that is written: 0.1 is 1/10."""
+    if isinstance(value, int | float | str | Fraction) and not isinstance(value, bool):
+        with suppress(ValueError, ZeroDivisionError):
+            return Fraction(str(value))
+    raise ValueError(f"{value!r} is not a number or a fraction such as 1/4")
+
+
+Positive = Annotated[int, Field(gt=0)]
+PositiveNumber = Annotated[float, Field(gt=0)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Alpha = Annotated[float, Field(ge=0, le=GREATEST_ALPHA)]
+Seed = Annotated[int, Field(ge=0, le=GREATEST_SEED)]
+Factor = Annotated[Fraction, BeforeValidator(_exact), Field(gt=0)]
+Range = Annotated[tuple[int, int], AfterValidator(_ascending)]
+Distinct = Annotated[tuple[T, ...], AfterValidator(_distinct)]
+Some = Annotated[tuple[T, ...], Field(min_length=1)]
+SomeDistinct = Annotated[tuple[T, ...], Field(min_length=1), AfterValidator(_distinct)]
+
+
+class SomeKeysOf:
+    """Says of a mapping that it has some of the fields of these configs. It stays as it is written."""
+
+    def __init__(self, *configs: Any):
+        self.configs = configs
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        some = {}
+        for name, field in (item for each in self.configs for item in each.__pydantic_fields__.items()):
+            hint: Any = Annotated[field.annotation, *field.metadata, Field(description=field.description)]
+            some[name] = core_schema.typed_dict_field(handler.generate_schema(hint), required=False)
+
+        def unchanged(value: Any, check: Callable[[Any], Any]) -> Any:
+            check(value)
+            return value
+
+        strict = core_schema.CoreConfig(strict=True, extra_fields_behavior="forbid", allow_inf_nan=False)
+        some_keys = core_schema.typed_dict_schema(some, config=strict)
+        read = core_schema.no_info_wrap_validator_function(unchanged, some_keys)
+        return core_schema.json_or_python_schema(read, core_schema.dict_schema())
+
+
+def check(*fields: str) -> Callable[[Check], Check]:
+    """Marks a method of a `Config` that yields the faults of these fields together.
+
+    It is called once each of them is possible by itself. Of other fields, it sees only those declared before the last.
+    """
+
+    def mark(function: Check) -> Check:
+        function.together = frozenset(fields)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+class Config:
+    """The base of configs. It makes their checks a part of validation."""
+
+    @field_validator("*")
+    @classmethod
+    def _fits(cls, value: Any, info: ValidationInfo) -> Any:
+        known = info.data | {str(info.field_name): value}
+        if faults := list(_faults(cls, known, str(info.field_name))):
+            raise ValidationError.from_exception_data(cls.__name__, faults)
+        return value
+
+
+@cache
+def _checks(cls: type) -> list[Any]:
+    functions = (each for base in cls.__mro__ for each in vars(base).values() if isinstance(each, FunctionType))
+    return [each for each in functions if hasattr(each, "together")]
+
+
+def _faults(cls: type, known: Mapping[str, Any], last: str) -> Iterator[Any]:
+    """The faults of the checks for which `last` was the last field that was not known."""
+    for each in _checks(cls):
+        if last in each.together and each.together <= known.keys():
+            part: Any = object.__new__(cls)
+            part.__dict__.update(known)
+            for key, text in each(part):
+                keys = key if isinstance(key, tuple) else (key,)
+                fault = PydanticCustomError("fault", "{text}", {"text": text, "keys": keys})
+                yield {"type": fault, "input": None}
