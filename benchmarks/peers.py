@@ -41,7 +41,7 @@ class Marian(nn.Module):
                     module.add_module(name, module._modules.pop(name))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Logits [B, T, N] of source [B, S] and target [B, T]."""
+        """Logits [B, T, V] of source [B, S] and target [B, T]."""
         shifted = F.pad(target[:, :-1], (1, 0), value=PADDING)
         return self.core(source, source != PADDING, shifted, use_cache=False).logits
 
@@ -61,7 +61,7 @@ class Layers(nn.Module):
         return self.dropout(x + self.positions[: ids.size(1)])
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Logits [B, T, N] of source [B, S] and target [B, T]."""
+        """Logits [B, T, V] of source [B, S] and target [B, T]."""
         shifted = F.pad(target[:, :-1], (1, 0), value=PADDING)
         return F.linear(self.decoded(self.embed(source), self.embed(shifted), source == PADDING), self.embedding)
 

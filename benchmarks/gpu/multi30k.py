@@ -64,11 +64,11 @@ def prepared(experiment: Experiment, downloads: Path, folder: Path) -> dict[str,
     write_whole(corpus, folder, Given(folder, downloads, None, None, None, None), **names)
     texts = {part: (folder / f"{part}.source", folder / f"{part}.target") for part in ("train", "dev")}
     learn(sampled(*texts["train"], experiment.subwords), task.vocabulary, model)
-    subwords, found = Subwords(model), {}
+    subwords, pairs = Subwords(model), {}
     for part, both in texts.items():
         write_pairs(folder / part, encode_pairs(*both, model, 1), len(subwords), subwords.sha256)
-        found[part] = Pairs.read(folder / part)
-    return found
+        pairs[part] = Pairs.read(folder / part)
+    return pairs
 
 
 def measure(_model: str, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:

@@ -74,20 +74,20 @@ class Beam:
         width = self.finished_at.size(1)
 
         def ids(chosen: list[list[int]], steps: int, rank: int) -> list[int]:
-            found = []
+            tokens = []
             for step in reversed(chosen[:steps]):
                 rank, token = divmod(step[rank], vocabulary)
-                found.append(token)
-            return found[::-1]
+                tokens.append(token)
+            return tokens[::-1]
 
-        found = (self.chosen.tolist(), self.finished_at[:, :count].tolist(), self.finished_score[:, :count].tolist())
+        finished = self.finished_at[:, :count], self.finished_score[:, :count]
         return [
             [
                 Hypothesis(ids(chosen, *divmod(place, width)), score)
                 for place, score in zip(places, scores, strict=True)
                 if score != float("-inf")
             ]
-            for chosen, places, scores in zip(*found, strict=True)
+            for chosen, places, scores in zip(*(each.tolist() for each in (self.chosen, *finished)), strict=True)
         ]
 
 
@@ -182,8 +182,8 @@ def beam_search(
                 order = sorted(range(len(widths)), key=lambda row: not widths[row])
                 rows, done = order[:size], order[size:]
                 left = beam.select(torch.tensor(done, device=device))
-                for row, found in zip(done, left.hypotheses(width if nbest else 1, logits.size(2)), strict=True):
-                    results[sentences[row]] = found
+                for row, best in zip(done, left.hypotheses(width if nbest else 1, logits.size(2)), strict=True):
+                    results[sentences[row]] = best
                 if not rows:
                     break
                 sentences, kept = [sentences[row] for row in rows], torch.tensor(rows, device=device)

@@ -57,9 +57,9 @@ def translate(
             check_nul(f"{name} {number}", line)
         ids = package.subwords.encode(chunk)
         check_lengths(package, map(len, ids), first, name)
-        found = hypotheses(list(map(Sentence, range(first, first + len(ids)), ids)), decode, batch_tokens, report)
-        texts = (package.subwords.decode([hypothesis.ids for hypothesis in each]) for each in found)
-        yield from map(Translation, chunk, ids, found, texts)
+        results = hypotheses(list(map(Sentence, range(first, first + len(ids)), ids)), decode, batch_tokens, report)
+        texts = (package.subwords.decode([hypothesis.ids for hypothesis in each]) for each in results)
+        yield from map(Translation, chunk, ids, results, texts)
         first += len(chunk)
 
 
@@ -92,8 +92,8 @@ def hypotheses(
         size = max(1, batch_tokens // lengths[order[0]])
         parts.append(order[:size])
         order = order[size:]
-    for part, found in zip(parts, decode([[sentences[i] for i in part] for part in parts]), strict=True):
-        for i, best in zip(part, found, strict=True):
+    for part, decoded in zip(parts, decode([[sentences[i] for i in part] for part in parts]), strict=True):
+        for i, best in zip(part, decoded, strict=True):
             results[i] = best
         report(len(part))
     return results

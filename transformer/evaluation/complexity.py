@@ -39,9 +39,9 @@ class _Layer(nn.Module):
 
     period = 1  # number of different layers that a stack repeats
 
-    def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
+    def hop(self, x_1TD: Tensor, layer: int) -> Tensor:  # noqa: ARG002
         """One step of a path: this layer in the role of number `layer` of a period, from 0."""
-        return self(x_1ND)
+        return self(x_1TD)
 
 
 class _Attention(_Layer):
@@ -53,8 +53,8 @@ class _Attention(_Layer):
         self.restricted = None if radius is None else Restricted(n, radius)
         self.mask = _everything(n)
 
-    def forward(self, x_1ND: Tensor) -> Tensor:
-        q = split_heads(x_1ND, self.h).contiguous()
+    def forward(self, x_1TD: Tensor) -> Tensor:
+        q = split_heads(x_1TD, self.h).contiguous()
         if self.restricted:
             return join_heads(self.restricted(self.attend, q))
         return join_heads(self.attend(q, KeysValues(q, q), self.mask))
@@ -67,8 +67,8 @@ class _Projected(_Layer):
         super().__init__()
         self.attention, self.mask = SelfAttention(d, d // d_k, d_k, d_k), _everything(n)
 
-    def forward(self, x_1ND: Tensor) -> Tensor:
-        return self.attention(x_1ND, self.mask)
+    def forward(self, x_1TD: Tensor) -> Tensor:
+        return self.attention(x_1TD, self.mask)
 
 
 class _Recurrent(_Layer):
@@ -78,13 +78,13 @@ class _Recurrent(_Layer):
         super().__init__()
         self.lstm = nn.LSTM(d, d, batch_first=True)
 
-    def forward(self, x_1ND: Tensor) -> Tensor:
-        return self.lstm(x_1ND)[0]
+    def forward(self, x_1TD: Tensor) -> Tensor:
+        return self.lstm(x_1TD)[0]
 
-    def hop(self, x_1ND: Tensor, layer: int) -> Tensor:  # noqa: ARG002
+    def hop(self, x_1TD: Tensor, layer: int) -> Tensor:  # noqa: ARG002
         """One step of the recurrence, from the state at each position to the state at the next."""
-        before = torch.cat([torch.zeros_like(x_1ND[:, :1]), x_1ND[:, :-1]], 1)
-        return self.lstm(torch.zeros_like(x_1ND).transpose(0, 1), (before, torch.zeros_like(before)))[0].transpose(0, 1)
+        before = torch.cat([torch.zeros_like(x_1TD[:, :1]), x_1TD[:, :-1]], 1)
+        return self.lstm(torch.zeros_like(x_1TD).transpose(0, 1), (before, torch.zeros_like(before)))[0].transpose(0, 1)
 
 
 class _Convolution(_Layer):
@@ -103,12 +103,12 @@ class _Convolution(_Layer):
         convolution.dilation = (dilation,)
         convolution.padding = (convolution.kernel_size[0] // 2 * dilation,)
 
-    def forward(self, x_1ND: Tensor) -> Tensor:
-        return self.over_width(self.over_positions(x_1ND.transpose(1, 2))).transpose(1, 2)
+    def forward(self, x_1TD: Tensor) -> Tensor:
+        return self.over_width(self.over_positions(x_1TD.transpose(1, 2))).transpose(1, 2)
 
-    def hop(self, x_1ND: Tensor, layer: int) -> Tensor:
+    def hop(self, x_1TD: Tensor, layer: int) -> Tensor:
         self.dilate(self.dilations[layer])
-        return self(x_1ND)
+        return self(x_1TD)
 
 
 Make = Callable[[int, int, LayerSizes], _Layer]  # of n and d

@@ -13,8 +13,8 @@ def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     `place` is task/model/seed/average-N.
     """
     config = read_package_config(folder)
-    if (found := f"{config.task}/{config.model}/{config.seed}/average-{len(config.averaged)}") != place:
-        raise InputError(f"{folder}: must be the package of {place}, not of {found}; put the right one here")
+    if (own := f"{config.task}/{config.model}/{config.seed}/average-{len(config.averaged)}") != place:
+        raise InputError(f"{folder}: must be the package of {place}, not of {own}; put the right one here")
     if missing := sorted({"config_sha256", "software"} - config.training.keys()):
         raise InputError(
             f"{folder}: its training record lacks {', '.join(missing)} (an earlier version made it); train it again"

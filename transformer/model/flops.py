@@ -32,13 +32,11 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     return float(2 * (config.N * (encoder + memory) + hypotheses * (config.N * decoder + softmax)).sum())
 
 
-def _recurrent(
-    layers: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int
-) -> float:
+def _recurrent(N: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int) -> float:
     # The first LSTM counts 6, because it has two directions of half the width. Each other LSTM counts 8, and the keys
     # of attention count 1.
-    encoder = source * width**2 * (6 + 8 * (layers - 1) + 1)
+    encoder = source * width**2 * (6 + 8 * (N - 1) + 1)
     # Each LSTM counts 12, because its input is twice as wide. The queries of attention count 1.
-    decoder = target * width**2 * (12 * layers + 1)
+    decoder = target * width**2 * (12 * N + 1)
     decoder += 2 * source * target * width + target * width * vocabulary
     return float(2 * (encoder + hypotheses * decoder).sum())

@@ -26,10 +26,10 @@ def _linear(inputs: int, outputs: int) -> int:
     return (inputs + 1) * outputs
 
 
-def _recurrent(layers: int, width: int) -> int:
-    encoder = 2 * _lstm(width, width // 2) + (layers - 1) * _lstm(width, width)
+def _recurrent(N: int, width: int) -> int:
+    encoder = 2 * _lstm(width, width // 2) + (N - 1) * _lstm(width, width)
     attention = 2 * _linear(width, width) + width
-    return encoder + attention + layers * _lstm(2 * width, width)
+    return encoder + attention + N * _lstm(2 * width, width)
 
 
 def _lstm(inputs: int, outputs: int) -> int:

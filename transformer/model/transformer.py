@@ -97,7 +97,7 @@ class Transformer(Network):
     def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
         """See Network."""
         encoder, decoder = cast(Iterable[EncoderLayer], self.encoder), cast(Iterable[DecoderLayer], self.decoder)
-        attentions: dict[Kind, list[nn.Module]] = {
+        modules_of: dict[Kind, list[nn.Module]] = {
             "encoder": [layer.self_attention.attend for layer in encoder],
             "decoder": [layer.self_attention.attend for layer in decoder],
             "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
@@ -108,10 +108,10 @@ class Transformer(Network):
             weights[attend] = attend.weights(*given)
 
         with ExitStack() as hooks:
-            for attend in chain.from_iterable(attentions.values()):
+            for attend in chain.from_iterable(modules_of.values()):
                 hooks.enter_context(attend.register_forward_pre_hook(note))
             self(source, target)
-        return {kind: torch.cat([weights[attend] for attend in found]) for kind, found in attentions.items()}
+        return {kind: torch.cat([weights[attend] for attend in modules]) for kind, modules in modules_of.items()}
 
 
 class TransformerHypotheses:

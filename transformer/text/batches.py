@@ -77,7 +77,7 @@ def shapes(lengths: np.ndarray, tokens: int) -> list[Shape]:
     mean, longest = lengths.mean(0), lengths.max(0)
     sample = lengths[:: max(1, len(lengths) // math.ceil(TRIED * tokens / mean.max()))]
     tried = [_shapes(mean, longest, tokens, sentences) for sentences in SENTENCES]
-    return min(tried, key=lambda found: _cost(sample, found[0]))
+    return min(tried, key=lambda kinds: _cost(sample, kinds[0]))
 
 
 def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float) -> list[Shape]:
@@ -98,12 +98,12 @@ def _shapes(mean: np.ndarray, longest: np.ndarray, tokens: int, sentences: float
 
     about = max(1, round(places / (sentences * mean.max())))
     rows = min(range(math.ceil(about * 3 / 4), about * 4 // 3 + 1), key=misfit)
-    found = []
+    kinds = []
     while True:
         size = sizes(rows) if rows > 1 else np.maximum(sizes(rows), -(-longest // UNIT) * UNIT)
-        found.append(Shape(rows, *size.tolist()))
+        kinds.append(Shape(rows, *size.tolist()))
         if (size >= longest).all():
-            return found
+            return kinds
         rows //= 2
 
 
@@ -132,7 +132,7 @@ def pack(lengths: np.ndarray, shape: Shape) -> np.ndarray:
     longest_first = np.argsort(-shares.max(1), kind="stable").tolist()
     room_source, room_target = (np.full(shape.rows, size) for size in sizes)
     uneven = np.zeros(shape.rows)  # the share of a row's source that is used, minus that of its target
-    found = np.full(len(lengths), -1)
+    row_of = np.full(len(lengths), -1)
     pairs = list(zip(*lengths.T.tolist(), (shares[:, 0] - shares[:, 1]).tolist(), strict=True))
     for pair in longest_first:
         source, target, more = pairs[pair]
@@ -140,11 +140,11 @@ def pack(lengths: np.ndarray, shape: Shape) -> np.ndarray:
         cost[(room_source < source) | (room_target < target)] = np.inf
         row = cost.argmin()
         if cost[row] < np.inf:
-            found[pair] = row
+            row_of[pair] = row
             room_source[row] -= source
             room_target[row] -= target
             uneven[row] += more
-    return found
+    return row_of
 
 
 class _Queue:
