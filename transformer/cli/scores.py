@@ -93,9 +93,10 @@ def _translated(
     from transformer.evaluation.by_length import counts_by_length
     from transformer.text.lines import check_nul
 
-    search, texts = Search.of(package.config), read_parallel(arguments.source, arguments.target)
-    for number, line in enumerate(texts[0], start=1):
+    search, (sources, targets) = Search.of(package.config), read_parallel(arguments.source, arguments.target)
+    for number, line in enumerate(sources, start=1):
         check_nul(f"{arguments.source}, line {number}", line)
+    texts = (list(map(package.as_read, sources)), targets)
     how = (arguments.translate, max(1, arguments.batch_tokens // search.width))
     with decoding(package, arguments.package, search, "float32", 1) as decode:
         counts = counts_by_length(package, decode, texts, pairs.lengths.max(1), rows, *how)
@@ -144,8 +145,8 @@ def perplexity(arguments: argparse.Namespace) -> None:
             written = io.StringIO()
             csv.writer(written, lineterminator="\n").writerows(table)
             write_output(written.getvalue())
-            return
-        write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
+        else:
+            write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
 
 
 @command(
