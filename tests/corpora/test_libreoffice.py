@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from transformer.corpora import libreoffice
 from transformer.corpora.cleaning import Cleaning
-from transformer.corpora.debian import POOL, DebianPackage, DebianPackages
-from transformer.corpora.libreoffice import LibreOfficeHelp, Shares, part_of, segments, split_sentences
+from transformer.corpora.debian import POOL, DebianPackage
+from transformer.corpora.libreoffice import DebianPackages, LibreOfficeHelp, Shares, part_of, segments, split_sentences
 from transformer.corpora.parts import PARTS, Given
 from transformer.support.files import InputError, read_lines
 
