@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sacrebleu.metrics import BLEU
-
 from transformer.support.files import InputError
 
 
@@ -49,6 +47,8 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
 def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBleu:
     """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
+    from sacrebleu.metrics import BLEU
+
     metric = BLEU()
     found = metric.corpus_score(list(translations), [list(references)])
     return SacreBleu(found.score, str(metric.get_signature()), found.ratio)
@@ -57,6 +57,8 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBl
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
     """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
+    from sacrebleu.metrics import BLEU
+
     metric = BLEU(tokenize="none", force=True, smooth_method="none")
     found = metric.corpus_score(list(translations), [list(references)])
     return TokenBleu(found.score, tuple(found.precisions), found.bp, found.ref_len, str(metric.get_signature()))

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sacrebleu.metrics import BLEU
-
 
 class Counts(NamedTuple):
     """Translations, their words, their references' words, matching n-grams of 1 to 4 words, and all n-grams."""
@@ -24,11 +22,15 @@ class Counts(NamedTuple):
 
 def counts(translations: Sequence[str], references: Sequence[str]) -> Counts:
     """The counts of a text."""
+    from sacrebleu.metrics import BLEU
+
     score = BLEU().corpus_score(translations, [references])
     return Counts(len(translations), score.sys_len, score.ref_len, *score.counts, *score.totals)
 
 
 def sacrebleu_of(counts: Counts) -> float:
     """sacreBLEU of a text from its counts, or of several texts from the sum of theirs."""
+    from sacrebleu.metrics import BLEU
+
     lengths = int(counts.words), int(counts.reference_words)  # sacreBLEU refuses floats
     return float(BLEU.compute_bleu(list(counts[3:7]), list(counts[7:]), *lengths, smooth_method="exp").score)

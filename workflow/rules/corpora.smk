@@ -19,7 +19,7 @@ rule configure_corpus:
     params:
         config=inputs.task_corpus,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 rule configure_fetch:
@@ -32,7 +32,7 @@ rule configure_fetch:
     params:
         config=inputs.debian_packages,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 rule fetch_pages:

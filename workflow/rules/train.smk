@@ -16,7 +16,7 @@ rule configure_run:
     params:
         config=runs.resolved,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 # An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
@@ -96,9 +96,9 @@ rule average_checkpoints:
 # are not outputs, because Snakemake would warn that they did not exist when it planned the job.
 rule write_readmes:
     input:
-        packages=runs.packages_behind(tables.scored),
-        scores=tables.scored,
-        code=scripts("readmes"),
+        packages=runs.packages_behind(selection.scored),
+        scores=selection.scored,
+        code=module("workflow.jobs.readmes"),
     output:
         touch(f"{RESULTS}/runs/readmes.done"),
     log:
@@ -106,4 +106,4 @@ rule write_readmes:
     conda:
         "../../environment.yml"
     script:
-        "../scripts/readmes.py"
+        "../jobs/readmes.py"
