@@ -21,7 +21,7 @@ from workflow.lib.experiment import (
     checked,
     missing_treebanks,
 )
-from workflow.lib.inputs import LONGER, TEXTS, TREES, Inputs, texts_of
+from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.programs import find_first_in
 from workflow.lib.resources import Demands, growing
