@@ -1,16 +1,11 @@
 """The table of claims, the notes below it, and its figure."""
 
-import csv
-import importlib
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import records
 from scipy.stats import spearmanr, t
 
-from workflow.lib.summary import SHOWN
+from workflow.results import claims
+from workflow.results.table_formats import typeset
 
 CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "part": "dev"}
 
@@ -42,17 +37,10 @@ def made(results):
                 results.lengths(
                     run, (1, 20, 9, 90, 5.0), (21, 30, 2, 50, each), (31, 40, 1, 40, each), (41, 80, 1, 60, 99)
                 )
-        output = SimpleNamespace(**results.files("claims", ("csv", "md", "html", "tex")))
         every = [run for each in runs.values() for run in each]
-        table3 = [run.scores for run in every if run.task == "ende"]
-        snakemake = results.snakemake(every, output, claims=told, table3=table3, longest=20, **params)
-        script = importlib.import_module("claims")
-        records.logged(script.main, snakemake)
-        rows = list(csv.DictReader(Path(output.csv).read_text().splitlines()))
-        text = Path(output.md).read_text()
-        figure = importlib.import_module("claims_figure")
-        pictures = list(results.files("claims", ("svg", "png")).values())
-        records.logged(figure.main, SimpleNamespace(**{**vars(snakemake), "output": pictures}))
+        given = {"claims": told, "table3": [run.scores for run in every if run.task == "ende"], "longest": 20, **params}
+        rows, [text, *_] = results.table("claims", every, **given)
+        pictures = results.figure("claims", every, ("svg", "png"), **given)
         return dict(zip(claims, rows, strict=True)), text, pictures
 
     return make
@@ -94,15 +82,15 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert heads["Rows"] == "A-h1 < base"
     assert rows["alike"]["Rows"] == "E-learned ≈ base (within 0.5)"
     assert rows["absent"]["In favour, ours"] == "not run"
-    assert set(SHOWN["claims"]) <= set(heads)  # the columns that `make reproduce` prints
+    assert set(claims.RESULTS[0].printed) <= set(heads)
     assert rows["keys"]["Could show"]
     assert not heads["Could show"]
     assert float(heads["p, alone"]) < float(heads["p, corrected"])
     assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
     assert "(Holm)" in text
     assert "With 3 seeds and 4 claims other than those about hours, the first verdict needs a mean" in text
-    assert "reproduced (n 3)" in Path(pictures[0]).read_text()
-    assert f"undecided (n 3; could show {rows['keys']['Could show']})" in Path(pictures[0]).read_text()
+    assert "reproduced (n 3)" in pictures[0].read_text()
+    assert f"undecided (n 3; could show {rows['keys']['Could show']})" in pictures[0].read_text()
 
 
 def test_less_perplexity_is_better_in_percent(made):
@@ -121,7 +109,7 @@ def test_one_seed_decides_nothing(made):
     assert rows["heads"]["Verdict"] == "undecided: one seed"
     assert rows["heads"]["In favour, ours"] == "+10.0"
     assert rows["heads"]["In favour, interval"] == ""
-    assert "<svg" in Path(pictures[0]).read_text()
+    assert "<svg" in pictures[0].read_text()
 
 
 def test_two_seeds_decide_nothing_either(made):
@@ -217,7 +205,6 @@ def test_pairs_that_are_not_there_decide_nothing(made):
 
 
 def test_a_negative_percentage_has_a_minus_sign():
-    typeset = importlib.import_module("table_formats").typeset
     assert typeset("-8.5 %", "\u2212{}", "") == "\u22128.5 %"
     assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
     assert typeset("-8.5 % to -2 %", "\u2212{}", "") == "\u22128.5 % to \u22122 %"

@@ -1,12 +1,10 @@
 """The study of length: its table, its figure, its jobs."""
 
-import csv
-import importlib
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 from calls import SMOKE, jobs, snakemake
+
+from workflow.results import length
 
 STUDY = {
     "tasks": ["copy-one", "sum"],
@@ -20,7 +18,7 @@ UNSEEN = {"none": 0.4, "t5": 0.9, "alibi": 0.1, "learned": 0.0}  # the mean over
 
 @pytest.fixture
 def study(results):
-    """What Snakemake hands to a script of the study: of each run a file, the second seed better by 0.1."""
+    """The inputs and parameters of a job: of each run a file, the second seed better by 0.1."""
     files = [
         results.write(
             f"length/{task}/{positions}/{seed}/exact_match.json",
@@ -38,19 +36,12 @@ def study(results):
         for seed, shift in ((1, -0.05), (2, 0.05))
     ]
 
-    def make(name, *kinds):
-        output = results.files(name, kinds)
-        called = results.snakemake(output=SimpleNamespace(**output), inputs={"runs": files}, study=STUDY)
-        called.output = called.output if name == "length" else list(output.values())
-        importlib.import_module(name).main(called)
-        return [(results.folder / f"{name}.{kind}").read_text() for kind in kinds]
-
-    return make
+    return {"inputs": {"runs": files}, "study": STUDY}
 
 
-def test_the_table_sets_published_numbers_and_ranks_beside_ours(study):
-    text, md, html, tex = study("length", "csv", "md", "html", "tex")
-    rows = {(row["Task"], row["Positions"]): row for row in csv.DictReader(text.splitlines())}
+def test_the_table_sets_published_numbers_and_ranks_beside_ours(results, study):
+    found, (md, html, tex) = results.table("length", **study)
+    rows = {(row["Task"], row["Positions"]): row for row in found}
     assert len(rows) == 8
     none = rows["copy-one", "none"]
     assert (none["Lengths trained on, ours"], none["Unseen lengths, published"]) == ("0.750", "0.990")
@@ -73,7 +64,7 @@ def test_whether_none_loses_least_is_judged_over_seeds():
             for model, value in (("none", none), ("t5", other), ("alibi", 0.0))
             for seed in range(seeds)
         ]
-        return importlib.import_module("length").claim_notes(pd.DataFrame(rows))
+        return length.claim_notes(pd.DataFrame(rows))
 
     assert "copy +0.80 (95 % interval +0.80 to +0.80), reproduced." in told(0.9, 0.1)[0]
     assert "contrary" in told(0.1, 0.9)[0]
@@ -81,15 +72,15 @@ def test_whether_none_loses_least_is_judged_over_seeds():
 
 
 def test_encodings_that_are_all_equal_have_no_correlation():
-    length = importlib.import_module("length")
     ours = {("copy", encoding): {"seen": 1.0, "unseen": 0.0} for encoding in UNSEEN}
     rows = length.task_rows("copy", UNSEEN, {"exact_match": {"none": 0.4, "t5": 0.5}}, ours)
     assert {row["Correlation of ranks", ""] for row in rows} == {""}
     assert [row["Rank", "ours"] for row in rows] == ["1.5", "1.5", "", ""]
 
 
-def test_the_figure_has_a_panel_a_task_and_a_line_an_encoding(study):
-    [svg] = study("length_figure", "svg")
+def test_the_figure_has_a_panel_a_task_and_a_line_an_encoding(results, study):
+    [path] = results.figure("length", **study)
+    svg = path.read_text()
     for text in (*STUDY["tasks"], *UNSEEN, "lengths trained on", "exact match"):
         assert f"<!-- {text} -->" in svg
 

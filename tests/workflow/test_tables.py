@@ -1,34 +1,25 @@
-import csv
-import importlib
 import json
 from pathlib import Path
 from statistics import fmean, stdev
 from types import SimpleNamespace
 
 import pytest
-import records
 import yaml
-from means import difference_notes
 
 from transformer.support.markdown import markdown
+from workflow.jobs.job import run as run_job
+from workflow.results import table3
+from workflow.results.notes import corpus_note
+from workflow.results.provenance import difference_notes
+from workflow.results.table_formats import as_latex
 
 ROOT = Path(__file__).parents[2]
 MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
 
 
-def make(results, name, runs, **params):
-    """Run a table's script; return its csv as dicts, and its md, html and tex."""
-    output = SimpleNamespace(**results.files(name, ("csv", "md", "html", "tex")))
-    script = importlib.import_module(name)
-    records.logged(script.main, results.snakemake(runs, output, **params))
-    with Path(output.csv).open() as stream:
-        rows = list(csv.DictReader(stream))
-    return rows, [Path(path).read_text() for path in (output.md, output.html, output.tex)]
-
-
 def test_every_printed_row_is_there_when_nothing_was_run(results):
     for name, count in (("table2", 19), ("table3", 20), ("table4", 12), ("appendix", 3)):
-        rows, _ = make(results, name, [], trained_on={})
+        rows, _ = results.table(name, [], trained_on={})
         assert len(rows) == count
         ours = [row[column] for row in rows for column in row if column in ("BLEU, ours", "F1, ours")]
         expected = {"table2": 6, "table3": 20, "table4": 2, "appendix": 3}[name]
@@ -37,7 +28,7 @@ def test_every_printed_row_is_there_when_nothing_was_run(results):
 
 
 def test_difference_is_ours_minus_published_as_shown(results):
-    base, *others = make(results, "table3", [results.run("ende", "base")])[0]
+    base, *others = results.table("table3", [results.run("ende", "base")])[0]
     assert base["BLEU, published"] == "25.8"
     assert base["BLEU, ours"] == "16.0"
     assert base["BLEU, difference"] == "-9.8"
@@ -56,7 +47,7 @@ def test_rows_stand_beside_base_in_points_of_bleu_and_percent_of_perplexity(resu
         results.run("ende", "A-h1", **score),
         results.run("ende", "mine", **score),
     ]
-    rows, (md, _, _) = make(results, "table3", runs, own=[{"group": "own", "model": "mine", "changes": {}}])
+    rows, (md, _, _) = results.table("table3", runs, own=[{"group": "own", "model": "mine", "changes": {}}])
     columns = [f"{name} from base, {whose}" for name in ("BLEU", "Perplexity") for whose in ("published", "ours")]
     shown = {row["Model"]: [row[column] for column in columns] for row in rows}
     assert shown["base"] == [""] * 4
@@ -68,7 +59,7 @@ def test_rows_stand_beside_base_in_points_of_bleu_and_percent_of_perplexity(resu
         for model, seeds in (("base", (8.0, 10.0)), ("A-h1", (6.0, 8.0)))
         for seed, perplexity in enumerate(seeds, 1)
     ]
-    rows, (_, html, tex) = make(results, "table3", runs)
+    rows, (_, html, tex) = results.table("table3", runs)
     assert rows[1]["Perplexity from base, ours"] == "-22.5 ± 3.5 %"  # -25 and -20 %
     assert "<td>\u221222.5 ±\u00a03.5\u00a0%</td>" in html
     assert r"$-$22.5 ± 3.5 \%" in tex
@@ -79,15 +70,14 @@ def test_rows_stand_beside_base_in_points_of_bleu_and_percent_of_perplexity(resu
 def test_a_model_of_ones_own_is_a_row_with_empty_published_cells(results):
     changes = {"d_ff": 1024, "eps_ls": 0.3, "steps": 1500, "attention_over_parameters": {"h_p": 2, "n_p": 9}}
     own = [{"group": "own", "model": "mine", "changes": changes}]
-    rows, texts = make(results, "table3", [results.run("ende", "base"), results.run("ende", "mine")], own=own)
+    rows, texts = results.table("table3", [results.run("ende", "base"), results.run("ende", "mine")], own=own)
     row = rows[0]
     assert (row["Row"], row["Model"]) == ("own", "mine: steps 1500, attention_over_parameters (h_p 2, n_p 9)")
     assert (row["d_ff"], row["eps_ls"], row["N"]) == ("1024", "0.3", "")
     assert (row["BLEU, ours"], row["Perplexity, ours"], row["Steps, ours"]) == ("16.0", "9.87", "1500")
     assert {row[column] for column in row if "published" in column or "difference" in column} == {""}
     assert all("mine" in text for text in texts)
-    rows, _ = make(
-        results,
+    rows, _ = results.table(
         "table2",
         [results.run("enfr", "mine", part="test")],
         in_full=["ende"],
@@ -96,58 +86,58 @@ def test_a_model_of_ones_own_is_a_row_with_empty_published_cells(results):
     [row] = [row for row in rows if row["Pair"] == "en-fr"]
     assert (row["Model"], row["BLEU, ours"], row["BLEU, published"]) == ("mine", "16.0", "")
     own = [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
-    rows, _ = make(results, "table4", [results.run("wsj", "mine", part="test")], own=own, trained_on={"wsj": "trees"})
+    rows, _ = results.table("table4", [results.run("wsj", "mine", part="test")], own=own, trained_on={"wsj": "trees"})
     assert (rows[0]["Training"], rows[0]["F1, ours"], rows[0]["F1, published"]) == ("own", "88.1", "")
 
 
 def test_rows_that_are_one_model_show_its_one_run(results):
     runs = [results.run("ende", "base"), results.run("ende", "C-N2", p=0.01)]
     equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
-    rows, (md, _, _) = make(results, "table3", runs, equal=equal)
+    rows, (md, _, _) = results.table("table3", runs, equal=equal)
     two, four = ({**row} for row in rows if row["Model"] in ("C-N2", "C-N4"))
     ours = [column for column in two if "ours" in column or "sacreBLEU" in column]
     assert [two[column] for column in ours] == [four[column] for column in ours]
     assert (four["sacreBLEU, ours"], four["sacreBLEU, p, randomisation"]) == ("15.3", "0.010")
     assert "1 of each model" in md
-    [base, both] = make(results, "runs", runs, equal=equal)[0]
+    [base, both] = results.table("runs", runs, equal=equal)[0]
     assert (base["Model"], both["Model"]) == ("base", "C-N2, C-N4")
 
 
 def test_notes_say_what_training_left_out_and_how_fast_the_devices_were(results):
     few, none = ({"pairs": 900, "left_out": count, "longest_pair": 20} for count in (100, 0))
     base = results.run("ende", "base", training=few)
-    _, texts = make(results, "table3", [base, results.run("ende", "A-h1", training=none)])
+    _, texts = results.table("table3", [base, results.run("ende", "A-h1", training=none)])
     said = "- Training of base (ende) leaves out 100 of 1,000 pairs: they have more than 20 subwords on a side."
     assert texts[0].count("Training of ") == 1
     assert said in texts[0].splitlines()
     assert "- Device: a CPU, 5.0e+10 FLOP/s sustained." in texts[0].splitlines()
-    _, texts = make(results, "table3", [base, results.run("ende", "A-h1", training=few)])
+    _, texts = results.table("table3", [base, results.run("ende", "A-h1", training=few)])
     assert said.replace("base", "every model") in texts[0].splitlines()
 
 
 def test_the_appendix_has_the_hours_of_training(results):
-    rows, _ = make(
-        results, "appendix", [results.run("ende", "base"), results.run("ende", "aop1", training={"seconds": 900})]
+    rows, _ = results.table(
+        "appendix", [results.run("ende", "base"), results.run("ende", "aop1", training={"seconds": 900})]
     )
     assert [row["Hours, ours"] for row in rows] == ["0.056", "0.250", ""]  # 200 s and 900 s
 
 
 def test_a_task_that_is_not_shown_in_full_shows_only_rows_that_are_run(results):
     base = [results.run("ende", "base")]
-    assert [row["Model"] for row in make(results, "table3", base, in_full=[])[0]] == ["base"]
-    rows, _ = make(results, "table2", base, in_full=[])
+    assert [row["Model"] for row in results.table("table3", base, in_full=[])[0]] == ["base"]
+    rows, _ = results.table("table2", base, in_full=[])
     assert [(row["Pair"], row["Model"]) for row in rows] == [("en-de", "Transformer (base model)")]
-    rows, _ = make(results, "table2", base, in_full=["ende"])
+    rows, _ = results.table("table2", base, in_full=["ende"])
     assert {row["Pair"] for row in rows} == {"en-de"}
-    rows, _ = make(results, "table4", [], in_full=["wsj"], trained_on={})
+    rows, _ = results.table("table4", [], in_full=["wsj"], trained_on={})
     assert [row["F1, ours"] for row in rows].count("not run") == 1
     assert len(rows) == 11  # the literature stays
-    rows, _ = make(results, "appendix", [*base, results.run("ende", "aop1")], in_full=[])
+    rows, _ = results.table("appendix", [*base, results.run("ende", "aop1")], in_full=[])
     assert [row["Model"] for row in rows] == ["base", "AOP1"]
 
 
 def test_a_shortened_run_shows_its_steps_beside_the_published_ones(results):
-    rows, _ = make(results, "table3", [results.run("ende", "base"), results.run("ende", "big")])
+    rows, _ = results.table("table3", [results.run("ende", "base"), results.run("ende", "big")])
     steps = {row["Model"]: (row["Steps, published"], row["Steps, ours"]) for row in rows}
     assert steps["base"] == ("100000", "1500")
     assert steps["big"] == ("300000", "1500")
@@ -159,7 +149,7 @@ def test_table2_gives_both_bleus_and_three_costs(results):
         results.run("ende", "base", part="test", average=5),
         results.run("enfr", "big-enfr", part="test", average=20),
     ]
-    rows, (md, _, _) = make(results, "table2", runs)
+    rows, (md, _, _) = results.table("table2", runs)
     trained = {(row["Pair"], row["Model"]): row for row in rows}
     base = trained["en-de", "Transformer (base model)"]
     assert (base["BLEU, ours"], base["sacreBLEU, ours"]) == ("16.0", "15.3")
@@ -176,14 +166,14 @@ def test_table2_gives_both_bleus_and_three_costs(results):
 
 def test_table4_says_beside_the_number_which_trees_it_is_from(results):
     trees = {"wsj": "generated English", "semi": "more generated English"}
-    rows, _ = make(results, "table4", [results.run("wsj", "parser", part="test")], trained_on=trees)
+    rows, _ = results.table("table4", [results.run("wsj", "parser", part="test")], trained_on=trees)
     for row in rows:
         assert row["Ours: trees"] == ("generated English" if row["F1, ours"] == "88.1" else "")
     assert [row["F1, ours"] for row in rows if row["F1, ours"]] == ["88.1", "not run"]
 
 
 def test_the_csv_of_table4_has_evalb_s_other_numbers(results):
-    rows, (md, _, _) = make(results, "table4", [results.run("wsj", "parser", part="test")], trained_on={"wsj": "t"})
+    rows, (md, _, _) = results.table("table4", [results.run("wsj", "parser", part="test")], trained_on={"wsj": "t"})
     [ours] = [row for row in rows if row["F1, ours"] == "88.1"]
     shown = [ours[f"Ours, {name}"] for name in ("recall", "precision", "repaired", "average crossing", "valid", "skip")]
     assert shown == ["88.0", "88.3", "3", "1.23", "900", "0"]
@@ -198,7 +188,7 @@ def test_ours_is_the_mean_over_seeds_with_its_standard_deviation(results, table)
         results.run("ende", "base", seed, paper_bleu={"score": score, "signature": "s"})
         for seed, score in ((1, 10.0), (2, 13.0))
     ]
-    rows, texts = make(results, table, runs)
+    rows, texts = results.table(table, runs)
     [row] = [row for row in rows if row["BLEU, ours"] not in ("", "not run")]
     assert row["BLEU, ours"] == "11.5 ± 2.1"  # sqrt((1.5**2 + 1.5**2) / 1)
     assert row["sacreBLEU, ours"] == "15.3"  # equal for both
@@ -211,13 +201,13 @@ def test_f1_has_its_standard_deviation_too(results):
         results.run("wsj", "parser", seed, part="test", brackets={"f1": f1, "exact": 40.0, "repaired": 3})
         for seed, f1 in ((1, 88.0), (2, 89.0), (3, 90.0))
     ]
-    rows, _ = make(results, "table4", runs, trained_on={"wsj": "trees"})
+    rows, _ = results.table("table4", runs, trained_on={"wsj": "trees"})
     assert "89.0 ± 1.0" in [row["F1, ours"] for row in rows]
 
 
 def test_rows_that_differ_from_base_are_marked(results):
     runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.04), results.run("ende", "A-h4", p=0.06)]
-    rows, texts = make(results, "table3", runs)
+    rows, texts = results.table("table3", runs)
     tests = ("sacreBLEU, differs on other sentences", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
     shown = {row["Model"]: [row[column] for column in tests] for row in rows}
     assert shown["base"] == shown["C-N2"] == ["", "", ""]
@@ -230,7 +220,7 @@ def test_rows_that_differ_from_base_are_marked(results):
 
 def test_the_largest_p_of_several_seeds_decides(results):
     runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
-    rows, _ = make(results, "appendix", runs)
+    rows, _ = results.table("appendix", runs)
     assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
     assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
 
@@ -239,14 +229,14 @@ def test_the_largest_p_of_several_seeds_decides(results):
 def test_a_mark_means_a_larger_difference_than_between_the_seeds_of_base(results, base, mark):
     runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
     runs += [results.run("ende", "A-h1", seed, p=0.01, sacrebleu={"score": 17.0}) for seed in (1, 2)]
-    rows, (md, _, _) = make(results, "table3", runs)
+    rows, (md, _, _) = results.table("table3", runs)
     [row] = [row for row in rows if row["Model"] == "A-h1"]
     assert row["sacreBLEU, differs on other sentences"] == mark
     assert "another training might not" in md
 
 
 def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
-    _, texts = make(results, "table3", [results.run("ende", "base")])
+    _, texts = results.table("table3", [results.run("ende", "base")])
     for text in texts:
         assert "Not comparable: another text." in text
         assert "help: pages (MPL-2.0)" in text
@@ -257,30 +247,30 @@ def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
 
 def test_notes_say_how_the_scored_lines_were_translated(results):
     drawn = {"sample": 1, "precision": "float32"}
-    _, texts = make(results, "table3", [results.run("ende", "base"), results.run("ende", "big", decoding=drawn)])
+    _, texts = results.table("table3", [results.run("ende", "base"), results.run("ende", "big", decoding=drawn)])
     for how in ("beam 4, length penalty 0.6", "drawn with seed 1"):
         assert all(f"Scores of ende: 900 sentences of dev, {how}; checkpoints averaged: 1 of" in text for text in texts)
 
 
 def test_the_subwords_of_a_step_are_those_of_the_record(results):
-    _, (md, _, _) = make(results, "table3", [results.run("ende", "base")])
+    _, (md, _, _) = results.table("table3", [results.run("ende", "base")])
     assert (
         "- A training step of ende has 667 target subwords; the paper's has about 25,000." in md
     )  # 10^6 in 1,500 steps
 
 
 def test_special_characters_are_escaped(results):
-    _, (_, html, tex) = make(results, "table4", [], trained_on={})
+    _, (_, html, tex) = results.table("table4", [], trained_on={})
     assert "Vinyals &amp; Kaiser" in html
     assert r"Vinyals \& Kaiser" in tex
-    _, (_, _, tex) = make(results, "scaling", [], inputs=results.complexity())
+    _, (_, _, tex) = results.table("scaling", [], inputs=results.complexity())
     assert r"$\surd$d\_k" in tex
     assert "p $<$ 0.05" in tex
     assert markdown("T", ["a|b"], [["c|d"]], [], 1).count(r"\|") == 2
 
 
 def test_every_line_of_a_table_has_as_many_cells(results):
-    _, (md, html, tex) = make(results, "table3", [results.run("ende", "base")])
+    _, (md, html, tex) = results.table("table3", [results.run("ende", "base")])
     assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1
     assert len({line.count("<td>") for line in html.splitlines() if "<td>" in line}) == 1
     assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {21}
@@ -288,7 +278,7 @@ def test_every_line_of_a_table_has_as_many_cells(results):
 
 def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_csv(results):
     runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.5)]
-    rows, texts = make(results, "table3", runs, in_full=[])
+    rows, texts = results.table("table3", runs, in_full=[])
     assert [row["Steps, published"] for row in rows] == ["100000", "100000"]
     assert [row["sacreBLEU, differs on other sentences"] for row in rows] == ["", ""]
     headings = texts[0].splitlines()[2]
@@ -301,12 +291,12 @@ def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_
 
 
 def test_a_table_of_one_row_has_all_its_columns(results):
-    _, (md, _, _) = make(results, "table3", [results.run("ende", "base")], in_full=[])
+    _, (md, _, _) = results.table("table3", [results.run("ende", "base")], in_full=[])
     assert "Steps, ours" in md.splitlines()[2]
 
 
 def test_each_column_of_a_html_table_has_a_button_that_sorts_by_it(results):
-    _, (_, html, _) = make(results, "table2", [results.run("ende", "base", part="test")])
+    _, (_, html, _) = results.table("table2", [results.run("ende", "base", part="test")])
     columns = html.count("<button type=button>")
     assert {line.count("<td") for line in html.splitlines() if "<td" in line} == {columns}
     assert all(f"data-column={i} " in html for i in range(columns))
@@ -314,7 +304,7 @@ def test_each_column_of_a_html_table_has_a_button_that_sorts_by_it(results):
 
 
 def test_a_html_table_can_stand_in_another_page(results):
-    _, (_, html, _) = make(results, "table3", [results.run("ende", "base")])
+    _, (_, html, _) = results.table("table3", [results.run("ende", "base")])
     before, _, after = html.partition("<section class=results>")
     section, _, end = after.partition("</section>")
     assert "<table" not in before + end
@@ -324,21 +314,20 @@ def test_a_html_table_can_stand_in_another_page(results):
 
 
 def test_groups_of_rows_are_ruled_apart_and_base_stands_out(results):
-    _, (_, html, tex) = make(results, "table3", [results.run("ende", "base")])
+    _, (_, html, tex) = results.table("table3", [results.run("ende", "base")])
     assert html.count('<tr class="rule">') == 6  # (A) to (E), big
     assert tex.count(r"\midrule") == 7
     assert html.count('<tr class="base">') == 1
-    _, (_, html, tex) = make(results, "table1", [], inputs=results.complexity())
+    _, (_, html, tex) = results.table("table1", [], inputs=results.complexity())
     assert "rule" not in html.split("<tbody>")[1].split("</tbody>")[0]
 
 
 def test_a_run_without_its_package_is_named_in_the_log(results):
-    snakemake = results.snakemake([results.run("ende", "base")], SimpleNamespace())
-    snakemake.input.packages = []
-    table3 = importlib.import_module("table3")
+    job = results.job([results.run("ende", "base")], SimpleNamespace())
+    job.input.packages = []
     with pytest.raises(KeyError):
-        records.logged(table3.main, snakemake)
-    assert "KeyError: ('ende', 'base', 1)" in Path(snakemake.log[0]).read_text()
+        run_job(table3.RESULTS[0].make, {"snakemake": job})
+    assert "KeyError: ('ende', 'base', 1)" in Path(job.log[0]).read_text()
 
 
 def test_published_floats_are_numbers(published):
@@ -371,12 +360,11 @@ def test_published_overrides_are_those_of_the_models(published):
 )
 def test_tables_say_where_trees_are_not_of_the_published_form(record, end):
     corpus = {"corpus": "wsj", "licence": "l", "description": "d", "source": "words", "target": "trees"}
-    note = importlib.import_module("tables_common").corpus_note
-    assert note({**corpus, "pairs": {"train": 9}, **record}) == f"Text, words to trees: wsj: d (l); {end}"
+    assert corpus_note({**corpus, "pairs": {"train": 9}, **record}) == f"Text, words to trees: wsj: d (l); {end}"
 
 
 def test_the_runs_say_what_made_each(results):
-    rows, (md, html, _) = make(results, "runs", [results.run("ende", "base"), results.run("wsj", "parser")])
+    rows, (md, html, _) = results.table("runs", [results.run("ende", "base"), results.run("wsj", "parser")])
     assert [(row["Task"], row["Model"], row["Seed"]) for row in rows] == [("ende", "base", "1"), ("wsj", "parser", "1")]
     assert (rows[0]["Config"], rows[0]["Commit"]) == ("c0ffee012345", "abababababab-dirty")
     assert (rows[0]["Device"], rows[0]["Precision"], rows[0]["Hours"]) == ("2 x a CPU", "float32", "0.06")
@@ -398,10 +386,10 @@ def test_notes_say_if_runs_were_trained_by_different_means(results, table):
     task, part = {"table4": ("wsj", "test"), "table2": ("ende", "test")}.get(table, ("ende", "dev"))
     models = ["parser", "mine", "other"] if task == "wsj" else ["base", "big", "A-h1"]
     runs = [results.run(task, model, part=part) for model in models]
-    _, texts = make(results, table, runs, trained_on={"wsj": "trees"})
+    _, texts = results.table(table, runs, trained_on={"wsj": "trees"})
     assert not any("not all trained" in text for text in texts)
     remade(runs[1], precision="bfloat16", threads=4, device="a GPU", software={"commit": "cd" * 20, "torch": "2.13.0"})
-    _, texts = make(results, table, runs, trained_on={"wsj": "trees"})
+    _, texts = results.table(table, runs, trained_on={"wsj": "trees"})
     name = f"{task} {models[1]} 1"
     for text in texts:
         for means, theirs, others in (
@@ -433,12 +421,12 @@ def test_notes_say_if_attempts_of_a_run_differ(results):
         {"from": start, "to": to, "steps_redone": redone, "threads": threads} for start, to, redone, threads in steps
     ]
     remade(runs[2], attempts=attempts, threads=2)
-    _, (md, _, _) = make(results, "table3", runs)
+    _, (md, _, _) = results.table("table3", runs)
     assert "same threads: 2: ende A-h1 1 (in part). All others: 1." in md
 
 
 def test_a_note_explains_what_resumed_counts(results):
-    _, (md, _, _) = make(results, "runs", [results.run("ende", "base")])
+    _, (md, _, _) = results.table("runs", [results.run("ende", "base")])
     assert "Resumed counts how often a training was stopped or killed and then went on." in md
 
 
@@ -446,7 +434,7 @@ def test_runs_made_with_other_versions_are_told_apart(results):
     runs = [results.run("ende", model) for model in ("base", "big")]
     path = Path(runs[1].package)
     path.write_text(path.read_text().replace("2.13.0", "2.14.0"))
-    _, (md, _, _) = make(results, "runs", runs)
+    _, (md, _, _) = results.table("runs", runs)
     assert "- Made with torch 2.13.0: ende base 1." in md
     assert "- Made with torch 2.14.0: ende big 1." in md
 
@@ -459,7 +447,7 @@ def test_positions_have_their_perplexity_and_bleu_by_length(results):
         results.lengths(runs[1], (1, 10, 15, 20, 4.0), (11, 20, 15, 60, 8.0), *((*row, 30.0) for row in tail)),
         results.lengths(runs[2], (1, 10, 15, 20, 3.0), (11, 20, 15, 60, 9.0), *((*row, "") for row in tail)),
     ]
-    rows, texts = make(results, "positions", runs, inputs={"lengths": lengths}, longest=20, held_out="some text")
+    rows, texts = results.table("positions", runs, inputs={"lengths": lengths}, longest=20, held_out="some text")
     base, learned, nothing, *_ = rows
     assert [row["Positions"] for row in rows] == ["sinusoids", "learned", "none", "T5's biases", "ALiBi", "rotary"]
     assert (base["BLEU, published"], base["BLEU, ours"], nothing["BLEU, published"]) == ("25.8", "16.0", "")
@@ -482,7 +470,7 @@ def test_positions_have_their_perplexity_and_bleu_by_length(results):
 
 def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results):
     runs, inputs = results.searches((5, 1, 0.6, 9.0, 18.0), (5, 4, 1.0, 10.5, 20.5), (1, 4, 0.6, 9.8, 19.6))
-    rows, texts = make(results, "decoding", runs, inputs=inputs)
+    rows, texts = results.table("decoding", runs, inputs=inputs)
     setting = ("Checkpoints averaged", "Beam", "Alpha")
     shown = [tuple(row[column] for column in (*setting, "BLEU, ours", "BLEU, difference")) for row in rows]
     assert shown == [
@@ -500,7 +488,7 @@ def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results)
 
 
 def test_table1_has_what_was_measured_beside_the_formulas(results):
-    rows, (md, _, tex) = make(results, "table1", [], inputs=results.complexity())
+    rows, (md, _, tex) = results.table("table1", [], inputs=results.complexity())
     assert len(rows) == 8
     row = rows[0]
     assert (row["Layer"], row["Complexity, published"]) == ("Self-Attention", "O(n² · d)")
@@ -518,7 +506,7 @@ def test_table1_has_what_was_measured_beside_the_formulas(results):
 
 def test_rows_of_section_3_2_1_stand_beside_those_of_table_3(results):
     runs = [results.run("ende", model) for model in ("base", "additive-dk64")]
-    rows, (md, _, _) = make(results, "scaling", runs, inputs=results.complexity())
+    rows, (md, _, _) = results.table("scaling", runs, inputs=results.complexity())
     assert [(row["Score"], row["d_k"]) for row in rows] == [
         (score, d_k) for score in ("scaled", "unscaled", "additive") for d_k in ("16", "64", "256")
     ]
@@ -537,7 +525,7 @@ def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, pub
         results.write("2.translation", "a b c d e\nv w x y q\n"),
     ]
     marks = [row | {"reference": reference, "translations": translations} for row in published["marks"][:2]]
-    rows, texts = make(results, "marks", runs, rows=marks)
+    rows, texts = results.table("marks", runs, rows=marks)
     second = 100 * (9 / 10 * 7 / 8 * 5 / 6 * 3 / 4) ** 0.25
     first = rows[0]
     assert (first["Pair"], first["Test set"]) == ("en-de", "test_2016_flickr")
@@ -556,5 +544,5 @@ def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, pub
 
 
 def test_latex_has_no_character_with_another_meaning():
-    text = importlib.import_module("table_formats").as_latex("T", [("a", "")], [["2^25 ~ a\\b_%"]], [], 1)
+    text = as_latex("T", [("a", "")], [["2^25 ~ a\\b_%"]], [], 1)
     assert r"2\textasciicircum{}25 \textasciitilde{} a\textbackslash{}b\_\%" in text

@@ -29,7 +29,7 @@ def before(experiment: Experiment) -> str:
     paths = Paths.of(experiment)
     runs = Runs(experiment, paths)
     planned = [result for _, result, _ in Selection(experiment, runs, PUBLISHED).planned]
-    tables = sum(result.target == "tables" for result in planned)
+    tables = len([result for result in planned if result.target == "tables"])
     figures = sum(len(result.files("")) for result in planned if result.target == "figures")
     trained = [
         (task, model, Path(record).exists())

@@ -7,11 +7,11 @@ from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, meas
 from workflow.results.cells import is_shown, number
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds
-from workflow.results.result import Content, Plan, Table
+from workflow.results.result import BASE, Content, Plan, Run, Table
 from workflow.results.table_formats import Row
 
 if TYPE_CHECKING:
-    from workflow.results.selection import Run, Selection
+    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Appendix.** Attention over parameters takes the place of the feed-forward layers. Measured on the
@@ -24,9 +24,9 @@ NOTES = [
 ]
 
 
-def curves(selection: "Selection") -> "dict[str, list[Run]]":
+def curves(selection: "Selection") -> dict[str, list[Run]]:
     """The rows beside base."""
-    return selection.curve("Appendix", "appendix", [("ende", "base")])
+    return selection.curve("Appendix", "appendix", [BASE])
 
 
 def plan(selection: "Selection") -> Plan | None:

@@ -163,11 +163,11 @@ def table_row(result: "Tested") -> Row:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    from workflow.results.verdicts import SEEDS, agreement, power_note, tested_claims
+    from workflow.results.verdicts import SEEDS, agreement, decide, power_note
 
     table3 = read_runs(job.params.table3, job.input.packages, job.params.equal)
     agreed = agreement(read_yaml(job.input.published)["table3"], over_seeds(table3))
-    tested = tested_claims(job)
+    tested = decide(job)
     verdicts = JUDGED if any(each.judged for each in tested) else [FEW_SEEDS.format(SEEDS)]
     return Content(
         list(map(table_row, tested)),
@@ -252,9 +252,9 @@ def draw_measure(axes: "Axes", group: Sequence["Tested"]) -> None:
 
 def figure(job: Any) -> "list[Drawing]":
     """The figure."""
-    from workflow.results.verdicts import tested_claims
+    from workflow.results.verdicts import decide
 
-    return [draw(tested_claims(job))]
+    return [draw(decide(job))]
 
 
 RESULTS = (

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow.results.drawing import COLOURS, panels
 from workflow.results.records import Equal, read_training
-from workflow.results.result import Figure, Plan
+from workflow.results.result import BASE, Figure, Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,6 @@ grouped by the paper's tables. There are {histories} runs. Table 3 measures perp
 pairs. Base is black in every panel of its task. Do not compare the losses of runs with different label smoothing. Look
 for runs whose perplexity is still falling at the last step.
 """
-BASE = ("ende", "base")
 DASHES = ("-", "--", ":")
 PER_LINE = 3  # the most groups side by side
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 CAPTION = """\
 **Length.** Decoders with each positional encoding learn tasks from short problems and are tested on longer ones, too.
-There are {tasks} tasks and {runs} runs. They learn from
-lengths {study[recipe][trained][0]} to {study[recipe][trained][1]} and are
-tested on lengths up to {study[recipe][tested]}.
+There are {tasks} tasks and {runs} runs. They learn from lengths {study[recipe][trained][0]} to
+{study[recipe][trained][1]} and are tested on lengths up to {study[recipe][tested]}.
 In the figure the lengths of training are shaded and bands span the seeds. See first how well each encoding learns the
 shaded lengths, then how far beyond them its line stays high. The table has exact match on the unseen lengths, and the
 order of the encodings, beside the published ones. The published models are larger, so compare the order and not the

@@ -14,14 +14,14 @@ from workflow.results.cells import NOT_RUN, is_shown, spread
 from workflow.results.drawing import POSITIONS, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Lengths, Ours, between, over_seeds, perplexity, read_lengths, read_yaml, sacrebleu
-from workflow.results.result import Content, Figure, Plan, Table
+from workflow.results.result import BASE, Content, Figure, Plan, Run, Table
 from workflow.results.table_formats import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from workflow.results.selection import Run, Selection
+    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Positional encodings.** Row (E) of Table 3 and four later encodings: {scores} runs of ours
@@ -48,9 +48,9 @@ NOTES = [
 FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # the fewest with which a length class is drawn
 
 
-def curves(selection: "Selection") -> "dict[str, list[Run]]":
+def curves(selection: "Selection") -> dict[str, list[Run]]:
     """The rows with base; none if Table 3 has all of them."""
-    return selection.curve("Positions", "positions", [("ende", "base"), *selection.shown["table3"]])
+    return selection.curve("Positions", "positions", [BASE, *selection.shown["table3"]])
 
 
 def by_length(scores: Sequence[str]) -> list[str]:

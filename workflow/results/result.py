@@ -1,5 +1,6 @@
 """What a room declares: tables and figures, each with its section, title, caption, inputs and function."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from transformer.experiment.tasks import Task
-    from workflow.results.selection import Run, Selection
+    from workflow.results.selection import Selection
 
+Run = tuple[str, str]  # task, model
+BASE: Run = ("ende", "base")
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 EVERY = ""  # the section of what concerns the whole paper; it comes first
 OWN = "own"  # the group of rows that the paper does not have
@@ -41,7 +44,7 @@ class Content:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(ABC):
     """What tables and figures share.
 
     `plan` gives what the result is made from; None if an experiment has no such result. In `caption` (reStructuredText)
@@ -55,6 +58,14 @@ class Result:
     verb: str  # begins the name of its rule
     target: str  # the rule that asks for it
     packed: bool = True  # whether the rule `scores` packs its inputs
+
+    @abstractmethod
+    def files(self, results: str) -> Mapping[str, str | list[str]]:
+        """Its files in the folder `results`, by the name of the rule's output."""
+
+    @abstractmethod
+    def make(self, job: Any) -> None:
+        """Write the outputs of a job."""
 
     @property
     def rule(self) -> str:
@@ -74,9 +85,9 @@ class Table(Result):
     title: str
     content: Callable[[Any], Content]
     detail: str = ""  # stands in brackets after the title, with the languages of the task `ende` for {ende}
-    shows: Callable[["Selection"], list["Run"]] = lambda _: []  # the runs of the paper's rows
+    shows: Callable[["Selection"], list[Run]] = lambda _: []  # the runs of the paper's rows
     own_row: Callable[["Selection", str, str], dict[str, Any]] | None = None  # a row for a run of the user's own
-    curves: Callable[["Selection"], Mapping[str, Sequence["Run"]]] = lambda _: {}  # groups of the training curves
+    curves: Callable[["Selection"], Mapping[str, Sequence[Run]]] = lambda _: {}  # groups of the training curves
     # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
     printed: Mapping[str, str] = field(default_factory=dict)
     verb: str = "write"
@@ -88,12 +99,12 @@ class Table(Result):
         detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
         return {**super().params(plan, ende), "title": self.title + detail}
 
-    def files(self, results: str) -> dict[str, str]:
-        """Its files in the folder `results`, by the name of the rule's output."""
+    def files(self, results: str) -> Mapping[str, str]:
+        """The four formats."""
         return {kind: f"{results}/tables/{self.name}.{kind}" for kind in ("csv", "md", "html", "tex")}
 
     def make(self, job: Any) -> None:
-        """Write the outputs of a job."""
+        """Compute and write it."""
         write_table(self.content(job), job.params.title, job.output)
 
 
@@ -107,11 +118,11 @@ class Figure(Result):
     verb: str = "draw"
     target: str = "figures"
 
-    def files(self, results: str) -> dict[str, list[str]]:
-        """Its files in the folder `results`, by the name of the rule's output."""
+    def files(self, results: str) -> Mapping[str, list[str]]:
+        """All kinds of each figure."""
         return {name: [f"{results}/figures/{name}.{kind}" for kind in self.kinds] for name in self.titles}
 
     def make(self, job: Any) -> None:
-        """Write the outputs of a job."""
+        """Draw and write them."""
         for name, drawing in zip(self.titles, self.draw(job), strict=True):
             save(drawing, job.output[name])

@@ -6,10 +6,10 @@ from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, meas
 from workflow.results.cells import is_shown
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds, read_json
-from workflow.results.result import Content, Plan, Table
+from workflow.results.result import Content, Plan, Run, Table
 
 if TYPE_CHECKING:
-    from workflow.results.selection import Run, Selection
+    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Scaled, unscaled and additive attention.** Scores are divided by √d_k, left as they are, or additive, each for three
@@ -26,7 +26,7 @@ NOTES = [
 ]
 
 
-def curves(selection: "Selection") -> "dict[str, list[Run]]":
+def curves(selection: "Selection") -> dict[str, list[Run]]:
     """The rows, unless Table 3 has all of them."""
     return selection.curve("Section 3.2.1", "scaling", selection.shown["table3"])
 

@@ -12,10 +12,8 @@ from transformer.experiment.config import Experiment
 from transformer.support.strict import plain
 from workflow.lib.runs import Runs, Some
 from workflow.results import load
-from workflow.results.result import Plan, Result, Table
+from workflow.results.result import Plan, Result, Run, Table
 
-Run = tuple[str, str]  # task, model
-BASE: Run = ("ende", "base")
 ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes
 UNSCALED = ("P_drop", "eps_ls")

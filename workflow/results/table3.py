@@ -13,14 +13,14 @@ from workflow.results.cells import LENGTH, is_shown, number
 from workflow.results.drawing import COLOURS, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds, read_runs, read_yaml
-from workflow.results.result import OWN, Content, Figure, Plan, Table
+from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Table
 from workflow.results.table_formats import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from workflow.results.selection import Run, Selection
+    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Table 3.** Variations on the architecture, measured on the development set.
@@ -46,15 +46,14 @@ GROUP_GAP = 0.7  # before a new group; the unit is the distance between rows
 MARKS = {"paper": ("o", COLOURS[0], COLOURS[0]), "ours": ("D", COLOURS[1], "none")}
 
 
-def curves(selection: "Selection") -> "dict[str, list[Run]]":
+def curves(selection: "Selection") -> dict[str, list[Run]]:
     """The groups of the table, each with base."""
-    base = ("ende", "base")
     groups: dict[str, list[Run]] = {}
     for row in selection.published["table3"]:
         if "group" in row:
-            groups.setdefault(f"Table 3 {row['group']}", [base]).append(("ende", row["model"]))
-    groups["Your own models"] = [base, *selection.own.get("table3", ())]
-    return {name: runs for name, group in groups.items() if set(runs := selection.trained(group)) - {base}}
+            groups.setdefault(f"Table 3 {row['group']}", [BASE]).append(("ende", row["model"]))
+    groups["Your own models"] = [BASE, *selection.own.get("table3", ())]
+    return {name: runs for name, group in groups.items() if set(runs := selection.trained(group)) - {BASE}}
 
 
 def own_row(selection: "Selection", _: str, model: str) -> dict[str, Any]:

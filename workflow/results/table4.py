@@ -7,11 +7,11 @@ from transformer.evaluation.metrics import Column, metrics_of
 from workflow.results.cells import NOT_RUN, beside, is_shown, number, spread
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds
-from workflow.results.result import OWN, Content, Plan, Table
+from workflow.results.result import OWN, Content, Plan, Run, Table
 from workflow.results.table_formats import Row
 
 if TYPE_CHECKING:
-    from workflow.results.selection import Run, Selection
+    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Table 4.** Constituency parsing, F1 of labelled brackets. We train
@@ -28,7 +28,7 @@ NOTES = [
 ]
 
 
-def shows(selection: "Selection") -> "list[Run]":
+def shows(selection: "Selection") -> list[Run]:
     """The paper's own rows."""
     return [(row["task"], row["model"]) for row in selection.published["table4"] if "task" in row]
 

@@ -104,7 +104,7 @@ class Tested:
         return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
 
 
-def tested_claims(job: Any) -> list[Tested]:
+def decide(job: Any) -> list[Tested]:
     """Every claim in the config's order, but those not run last.
 
     Verdicts on hours are corrected by themselves: another program on the machine slows all seeds of some rows.
