@@ -74,6 +74,14 @@ class Inputs:
             rules[f"tokenise_{task}"] = Making(MosesFiles, [task], texts, [files])
         return rules
 
+    def corpus(self, wildcards: Wildcards) -> dict[str, Any]:
+        """What a task's corpus is made from. Empty for names that its kind does not read."""
+        [making] = [each for each in self.makings.values() if wildcards.task in each.tasks]
+        read: dict[str, Any] = {name: [] for name in ("text", "gold_record", "parses", "log_probabilities")}
+        for each in making.reads:
+            read |= each(wildcards)
+        return read
+
     def task_corpus(self, wildcards: Wildcards) -> Any:
         """The config file of the command `corpus`: a task's corpus with its settings."""
         task = self.experiment.tasks[wildcards.task]

@@ -67,15 +67,6 @@ rule fetch_file:
         " --sha256 {params.download[sha256]:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
-# What the command `corpus` is told of each kind of input.
-GIVEN = {
-    inputs.pages: "--text {input.text:q}",
-    inputs.files: "--downloads {params.downloads:q}",
-    inputs.gold: '--gold "$(dirname {input.gold_record:q})"',
-    inputs.parses: "--parses {input.parses:q} --log-probabilities {input.log_probabilities:q}",
-}
-
-
 # The folder of a licensed treebank is not an input. Without it, the rest of the experiment still runs.
 for name, making in inputs.makings.items():
 
@@ -83,7 +74,7 @@ for name, making in inputs.makings.items():
         name:
             name
         input:
-            *map(unpack, making.reads),
+            unpack(inputs.corpus),
             config=f"{RESULTS}/corpora/{{task}}/config.yaml",
             code=code(making.kind),
         output:
@@ -99,15 +90,14 @@ for name, making in inputs.makings.items():
             runtime=demands.reading_minutes,
             mem_mb=growing(demands.reading_megabytes),
         params:
-            **({"downloads": DOWNLOADS} if inputs.files in making.reads else {}),
+            downloads=[DOWNLOADS] if inputs.files in making.reads else [],
         shell:
-            " ".join(
-                [
-                    "python -m transformer corpus --config {input.config:q}",
-                    *(GIVEN[read] for read in making.reads),
-                    '--output-dir "$(dirname {output.record:q})" 2>&1 | tee -i {log:q}',
-                ]
-            )
+            # Of the variables, those that this kind of corpus does not read are empty.
+            "text={input.text:q} downloads={params.downloads:q} gold={input.gold_record:q} parses={input.parses:q}"
+            " log_probabilities={input.log_probabilities:q};"
+            ' python -m transformer corpus --config {input.config:q} --output-dir "$(dirname {output.record:q})"'
+            ' ${{text:+--text "$text"}} ${{downloads:+--downloads "$downloads"}} ${{gold:+--gold "$(dirname "$gold")"}}'
+            ' ${{parses:+--parses "$parses" --log-probabilities "$log_probabilities"}} 2>&1 | tee -i {log:q}'
 
 
 rule draw_plain_sentences:

@@ -1,5 +1,6 @@
 """Which runs each result shows, and what it reads."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,28 +42,24 @@ def test_every_row_of_the_paper_has_a_curve_and_every_run_has_a_score(select):
 
 
 def test_a_table_without_tasks_is_not_made(select):
+    always = {"write_corpora", "write_runs", "draw_attention", "show_attention", "draw_training_curves"}
+    always |= {"write_length", "draw_length"}
+    decoding, claims = {"write_decoding", "draw_decoding"}, {"write_claims", "draw_claims"}
+    compared = {"write_table1", "draw_table1", "draw_table3", "draw_dot_products", "write_scaling"}
+    depends = decoding | claims | compared | {"draw_trees", "write_positions", "draw_positions", "write_marks"}
+    depends |= {f"write_{name}" for name in ("table2", "table3", "table4", "appendix")}
+
     def made(**models):
         [(task, [first, *_])] = models.items()
         found = select(tasks=only(**models), figures={"task": task, "model": first})
-        figures = [name for name in found.names("figures") if name not in ("attention", "trees")]
-        return found.names("tables"), figures, found.in_full
+        assert always <= plans(found).keys()
+        return plans(found).keys() & depends, found.in_full
 
-    assert made(ende=["base"]) == (
-        ["table3", "table2", "decoding", "corpora", "runs"],
-        ["decoding", "training_curves"],
-        [],
-    )
-    assert made(enfr=["base", "big-enfr"]) == (
-        ["claims", "table2", "decoding", "corpora", "runs"],
-        ["claims", "decoding", "training_curves"],
-        ["enfr"],
-    )
-    assert made(wsj=["parser"]) == (["table4", "corpora", "runs"], ["training_curves"], ["wsj"])
-    assert made(ende=["base", "aop1"]) == (
-        ["claims", "table1", "table3", "appendix", "table2", "scaling", "decoding", "corpora", "runs"],
-        ["claims", "table1", "table3", "decoding", "training_curves", "dot_products"],
-        ["ende"],
-    )
+    assert made(ende=["base"]) == ({"write_table3", "write_table2", *decoding}, [])
+    assert made(enfr=["base", "big-enfr"]) == ({"write_table2", *claims, *decoding}, ["enfr"])
+    assert made(wsj=["parser"]) == ({"write_table4", "draw_trees"}, ["wsj"])
+    tables = {"write_table2", "write_table3", "write_appendix"}
+    assert made(ende=["base", "aop1"]) == (tables | claims | decoding | compared, ["ende"])
 
 
 def test_claims_are_judged_by_the_scores_that_tables_show(select):
@@ -215,12 +212,13 @@ def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
     assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
 
 
-def test_the_start_page_of_the_report_names_every_table_and_figure():
+def test_the_start_page_of_the_report_names_results_by_their_titles():
     page = " ".join((ROOT / "workflow/report/workflow.rst").read_text().split())
     results = [result for _, result in load()]
-    titles = [result.title for result in results if isinstance(result, Table)]
-    titles += [title for result in results if isinstance(result, Figure) for title in result.titles.values()]
-    assert [title for title in titles if f"*{title}*" not in page] == []
+    titles = {result.title for result in results if isinstance(result, Table)}
+    titles |= {title for result in results if isinstance(result, Figure) for title in result.titles.values()}
+    words = {"Attention Is All You Need", "i", "Tables", "Figures", "Workflow"}
+    assert set(re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", page)) - words <= titles
 
 
 def test_notes_name_models_that_are_equal_at_a_scale(select):

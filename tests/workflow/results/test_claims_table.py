@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import spearmanr, t
 
 from workflow.results import claims
-from workflow.results.table_formats import typeset
 
 CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "part": "dev"}
 
@@ -202,13 +201,6 @@ def test_pairs_that_are_not_there_decide_nothing(made):
         longer={("ende", "E-learned"): "", ("ende", "base"): ""},
     )
     assert rows["far"]["Verdict"] == "not run: no pairs of this length"
-
-
-def test_a_negative_percentage_has_a_minus_sign():
-    assert typeset("-8.5 %", "\u2212{}", "") == "\u22128.5 %"
-    assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
-    assert typeset("-8.5 % to -2 %", "\u2212{}", "") == "\u22128.5 % to \u22122 %"
-    assert typeset("-a to b", "\u2212{}", "") == "-a to b"
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.0495, "reproduced"), (1.0505, "contrary")])
