@@ -101,11 +101,10 @@ class SyntheticResults:
 
     def table(self, name, runs=(), **params):
         """Make the table of a room; its csv as dicts, and its md, html and tex."""
-        output = SimpleNamespace(**{kind: str(self.folder / f"{name}.{kind}") for kind in ("csv", "md", "html", "tex")})
+        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in ("csv", "md", "html", "tex")}
         declared(name, Table).make(self.job(runs, output, **params))
-        with Path(output.csv).open() as stream:
-            rows = list(csv.DictReader(stream))
-        return rows, [Path(path).read_text() for path in (output.md, output.html, output.tex)]
+        text, *others = (Path(path).read_text() for [path] in output.values())
+        return list(csv.DictReader(text.splitlines())), others
 
     def figure(self, name, runs=(), kinds=("svg",), **params):
         """Draw the figures of a room; the paths of each kind of each."""

@@ -95,7 +95,10 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
         for rule in re.split(r"\n *rule ?(?=\w*:)", path.read_text())[1:]
     ]
     commands = {"corpus": "code(making.kind)"}
-    scripts = {"write_config": "", "make_result": "code_of(room, result)"}
+    scripts = {
+        "write_config": "",
+        "make_result": '*module("workflow.jobs.make_result"), *module(f"workflow.results.{room}")',
+    }
     for rule in rules:
         name = rule.partition(":")[0]
         for command in re.findall(r"(?:-m transformer|\bresources\.nodes\}\"\n *\") (\w+) ", rule):
@@ -109,7 +112,9 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
 def test_a_module_comes_before_the_files_behind_it():
     first, *rest = behind_module("workflow.results.table3")
     assert first == ROOT / "workflow/results/table3.py"
-    assert {"cells.py", "records.py", "metrics.py", "markdown.py"} <= {path.name for path in rest}
+    assert {"cells.py", "records.py", "metrics.py", "markdown.py", "table_formats.css", "table_formats.js"} <= {
+        path.name for path in rest
+    }
     assert ROOT / "transformer/package/readme.py" in behind_module("workflow.jobs.readmes")
 
 

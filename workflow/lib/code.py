@@ -44,7 +44,7 @@ def imports(path: Path) -> frozenset[Path]:
 
 
 def closure(files: Iterable[Path]) -> list[Path]:
-    """The files and everything that they import, directly or indirectly, without TELLING."""
+    """The files and everything that they import, directly or indirectly, without TELLING, and what these inline."""
     found: set[Path] = set()
     pending = list(files)
     while pending:
@@ -52,7 +52,8 @@ def closure(files: Iterable[Path]) -> list[Path]:
         if path not in found and path not in TELLING:
             found.add(path)
             pending += imports(path)
-    return sorted(found)
+    inlined = (path.with_suffix(kind) for path in found for kind in (".css", ".js"))
+    return sorted([*found, *filter(Path.is_file, inlined)])
 
 
 @cache

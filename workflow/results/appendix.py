@@ -58,8 +58,8 @@ def content(job: Any) -> Content:
     ours = over_seeds(against_base(runs))
     shown = [row for row in published["appendix"] if is_shown(job, ours, "ende", row["model"])]
     rows = [table_row(row, ours, published["table3"][0]) for row in shown]
-    told = [*notes, *NOTES, *COMPARED, *(row["note"] for row in shown if "note" in row)]
-    return Content(rows, 1, told, made, CSV_ONLY)
+    all_notes = [*notes, *NOTES, *COMPARED, *(row["note"] for row in shown if "note" in row)]
+    return Content(rows, 1, all_notes, made, CSV_ONLY)
 
 
 RESULTS = (

@@ -156,8 +156,8 @@ def content(job: Any) -> Content:
     rows = [table_row(row, ours, published["table3"][0], lengths, classes) for row in shown]
     sources = "; ".join(f"{row['name']}, {row['source']}" for row in shown)
     measured_on = length_notes(lengths, classes, longest, job.params.held_out)
-    told = [*notes, f"Where the encodings are from: {sources}.", *NOTES, *measured_on, *COMPARED]
-    return Content(rows, 2, told, made, CSV_ONLY)
+    all_notes = [*notes, f"Where the encodings are from: {sources}.", *NOTES, *measured_on, *COMPARED]
+    return Content(rows, 2, all_notes, made, CSV_ONLY)
 
 
 def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:

@@ -30,9 +30,9 @@ def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]]
     made: dict[str, list[str]] = {}
     for run in runs:
         attempts = [one for one in run.get("attempts", ()) if one["to"] - one["steps_redone"] > one["from"]]
-        found = dict.fromkeys(of({**run, **one}) for one in attempts or [run])
-        for means in found:
-            name = f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(found) > 1)
+        each = dict.fromkeys(of({**run, **one}) for one in attempts or [run])
+        for means in each:
+            name = f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1)
             made.setdefault(means, []).append(name)
     return made
 

@@ -56,12 +56,18 @@ class Result(ABC):
     caption: str
     plan: Callable[["Selection"], Plan | None]
     verb: str  # begins the name of its rule
+    category: str  # in the report
     target: str  # the rule that asks for it
     packed: bool = True  # whether the rule `scores` packs its inputs
 
     @abstractmethod
-    def files(self, results: str) -> Mapping[str, str | list[str]]:
+    def files(self, results: str) -> dict[str, list[str]]:
         """Its files in the folder `results`, by the name of the rule's output."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels in the report of the first file of an output, by the name of the output."""
 
     @abstractmethod
     def make(self, job: Any) -> None:
@@ -91,6 +97,7 @@ class Table(Result):
     # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
     printed: Mapping[str, str] = field(default_factory=dict)
     verb: str = "write"
+    category: str = "Tables"
     target: str = "tables"
 
     def params(self, plan: Plan, ende: "Task") -> dict[str, Any]:
@@ -99,13 +106,19 @@ class Table(Result):
         detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
         return {**super().params(plan, ende), "title": self.title + detail}
 
-    def files(self, results: str) -> Mapping[str, str]:
+    def files(self, results: str) -> dict[str, list[str]]:
         """The four formats."""
-        return {kind: f"{results}/tables/{self.name}.{kind}" for kind in ("csv", "md", "html", "tex")}
+        return {kind: [f"{results}/tables/{self.name}.{kind}"] for kind in ("csv", "md", "html", "tex")}
+
+    @property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels of html and csv. The report sorts by them: HTML before csv."""
+        formats = {"html": "HTML", "csv": "csv"}
+        return {kind: {"section": self.section, "table": self.title, "format": formats[kind]} for kind in formats}
 
     def make(self, job: Any) -> None:
         """Compute and write it."""
-        write_table(self.content(job), job.params.title, job.output)
+        write_table(self.content(job), job.params.title, {kind: path for kind, [path] in job.output.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,11 +129,17 @@ class Figure(Result):
     draw: Callable[[Any], Sequence["Drawing | str"]]
     kinds: Sequence[str] = ("svg", "pdf", "png")  # the report shows the first
     verb: str = "draw"
+    category: str = "Figures"
     target: str = "figures"
 
-    def files(self, results: str) -> Mapping[str, list[str]]:
+    def files(self, results: str) -> dict[str, list[str]]:
         """All kinds of each figure."""
         return {name: [f"{results}/figures/{name}.{kind}" for kind in self.kinds] for name in self.titles}
+
+    @property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels of each figure's first kind."""
+        return {name: {"section": self.section, "figure": title} for name, title in self.titles.items()}
 
     def make(self, job: Any) -> None:
         """Draw and write them."""

@@ -109,8 +109,8 @@ def content(job: Any) -> Content:
     printed = (row for row in published["table3"] if is_shown(job, ours, "ende", row["model"]))
     shown = [*job.params.own, *printed]
     own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(job.params.own)
-    told = [*notes, *NOTES, *own, *COMPARED, *(row["note"] for row in shown if "note" in row)]
-    return Content(table_rows(shown, ours, published["table3"][0]), 2, told, made, CSV_ONLY)
+    all_notes = [*notes, *NOTES, *own, *COMPARED, *(row["note"] for row in shown if "note" in row)]
+    return Content(table_rows(shown, ours, published["table3"][0]), 2, all_notes, made, CSV_ONLY)
 
 
 def label(row: Mapping[str, Any]) -> str:

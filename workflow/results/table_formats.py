@@ -6,10 +6,10 @@ A column is a heading and a subheading, which may be empty. The first `names` co
 import csv
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from transformer.support.markdown import markdown
 
@@ -31,23 +31,23 @@ LONG = 24  # characters of a text that gets a wider column
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences"  # where a heading may break
 
 
-def write_table(content: "Content", title: str, outputs: Any) -> None:
-    """Write the outputs `csv`, `md`, `html` and `tex` of a table.
+def write_table(content: "Content", title: str, paths: Mapping[str, str]) -> None:
+    """Write the csv, md, html and tex of a table to their paths.
 
     The csv has all columns. The other formats leave out those that are for the csv only, and those whose cells are
     equal, which a note names. They have the title and the notes.
     """
     every = list(dict.fromkeys(column for row in content.rows for column in row))
-    with Path(outputs.csv).open("w", newline="") as stream:
+    with Path(paths["csv"]).open("w", newline="") as stream:
         rows = [[row.get(column, "") for column in every] for row in content.rows]
         csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *rows])
     shown = [column for column in every if column[1] not in content.csv_only]
     shown_cells = [[row.get(column, "") for column in shown] for row in content.rows]
     columns, cells, names, left_out = without_constants(shown, shown_cells, content.names)
     notes, headings = [*content.notes, *left_out], list(map(heading_of, columns))
-    Path(outputs.md).write_text(markdown(title, headings, cells, [*notes, *content.made], names))
-    Path(outputs.html).write_text(as_html(title, columns, cells, notes, content.made, names))
-    Path(outputs.tex).write_text(as_latex(title, columns, cells, [*notes, *content.made], names))
+    Path(paths["md"]).write_text(markdown(title, headings, cells, [*notes, *content.made], names))
+    Path(paths["html"]).write_text(as_html(title, columns, cells, notes, content.made, names))
+    Path(paths["tex"]).write_text(as_latex(title, columns, cells, [*notes, *content.made], names))
 
 
 def heading_of(column: tuple[str, str]) -> str:
@@ -76,7 +76,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
 
     A click on a heading sorts by it: upwards, then downwards, then back to the order in which the rows were written.
     """
-    style, script = (Path(__file__).with_name(f"table.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    style, script = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".css", ".js"))
 
     def text(cell: str) -> str:
         return typeset(html.escape(cell), "\u2212{}", "{}\u00b710<sup>{}</sup>").replace("<sup>-", "<sup>\u2212")

@@ -26,7 +26,6 @@ from workflow.lib.paths import Paths
 from workflow.lib.programs import find_first_in
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
-from workflow.results.result import Table
 from workflow.results.selection import Selection
 
 # Snakemake's modules stay until the end. Unless the garbage collector leaves them alone, `snakemake -n` takes 0.4 s longer.
@@ -90,16 +89,6 @@ def module(name):
     return relative(behind_module(name), HERE)
 
 
-def code_of(room, result):
-    """The source files behind a table or a figure of a room."""
-    page = (
-        [HERE / f"workflow/results/table.{kind}" for kind in ("css", "js")]
-        if isinstance(result, Table)
-        else []
-    )
-    return [*module("workflow.jobs.make_result"), *module(f"workflow.results.{room}"), *page]
-
-
 def made(target):
     """The tables and figures that a target asks for."""
     return [
@@ -114,25 +103,11 @@ def read_by(*names):
 
 
 def in_report(result):
-    """The outputs of a result's rule. The report sorts by these labels: by section, and HTML before csv."""
-
-    def shown(path, **labels):
-        return report(
-            path,
-            caption="../report/result.rst",
-            category="Tables" if isinstance(result, Table) else "Figures",
-            labels={"section": result.section, **labels},
-        )
-
-    files = result.files(RESULTS)
-    if isinstance(result, Table):
-        formats = {"csv": "csv", "html": "HTML"}
-        return {
-            kind: shown(path, table=result.title, format=formats[kind]) if kind in formats else path
-            for kind, path in files.items()
-        }
+    """The outputs of a result's rule. The first file of each output with labels is in the report, sorted by these."""
+    look = {"caption": "../report/result.rst", "category": result.category}
     return {
-        name: [shown(first, figure=result.titles[name]), *others] for name, (first, *others) in files.items()
+        name: [report(first, **look, labels=result.labels[name]) if name in result.labels else first, *others]
+        for name, (first, *others) in result.files(RESULTS).items()
     }
 
 

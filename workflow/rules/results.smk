@@ -7,7 +7,7 @@ for room, result, plan in selection.planned:
             result.rule
         input:
             **plan.input,
-            code=code_of(room, result),
+            code=[*module("workflow.jobs.make_result"), *module(f"workflow.results.{room}")],
         output:
             **in_report(result),
         log:
