@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,7 +58,7 @@ class Inputs:
         """The tasks whose corpus is of one of these kinds."""
         return [name for name in self.experiment.tasks if type(self.experiment.corpus_of(name)) in kinds]
 
-    @property
+    @cached_property
     def makings(self) -> dict[str, Making]:
         """The rules that make corpora. Further test sets depend on the corpus, so their tasks each have a rule."""
         pages, files, gold, parses, of = self.pages, self.files, self.gold, self.parses, self.tasks_of

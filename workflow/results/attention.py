@@ -22,18 +22,16 @@ if TYPE_CHECKING:
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
-shows layer 5 of 6. The model is {model} ({task}). Each word above attends to the words
-below. Each head has its colour. The number above a panel is its largest weight. The opacity of a line is the line's
-weight divided by this number. *Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from
-"its" alone. *Figure 5*: two other heads. If a model has fewer heads, its last ones are shown. The weights of subwords
-are joined to weights of words. Look for heads that connect words which belong together in the sentence, like the heads
-in the paper.
+shows layer 5 of 6. The model is {model} ({task}). Each word above attends to the words below. Each head has its
+colour. The number above a panel is its largest weight. The opacity of a line is the line's weight divided by this
+number. *Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone. *Figure 5*: two
+other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to weights of
+words. Look for heads that connect words which belong together in the sentence, like the heads in the paper.
 """
 PAGE_CAPTION = """\
-**Attention to explore.** The sentences of figures 3 to 5 in {model} ({task}):
-choose encoder, decoder or encoder-decoder attention, a layer and heads, then point at a word to read its weights. The
-decoder reads the model's own output. The page joins the weights of subwords to weights of words, as in the figures, or
-shows them as they are.
+**Attention to explore.** The sentences of figures 3 to 5 in {model} ({task}): choose encoder, decoder or
+encoder-decoder attention, a layer and heads, then point at a word to read its weights. The decoder reads the model's
+own output. The page joins the weights of subwords to weights of words, as in the figures, or shows them as they are.
 """
 GAP = 6.0  # height between the two lines of words; the unit is the distance between neighbouring words
 ROOM = 3.3  # height of a line of words
@@ -42,18 +40,11 @@ MARK = 0.5  # height of a head's mark on a key
 Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the only query word, or None for all
 
 
-def plan_figures(selection: "Selection") -> Plan:
-    """The attention of the run of `figures`."""
-    shown = selection.experiment.figures
-    read = {"published": selection.numbers, "attention": selection.runs.attention()}
+def plan(selection: "Selection") -> Plan:
+    """The attention of the run of `figures`, and the page that was written with it."""
+    shown, attention = selection.experiment.figures, selection.runs.attention()
+    read = {"published": selection.numbers, "attention": attention, "page": str(Path(attention).with_suffix(".html"))}
     return Plan(read, {"task": shown.task, "model": shown.model})
-
-
-def plan_page(selection: "Selection") -> Plan:
-    """The page that this run's attention was written to."""
-    shown = selection.experiment.figures
-    page = str(Path(selection.runs.attention()).with_suffix(".html"))
-    return Plan({"page": page}, {"task": shown.task, "model": shown.model})
 
 
 def choose_heads(wanted: Sequence[int], heads: int) -> list[int]:
@@ -161,7 +152,7 @@ RESULTS = (
             "figure5": "Figure 5: two other heads",
         },
         caption=CAPTION,
-        plan=plan_figures,
+        plan=plan,
         draw=figures,
     ),
     Figure(
@@ -169,7 +160,7 @@ RESULTS = (
         section="Appendix",
         titles={"attention": "Figures to explore: attention"},
         caption=PAGE_CAPTION,
-        plan=plan_page,
+        plan=plan,
         draw=lambda job: [Path(job.input.page).read_text()],
         kinds=("html",),
         verb="show",

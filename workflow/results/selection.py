@@ -40,10 +40,6 @@ class Selection:
         plans = ((room, result, result.plan(self)) for room, result in self.results)
         return [(room, result, plan) for room, result, plan in plans if plan]
 
-    def names(self, target: str) -> list[str]:
-        """The names of those that a target asks for."""
-        return [result.name for _, result, _ in self.planned if result.target == target]
-
     def _own_runs(self) -> dict[str, list[Run]]:
         """The trained runs that the paper does not have, by the table that shows their task."""
         published = {run for runs in self.shown.values() for run in runs}

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 CAPTION = """\
 **Trees.** Test sentences with 5 to 15 words. Each has its number, its gold tree, and the tree of the first parser of
-Table 4. The sentences are the first three of {task}, and the parser is trained on
-{trained_on}. Tags are left out. See where the two trees differ.
+Table 4. The sentences are the first three of {task}, and the parser is trained on {trained_on}.
+Tags are left out. See where the two trees differ.
 """
 
 

@@ -122,7 +122,7 @@ def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(select):
     assert planned["write_positions"].input["scores"] == [f"{folder}/dev.scores.json" for folder in folders]
     assert planned["write_positions"].input["lengths"] == [f"{folder}/lengths.csv" for folder in folders]
     assert found.lengths == [8, 15, 23, 30, 38, 45, 53, 60, 75, 90, 120, 150]
-    assert "positions" not in select(tasks=only(ende=["base", "E-learned"])).names("tables")
+    assert "write_positions" not in plans(select(tasks=only(ende=["base", "E-learned"])))
 
 
 def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(select):
@@ -242,7 +242,7 @@ def test_rows_of_section_3_2_1_have_their_own_table_and_curves(select):
 
 def test_a_single_row_of_section_3_2_1_is_in_its_table(select):
     found = select(tasks=only(ende=["unscaled-dk64"]), figures={"model": "unscaled-dk64"})
-    assert "scaling" in found.names("tables")
+    assert "write_scaling" in plans(found)
 
 
 def test_scores_of_claims_are_among_those_that_readmes_have(select):
@@ -301,7 +301,7 @@ def test_captions_have_the_values_of_the_experiment(select):
     assert "They learn from lengths 2 to 8 and" in captions["write_length"].replace("\n", " ")
     trees = found.trees()
     assert f"wsj on {trees['wsj']}; semi on {trees['semi']}.\nThe paper's" in captions["write_table4"]
-    assert f"is trained on\n{trees['wsj']}. Tags" in captions["draw_trees"]
+    assert f"is trained on {trees['wsj']}.\nTags" in captions["draw_trees"]
 
 
 def test_the_text_of_lengths_is_named(select):
