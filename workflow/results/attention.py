@@ -24,8 +24,8 @@ CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
 shows layer 5 of 6. The model is {model} ({task}). Each word above attends to the words below. Each head has its
 colour. The number above a panel is its largest weight. The opacity of a line is the line's weight divided by this
-number. *Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone. *Figure 5*: two
-other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to weights of
+number. *Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone. *Figure 5*:
+two other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to weights of
 words. Look for heads that connect words which belong together in the sentence, like the heads in the paper.
 """
 PAGE_CAPTION = """\
