@@ -47,9 +47,8 @@ if not experiment.packages:
 
 
 include: "workflow/rules/translate.smk"
-include: "workflow/rules/tables.smk"
-include: "workflow/rules/figures.smk"
 include: "workflow/rules/length.smk"
+include: "workflow/rules/results.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -67,22 +66,12 @@ localrules:
 
 rule tables:
     input:
-        collect(
-            f"{RESULTS}/tables/{{table}}.{{kind}}",
-            table=[table.name for table in tables.all],
-            kind=["csv", "md", "html", "tex"],
-        ),
+        made("tables"),
 
 
 rule figures:
     input:
-        collect(
-            f"{RESULTS}/figures/{{figure}}.{{kind}}",
-            figure=["figure3", "figure4", "figure5", *tables.drawn],
-            kind=["pdf", "svg", "png"],
-        ),
-        f"{RESULTS}/figures/attention.html",
-        [f"{RESULTS}/figures/trees.svg"] if tables.parses() else [],
+        made("figures"),
 
 
 # What tables and figures are made from, without texts and weights. On any machine they can be made again from it. Trees
@@ -90,13 +79,10 @@ rule figures:
 rule scores:
     input:
         files=read_by(
-            "draw_attention",
-            "show_attention",
-            *(f"draw_{figure}" for figure in tables.drawn),
-            *(f"write_{table.name}" for table in tables.all),
+            *(result.rule for _, result, _ in selection.planned if result.packed),
             *([] if experiment.packages else ["write_readmes"]),
         ),
-        code=scripts("pack"),
+        code=module("workflow.jobs.pack"),
     output:
         f"{RESULTS}/scores.tar.gz",
     log:
@@ -106,20 +92,19 @@ rule scores:
     params:
         packages=lambda wildcards: paths.packages,
     script:
-        "workflow/scripts/pack.py"
+        "workflow/jobs/pack.py"
 
 
 # The scores for choosing a parser. The paper chose on section 22, which is dev.
 rule dev_scores:
     input:
-        runs.averaged_scores(tables.parsers(), "dev"),
+        runs.averaged_scores(selection.parsers(), "dev"),
 
 
 # A separate study: how well positional encodings work beyond the lengths trained on.
 rule length:
     input:
-        rules.write_length.output,
-        rules.draw_length.output,
+        made("length"),
 
 
 # Everything that is downloaded by URL, for machines whose jobs have no internet.

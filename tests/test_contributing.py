@@ -43,7 +43,7 @@ def change(tmp_path, copy_project):
 
 
 def test_each_change_has_diffs_and_commands():
-    assert list(STEPS) == ["A row", "A metric", "A corpus"]
+    assert list(STEPS) == ["A row", "A metric", "A table", "A corpus"]
     assert all({kind for kind, _ in steps} == {"diff", "sh"} for steps in STEPS.values())
 
 
@@ -59,6 +59,14 @@ def test_a_metric(change):
     printed = change("A metric")
     assert "[100%]" in printed
     assert re.search(r"^score +\d+$", printed, re.MULTILINE)
+
+
+@pytest.mark.workflow
+def test_a_table(change):
+    printed = change("A table")
+    assert re.search(r"^write_learning_rates +1$", printed, re.MULTILINE)
+    assert "| base " in printed
+    assert "**Learning rates**" in printed
 
 
 @pytest.mark.workflow

@@ -8,8 +8,11 @@ from itertools import takewhile
 from pathlib import Path
 
 from transformer.support.markdown import markdown
-from workflow.lib.titles import FIGURES
+from workflow.results import load
+from workflow.results.result import Figure
 
+FIGURES = [result for _, result in load() if isinstance(result, Figure)]
+TITLES = {name: title for figure in FIGURES for name, title in figure.titles.items()}
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
 DATA = re.compile(r'^<(?:title>|script type="application/json").*\n', re.MULTILINE)
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± .+)?$")
@@ -36,18 +39,17 @@ def attention_page(released: str) -> str:
 
 def experiment_page(root: Path, name: str) -> str:
     """A page for an experiment: links to its text and tables, then its figures with their captions."""
-    folder, captions = root / "docs" / name, _captions(root)
+    folder = root / "docs" / name
     tables = sorted(folder.glob("tables/*.md"), key=_place)
     entries = [f"{short_title(path)} </docs/{name}/tables/{path.stem}>" for path in tables]
     if folder.with_suffix(".md").exists():
         entries.insert(0, f"/docs/{name}")
     figures = "\n".join(
-        f"## {FIGURES[path.stem].title}\n\n"
-        f"```{{figure}} /docs/{name}/figures/{path.name}\n\n{captions.get(path.stem, '')}\n```\n"
+        f"## {TITLES[path.stem]}\n\n```{{figure}} /docs/{name}/figures/{path.name}\n\n{caption(path.stem)}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
     own = [path for path in released_pages(root) if path.parts[1] == name]
-    pages = [f"[{FIGURES[path.stem].title}](../{name}/figures/{path.name})" for path in own]
+    pages = [f"[{TITLES[path.stem]}](../{name}/figures/{path.name})" for path in own]
     return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *pages, figures])
 
 
@@ -116,12 +118,8 @@ def _place(table: Path) -> tuple[int, str]:
     return FIRST.index(table.stem) if table.stem in FIRST else len(FIRST), table.stem
 
 
-def _captions(root: Path) -> dict[str, str]:
-    """The caption of each figure, as the rule that draws it says; without sentences that hold values of a run."""
-    rules = "".join(path.read_text() for path in sorted((root / "workflow/rules").glob("*.smk")))
-    found = {}
-    for figure, name in re.findall(r'(?:figure_report|shown)\("(\w+)", "(\w+)"\)', rules):
-        text = re.sub(r"\{[{%].*?[%}]\}", "\0", (root / f"workflow/report/{name}.rst").read_text())
-        sentences = re.split(r"(?<=[.!?])\s+|(?<=\.\*\*)\s+", text.strip())
-        found[figure] = " ".join(each for each in sentences if "\0" not in each)
-    return found
+def caption(name: str) -> str:
+    """The caption of a figure, without sentences that hold values of a run."""
+    [text] = [figure.caption for figure in FIGURES if name in figure.titles]
+    sentences = re.split(r"(?<=[.!?])\s+|(?<=\.\*\*)\s+", text.strip())
+    return " ".join(each for each in sentences if "{" not in each)

@@ -15,9 +15,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
-from docs._ext.released import attention_page, experiments, released_pages
+from docs._ext.released import TITLES, attention_page, experiments, released_pages
 from docs._ext.symbols import line_of
-from workflow.lib.titles import FIGURES
 
 LANGUAGES = {
     ".py": "python",
@@ -84,7 +83,7 @@ def _uri(env: BuildEnvironment, path: Path) -> str | None:
         return _relative(env.docname, f"docs/released/{path.name}")
     if path.suffix == ".svg" and path.parents[1].name in experiments(root):
         page = _relative(env.docname, f"docs/released/{path.parents[1].name}")
-        return f"{page}#{nodes.make_id(FIGURES[path.stem].title)}"
+        return f"{page}#{nodes.make_id(TITLES[path.stem])}"
     if name in map(str, released_pages(root)):
         return _relative(env.docname, name.removesuffix(".html"))
     sources = list(filter(language, [path] if path.is_file() else sorted(path.rglob("*"))))

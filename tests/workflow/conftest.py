@@ -1,7 +1,8 @@
+import csv
+import importlib
 import json
 import math
 import random
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,9 +10,13 @@ import pytest
 import yaml
 
 from transformer.evaluation.bleu import Counts
+from transformer.experiment.config import read_experiment
+from workflow.lib.paths import Paths
+from workflow.lib.runs import Runs
+from workflow.results.result import Figure, Table
+from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 
 
 class SyntheticResults:
@@ -94,8 +99,22 @@ class SyntheticResults:
         path = Path(run.scores).relative_to(self.folder).with_name("lengths.csv")
         return self.write(str(path), "\n".join(lines) + "\n")
 
-    def snakemake(self, runs=(), output=(), inputs=None, **params):
-        """The object that Snakemake passes to a script."""
+    def table(self, name, runs=(), **params):
+        """Make the table of a room; its csv as dicts, and its md, html and tex."""
+        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in ("csv", "md", "html", "tex")}
+        declared(name, Table).make(self.job(runs, output, **params))
+        text, *others = (Path(path).read_text() for [path] in output.values())
+        return list(csv.DictReader(text.splitlines())), others
+
+    def figure(self, name, runs=(), kinds=("svg",), **params):
+        """Draw the figures of a room; the paths of each kind of each."""
+        figure = declared(name, Figure)
+        output = {each: [str(self.folder / f"{each}.{kind}") for kind in kinds] for each in figure.titles}
+        figure.make(self.job(runs, output, **params))
+        return [Path(path) for paths in output.values() for path in paths]
+
+    def job(self, runs=(), output=(), inputs=None, **params):
+        """Snakemake's object of a job."""
         corpus = {
             "corpus": "help",
             "licence": "MPL-2.0",
@@ -141,8 +160,10 @@ class SyntheticResults:
         record = {"sizes": sizes, "device": "abacus", "threads": 1, "layers": layers}
         return {"complexity": self.write("complexity.json", record)}
 
-    def files(self, name, kinds):
-        return {kind: str(self.folder / f"{name}.{kind}") for kind in kinds}
+
+def declared(room, kind):
+    """The first table or figure of a room."""
+    return next(each for each in importlib.import_module(f"workflow.results.{room}").RESULTS if isinstance(each, kind))
 
 
 def bleu(score):
@@ -170,3 +191,16 @@ def results(tmp_path):
 @pytest.fixture(scope="session")
 def published():
     return yaml.safe_load((ROOT / "config" / "published.yaml").read_text())
+
+
+@pytest.fixture
+def select(tmp_path):
+    """The selection of the experiment `quick` with an overlay."""
+
+    def make(numbers=ROOT / "config/published.yaml", **overlay):
+        path = tmp_path / "overlay.yaml"
+        path.write_text(yaml.safe_dump(overlay))
+        experiment = read_experiment([path])
+        return Selection(experiment, Runs(experiment, Paths.of(experiment)), numbers)
+
+    return make

@@ -11,7 +11,8 @@ from typing import get_args
 import pytest
 
 from transformer.corpora.kinds import Corpus, Files, LibreOfficeHelp
-from workflow.lib.code import ROOT, TELLING, behind_command, behind_kind, behind_script, closure
+from workflow.lib.code import ROOT, TELLING, behind_command, behind_kind, behind_module, closure
+from workflow.results import ROOMS
 
 RULES = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
 COMMANDS = sorted(set(re.findall(r'code\("(\w+)"\)', RULES)))
@@ -85,8 +86,6 @@ def test_imports_are_followed_into_functions_but_not_for_a_type_checker(tmp_path
         (tmp_path / f"{name}.py").write_text("")
     found = closure([tmp_path / "first.py"])
     assert [path.name for path in found if path.parent == tmp_path] == ["first.py"]  # the other modules are not ours
-    script = ROOT / "workflow/scripts/table3_figure.py"
-    assert script.with_name("table3.py") in closure([script])
 
 
 def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
@@ -95,20 +94,38 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
         for path in (ROOT / "workflow/rules").glob("*.smk")
         for rule in re.split(r"\n *rule ?(?=\w*:)", path.read_text())[1:]
     ]
-    commands = {"corpus": r"code\(kinds\.\w+\)"}
+    commands = {"corpus": "code(making.kind)"}
+    scripts = {
+        "write_config": "",
+        "make_result": '*module("workflow.jobs.make_result"), *module(f"workflow.results.{room}")',
+    }
     for rule in rules:
         name = rule.partition(":")[0]
         for command in re.findall(r"(?:-m transformer|\bresources\.nodes\}\"\n *\") (\w+) ", rule):
             if command != "fetch":  # its outputs have a SHA-256
-                assert re.search(commands.get(command, rf'code\("{command}"\)'), rule), name
-        for script in re.findall(r"scripts/(.*)\.py", rule):
-            expected = {"table": '[*scripts("table"), *scripts(', "write_config": ""}
-            assert expected.get(script, f'scripts("{script}")') in rule, name
-    assert len(rules) > 20
+                assert commands.get(command, f'code("{command}")') in rule, name
+        for script in re.findall(r"jobs/(.*)\.py", rule):
+            assert scripts.get(script, f'module("workflow.jobs.{script}")') in rule, name
+    assert len(rules) > 15
 
 
-def test_a_script_comes_before_the_files_behind_it():
-    first, *rest = behind_script("table3")
-    assert first == ROOT / "workflow/scripts/table3.py"
-    assert {"tables_common.py", "records.py", "metrics.py", "markdown.py"} <= {path.name for path in rest}
-    assert ROOT / "transformer/package/readme.py" in behind_script("readmes")
+def test_a_module_comes_before_the_files_behind_it():
+    first, *rest = behind_module("workflow.results.table3")
+    assert first == ROOT / "workflow/results/table3.py"
+    assert {"cells.py", "records.py", "metrics.py", "markdown.py", "table_formats.css", "table_formats.js"} <= {
+        path.name for path in rest
+    }
+    assert ROOT / "transformer/package/readme.py" in behind_module("workflow.jobs.readmes")
+
+
+def test_a_room_depends_on_its_own_code_only():
+    """So a change to one table makes no other again."""
+    for room in ROOMS:
+        behind = {path.stem for path in behind_module(f"workflow.results.{room}") if path.parent.name == "results"}
+        assert behind & {"selection", *ROOMS} == {room}
+
+
+def test_importing_the_rooms_loads_no_library_that_only_tables_and_figures_need():
+    code = "from workflow.results import load; load(); import sys; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"matplotlib", "scipy", "sacrebleu", "torch"} & set(run.stdout.split())

@@ -1,7 +1,6 @@
 """The score files in docs/small: docs/small.md says how to make tables from them, and how to train further seeds."""
 
 import csv
-import importlib
 import json
 import os
 import re
@@ -17,9 +16,11 @@ import pytest
 
 from tests.workflow.calls import jobs, snakemake
 from transformer.experiment.config import read_experiment
-from workflow.lib.claims import Claims
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
+from workflow.results import claims
+from workflow.results.table_formats import heading_of
+from workflow.results.verdicts import decide
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/small.md").read_text()
@@ -75,14 +76,11 @@ def test_the_released_verdicts_are_those_of_the_released_scores(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     experiment = read_experiment([ROOT / "config/small.yaml"])
     runs = Runs(experiment, Paths.of(experiment))
-    claims = Claims(experiment.claims, runs)
-    script = importlib.import_module("claims")
-    given = SimpleNamespace(published=ROOT / "config/published.yaml", packages=runs.packages_behind(claims.scores))
-    longest = experiment.models["base"]["longest_pair"]
-    found = script.results(
-        SimpleNamespace(input=given, params=SimpleNamespace(claims=claims.all, longest=longest)),
-    )
-    cells = [{", ".join(filter(None, name)): cell for name, cell in script.table_row(one).items()} for one in found]
+    decided = claims.Claims(experiment.claims, runs)
+    given = SimpleNamespace(published=ROOT / "config/published.yaml", packages=runs.packages_behind(decided.scores))
+    params = SimpleNamespace(claims=decided.all, longest=experiment.models["base"]["longest_pair"])
+    rows = map(claims.table_row, decide(SimpleNamespace(input=given, params=params)))
+    cells = [{heading_of(column): cell for column, cell in row.items()} for row in rows]
     with (ROOT / "docs/small/tables/claims.csv").open() as stream:
         assert cells == list(csv.DictReader(stream))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SHARD = Path(__file__).parents[2] / "workflow/scripts/shard.py"
+SHARD = Path(__file__).parents[2] / "workflow/jobs/shard.py"
 
 
 def shard(path, part):

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sacrebleu.metrics import BLEU
-
 from transformer.support.files import InputError
 
 
@@ -69,6 +67,8 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
 def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBleu:
     """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
+    from sacrebleu.metrics import BLEU
+
     metric = BLEU()
     bleu = metric.corpus_score(list(translations), [list(references)])
     return SacreBleu(bleu.score, str(metric.get_signature()), bleu.ratio)
@@ -76,12 +76,16 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBl
 
 def counts(translations: Sequence[str], references: Sequence[str]) -> Counts:
     """The counts of a text."""
+    from sacrebleu.metrics import BLEU
+
     score = BLEU().corpus_score(translations, [references])
     return Counts(len(translations), score.sys_len, score.ref_len, *score.counts, *score.totals)
 
 
 def sacrebleu_of(counts: Counts) -> float:
     """sacreBLEU of a text from its counts, or of several texts from the sum of theirs."""
+    from sacrebleu.metrics import BLEU
+
     lengths = int(counts.words), int(counts.reference_words)  # sacreBLEU refuses floats
     return float(BLEU.compute_bleu(list(counts[3:7]), list(counts[7:]), *lengths, smooth_method="exp").score)
 
@@ -89,6 +93,8 @@ def sacrebleu_of(counts: Counts) -> float:
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
     """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
+    from sacrebleu.metrics import BLEU
+
     metric = BLEU(tokenize="none", force=True, smooth_method="none")
     bleu = metric.corpus_score(list(translations), [list(references)])
     return TokenBleu(bleu.score, tuple(bleu.precisions), bleu.bp, bleu.ref_len, str(metric.get_signature()))

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ROOT / "workflow/scripts"
 # These modules read files, print messages or serve other software, so a change hardly ever affects a number. They are
 # left out, so that a new message makes nothing run again.
 TELLING = {
@@ -21,15 +20,12 @@ TELLING = {
 }
 
 
-def _file_of(module: str, beside: Path) -> Path | None:
-    """The file of a module of this project: in `transformer`, in `workflow`, or in the folder `beside` a script."""
-    for path in (ROOT / f"{module.replace('.', '/')}.py", beside / f"{module}.py"):
-        if path.is_file() and path.is_relative_to(ROOT):
-            return path
-    return None
+def _file_of(module: str) -> Path:
+    """The file that a module of this project would have."""
+    return ROOT / f"{module.replace('.', '/')}.py"
 
 
-def _imported(nodes: Iterable[ast.AST], beside: Path) -> Iterator[Path]:
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[Path]:
     """The files that statements import, at any depth. Leaves out imports for type checkers only."""
     for node in nodes:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -39,19 +35,19 @@ def _imported(nodes: Iterable[ast.AST], beside: Path) -> Iterator[Path]:
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        yield from (file for module in modules if (file := _file_of(module, beside)))
+        yield from filter(Path.is_file, map(_file_of, modules))
         inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
-        yield from _imported(inner, beside)
+        yield from _imported(inner)
 
 
 @cache
 def imports(path: Path) -> frozenset[Path]:
     """The files of this project that a file imports."""
-    return frozenset(_imported([ast.parse(path.read_text("utf-8"))], path.parent))
+    return frozenset(_imported([ast.parse(path.read_text("utf-8"))]))
 
 
 def closure(files: Iterable[Path]) -> list[Path]:
-    """The files and everything that they import, directly or indirectly, without TELLING."""
+    """The files and everything that they import, directly or indirectly, without TELLING, and what these inline."""
     found: set[Path] = set()
     pending = list(files)
     while pending:
@@ -59,7 +55,8 @@ def closure(files: Iterable[Path]) -> list[Path]:
         if path not in found and path not in TELLING:
             found.add(path)
             pending += imports(path)
-    return sorted(found)
+    inlined = (path.with_suffix(kind) for path in found for kind in (".css", ".js"))
+    return sorted([*found, *filter(Path.is_file, inlined)])
 
 
 @cache
@@ -78,7 +75,7 @@ def _handlers() -> dict[str, frozenset[Path]]:
                 read = _read_names(node)
                 pending += [functions[other] for other in read & functions.keys() if functions[other] not in used]
                 used += [heads[other] for other in read & heads.keys()]
-            found[name] = frozenset(_imported(used, path.parent))
+            found[name] = frozenset(_imported(used))
     return found
 
 
@@ -100,13 +97,13 @@ def behind_command(name: str) -> list[Path]:
 
 def behind_kind(kind: type) -> list[Path]:
     """The files behind a kind of corpus."""
-    return closure([ROOT / f"{kind.__module__.replace('.', '/')}.py"])
+    return closure([_file_of(kind.__module__)])
 
 
-def behind_script(name: str) -> list[Path]:
-    """A script, then the files behind it. These include files of TELLING only if the script imports them itself."""
-    script = SCRIPTS / f"{name}.py"
-    return [script, *sorted({*closure([script]), *imports(script)} - {script})]
+def behind_module(name: str) -> list[Path]:
+    """A module, then the files behind it. These include files of TELLING only if the module imports them itself."""
+    module = _file_of(name)
+    return [module, *sorted({*closure([module]), *imports(module)} - {module})]
 
 
 def relative(files: Iterable[Path], here: Path) -> list[Path]:

@@ -1,12 +1,16 @@
 """Input functions of the rules: the files and settings of a task's text, by wildcards."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from snakemake.iocontainers import Wildcards
 
 from transformer.corpora.fetch import Download, local_path
+from transformer.corpora.grammar import Grammar
 from transformer.corpora.kinds import TaskCorpus
 from transformer.corpora.libreoffice import LibreOfficeHelp
 from transformer.corpora.moses import MosesFiles
@@ -31,6 +35,17 @@ LONGER = texts_of("longer")  # a further part that a corpus of help pages has
 TREES = TEXTS | {f"{part}_trees": f"{part}.trees" for part in ("dev", "test")}
 
 
+@dataclass(frozen=True)
+class Making:
+    """How a rule makes the corpora of a kind."""
+
+    kind: type
+    tasks: Sequence[str]
+    writes: Mapping[str, str]  # name of an output -> file name
+    reads: Sequence[Callable[[Wildcards], dict[str, Any]]] = ()  # input functions, besides the config
+    cached: bool = False
+
+
 class Inputs:
     """Functions for the inputs and parameters of rules. `urls` maps the path of a download to its URL."""
 
@@ -42,6 +57,31 @@ class Inputs:
     def tasks_of(self, *kinds: type) -> list[str]:
         """The tasks whose corpus is of one of these kinds."""
         return [name for name in self.experiment.tasks if type(self.experiment.corpus_of(name)) in kinds]
+
+    @cached_property
+    def makings(self) -> dict[str, Making]:
+        """The rules that make corpora. Further test sets depend on the corpus, so their tasks each have a rule."""
+        pages, files, gold, parses, of = self.pages, self.files, self.gold, self.parses, self.tasks_of
+        rules = {
+            "pair_pages": Making(LibreOfficeHelp, of(LibreOfficeHelp), TEXTS | LONGER, [pages], cached=True),
+            "read_files": Making(Files, of(Files), TEXTS, [files], cached=True),
+            "read_treebank": Making(Treebank, of(Treebank), TREES, [files]),
+            "generate_trees": Making(Grammar, of(Grammar), TREES | {"plain": "plain.source"}),
+            "add_parsed_text": Making(SelfTraining, of(SelfTraining), TREES, [gold, parses]),
+            "add_own_parsed_text": Making(ParsedText, of(ParsedText), TREES, [gold, files]),
+        }
+        for task in of(MosesFiles):
+            texts = TEXTS | texts_of(*self.runs.further_tests(task))
+            rules[f"tokenise_{task}"] = Making(MosesFiles, [task], texts, [files])
+        return rules
+
+    def corpus(self, wildcards: Wildcards) -> dict[str, Any]:
+        """What a task's corpus is made from. Empty for names that its kind does not read."""
+        [making] = [each for each in self.makings.values() if wildcards.task in each.tasks]
+        read: dict[str, Any] = {name: [] for name in ("text", "gold_record", "parses", "log_probabilities")}
+        for each in making.reads:
+            read |= each(wildcards)
+        return read
 
     def task_corpus(self, wildcards: Wildcards) -> Any:
         """The config file of the command `corpus`: a task's corpus with its settings."""
@@ -57,14 +97,14 @@ class Inputs:
         corpus = cast(LibreOfficeHelp, self.experiment.corpora[wildcards.corpus])
         return {"packages": plain(corpus.packages)}
 
-    def files(self, wildcards: Wildcards) -> list[str]:
+    def files(self, wildcards: Wildcards) -> dict[str, Any]:
         """The files that a task's corpus is read from: the user's own and downloads."""
         files = self.experiment.files_of(wildcards.task)
-        return [f"{self.paths.downloads}/{local_path(file)}" if "://" in file else file for file in files]
+        return {"files": [f"{self.paths.downloads}/{local_path(file)}" if "://" in file else file for file in files]}
 
-    def pages(self, wildcards: Wildcards) -> str:
+    def pages(self, wildcards: Wildcards) -> dict[str, Any]:
         """The fetched pages of a task's corpus."""
-        return f"{self.paths.corpus('origin')}/{self.experiment.tasks[wildcards.task].corpus}.tsv"
+        return {"text": f"{self.paths.corpus('origin')}/{self.experiment.tasks[wildcards.task].corpus}.tsv"}
 
     def download(self, wildcards: Wildcards) -> dict[str, Any]:
         """The URL, the size and the SHA-256 of a download."""
@@ -109,7 +149,7 @@ class Inputs:
             "gold_record": f"{folder}/corpus.json",
         }
 
-    def parses(self, wildcards: Wildcards) -> dict[str, str]:
+    def parses(self, wildcards: Wildcards) -> dict[str, Any]:
         """The plain sentences of a self-training corpus, and their parses."""
         corpus = cast(SelfTraining, self.experiment.corpus_of(wildcards.task))
         parses = self.runs.parses_of(corpus)
@@ -124,7 +164,7 @@ class Inputs:
         return f"{self.paths.corpus(wildcards.task)}/{wildcards.part.partition('-')[0]}.source"
 
     def chunk(self, wildcards: Wildcards) -> str:
-        """Which share of that text is translated: K/N for scripts/shard.py, 1/1 for a part that is not a shard."""
+        """Which share of that text is translated: K/N for jobs/shard.py, 1/1 for a part that is not a shard."""
         shard = re.fullmatch(r"plain-(\d+)-of-(\d+)", wildcards.part)
         return "/".join(shard.groups()) if shard else "1/1"
 

@@ -18,30 +18,9 @@ from transformer.experiment.plan import costs, decoded, this_cpu
 from transformer.support.files import InputError
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
-from workflow.lib.tables import Tables
+from workflow.results.result import EVERY, Table
+from workflow.results.selection import Selection
 
-# The columns of each csv that are shown, each with its heading here. The last is ours; rows without it are left out.
-SHOWN = {
-    "table2": {"Pair": "", "Model": "Table 2", "BLEU, published": "BLEU, paper", "BLEU, ours": "ours"},
-    "table3": {
-        "Model": "Table 3",
-        "Perplexity from base, published": "perplexity from base, paper",
-        "Perplexity from base, ours": "ours",
-        "BLEU from base, published": "BLEU from base, paper",
-        "BLEU from base, ours": "ours",
-        "Perplexity, ours": "perplexity",
-        "BLEU, ours": "BLEU",
-    },
-    "table4": {"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},
-    "claims": {
-        "Verdict": "Verdict",
-        "Section": "Section",
-        "Claim": "The paper's claim",
-        "Measure": "measured in",
-        "In favour, paper": "paper",
-        "In favour, ours": "ours",
-    },
-}
 PUBLISHED = Path("config/published.yaml")
 
 
@@ -49,7 +28,9 @@ def before(experiment: Experiment) -> str:
     """What will be made, how long that takes and where to look meanwhile."""
     paths = Paths.of(experiment)
     runs = Runs(experiment, paths)
-    tables = Tables(experiment, runs, PUBLISHED)
+    planned = [result for _, result, _ in Selection(experiment, runs, PUBLISHED).planned]
+    tables = len([result for result in planned if result.target == "tables"])
+    figures = sum(len(result.files("")) for result in planned if result.target == "figures")
     trained = [
         (task, model, Path(record).exists())
         for task, models in runs.trained.items()
@@ -57,8 +38,7 @@ def before(experiment: Experiment) -> str:
         for record in runs.files_of(task, [model], "training.json")
     ]
     left = [(task, model) for task, model, done in trained if not (done or experiment.packages)]
-    figures = 3 + len(tables.drawn) + bool(tables.parses())  # figures 3 to 5 of the paper, and others
-    lines = [f"{experiment.experiment}: {len(trained)} models, {len(tables.all)} tables, {figures} figures."]
+    lines = [f"{experiment.experiment}: {len(trained)} models, {tables} tables, {figures} figures."]
     if experiment.packages:
         lines.append(f"Nothing is trained: the models are those in {paths.packages}.")
     elif len(left) < len(trained):
@@ -80,15 +60,16 @@ def before(experiment: Experiment) -> str:
 
 
 def after(experiment: Experiment) -> str:
-    """The claims and Tables 2 to 4, as far as the experiment has them, and where all results are."""
+    """The tables that name columns for it, as far as the experiment has them, and where all results are."""
     paths = Paths.of(experiment)
     results, texts = Path(paths.results), []
-    tables = {table.name for table in Tables(experiment, Runs(experiment, paths), PUBLISHED).all}
-    for name, columns in SHOWN.items():
-        if name not in tables or not (rows := _rows(results / f"tables/{name}.csv", columns)):
+    planned = [result for _, result, _ in Selection(experiment, Runs(experiment, paths), PUBLISHED).planned]
+    tables = [result for result in planned if isinstance(result, Table)]
+    for table in sorted(tables, key=lambda each: (each.section == EVERY, each.section)):  # the claims come last
+        if not table.printed or not (rows := _rows(results / f"tables/{table.name}.csv", table.printed)):
             continue
-        texts.append(tabulate(rows, columns.values(), disable_numparse=True))
-        if name == "claims":
+        texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
+        if table.name == "claims":
             verdicts = Counter(row[0].partition(":")[0] for row in rows)
             counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
             texts.append(f"{len(rows)} claims were tested: {counts}")

@@ -13,7 +13,7 @@ from transformer.corpora import kinds
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import plain
-from workflow.lib.code import behind_command, behind_kind, behind_script, relative
+from workflow.lib.code import behind_command, behind_kind, behind_module, relative
 from workflow.lib.experiment import (
     check_filled_in,
     check_packages,
@@ -21,13 +21,12 @@ from workflow.lib.experiment import (
     checked,
     missing_treebanks,
 )
-from workflow.lib.inputs import LONGER, TEXTS, TREES, Inputs, texts_of
+from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.programs import find_first_in
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
-from workflow.lib.tables import TRANSLATED, Tables
-from workflow.lib.titles import FIGURES, TABLES
+from workflow.results.selection import Selection
 
 # Snakemake's modules stay until the end. Unless the garbage collector leaves them alone, `snakemake -n` takes 0.4 s longer.
 gc.freeze()
@@ -49,7 +48,7 @@ find_first_in(Path(sys.executable).parent)
 # The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
 HERE = Path(os.path.relpath(CLONE))
 exports = f"export PYTHONUTF8=1 PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
-exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/scripts/launch.sh'))}; "
+exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/jobs/launch.sh'))}; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
 # What a job prints goes to its log. If the job runs on a cluster, it also goes to the batch system.
@@ -60,7 +59,7 @@ CACHED = workflow.workflow_settings.cache is not None
 
 paths = Paths.of(experiment)
 runs = Runs(experiment, paths)
-tables = Tables(experiment, runs, HERE / "config/published.yaml")
+selection = Selection(experiment, runs, HERE / "config/published.yaml")
 inputs = Inputs(experiment, runs, downloads)
 demands = Demands(experiment, runs)
 
@@ -85,9 +84,16 @@ def code(stage):
     return relative(found, HERE)
 
 
-def scripts(name):
-    """A script and the source files behind it."""
-    return relative(behind_script(name), HERE)
+def module(name):
+    """A module and the source files behind it."""
+    return relative(behind_module(name), HERE)
+
+
+def made(target):
+    """The tables and figures that a target asks for."""
+    return [
+        getattr(rules, result.rule).output for _, result, _ in selection.planned if result.target == target
+    ]
 
 
 def read_by(*names):
@@ -96,39 +102,18 @@ def read_by(*names):
     return sorted(file for file in files if file.startswith((f"{RESULTS}/", f"{paths.packages}/")))
 
 
-def table_report(name, kind):
-    """A table in the report, which sorts by these labels: by section, and HTML before csv."""
-    return report(
-        f"{RESULTS}/tables/{name}.{kind}",
-        caption=f"../report/{name}.rst",
-        category="Tables",
-        labels={
-            "section": TABLES[name].section,
-            "table": TABLES[name].title,
-            "format": kind.replace("html", "HTML"),
-        },
-    )
-
-
-def shown(name, caption, kind="svg"):
-    """A figure in the report, which sorts by these labels."""
-    return report(
-        f"{RESULTS}/figures/{name}.{kind}",
-        caption=f"../report/{caption}.rst",
-        category="Figures",
-        labels={"section": FIGURES[name].section, "figure": FIGURES[name].title},
-    )
-
-
-def figure_report(name, caption):
-    """The three formats of a figure; the report shows the svg."""
-    others = [f"{RESULTS}/figures/{name}.{kind}" for kind in ("pdf", "png")]
-    return [shown(name, caption), *others]
+def in_report(result):
+    """The outputs of a result's rule. The first file of each output with labels is in the report, sorted by these."""
+    look = {"caption": "../report/result.rst", "category": result.category}
+    return {
+        name: [report(first, **look, labels=result.labels[name]) if name in result.labels else first, *others]
+        for name, (first, *others) in result.files(RESULTS).items()
+    }
 
 
 # Check given packages, those that tables and figures need, before anything runs.
 if experiment.packages and workflow.is_main_process:
     try:
-        check_packages(experiment, runs, tables)
+        check_packages(experiment, runs, selection)
     except InputError as error:
         raise WorkflowError(str(error)) from None

@@ -16,7 +16,7 @@ rule configure_complexity:
     params:
         config=SETTINGS["table1"],
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 rule measure_complexity:

@@ -19,7 +19,7 @@ rule configure_corpus:
     params:
         config=inputs.task_corpus,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 rule configure_fetch:
@@ -32,7 +32,7 @@ rule configure_fetch:
     params:
         config=inputs.debian_packages,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 rule fetch_pages:
@@ -67,109 +67,37 @@ rule fetch_file:
         " --sha256 {params.download[sha256]:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
-rule pair_pages:
-    input:
-        text=inputs.pages,
-        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(kinds.LibreOfficeHelp),
-    output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, **LONGER, record="corpus.json"),
-    log:
-        f"{RESULTS}/logs/{{task}}/corpus.log",
-    wildcard_constraints:
-        task=of_kind(kinds.LibreOfficeHelp),
-    cache: CACHED
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(demands.reading_megabytes),
-    shell:
-        'python -m transformer corpus --config {input.config:q} --text {input.text:q} --output-dir "$(dirname {output.record:q})"'
-        " 2>&1 | tee -i {log:q}"
-
-
-rule read_files:
-    input:
-        files=inputs.files,
-        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(kinds.Files),
-    output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TEXTS, record="corpus.json"),
-    log:
-        f"{RESULTS}/logs/{{task}}/corpus.log",
-    wildcard_constraints:
-        task=of_kind(kinds.Files),
-    cache: CACHED
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(demands.reading_megabytes),
-    params:
-        downloads=DOWNLOADS,
-    shell:
-        "python -m transformer corpus --config {input.config:q} --downloads {params.downloads:q}"
-        ' --output-dir "$(dirname {output.record:q})" 2>&1 | tee -i {log:q}'
-
-
-# The further test sets depend on the corpus, so each task has its own rule.
-for task in inputs.tasks_of(kinds.MosesFiles):
+# The folder of a licensed treebank is not an input. Without it, the rest of the experiment still runs.
+for name, making in inputs.makings.items():
 
     rule:
         name:
-            f"tokenise_{task}"
+            name
         input:
-            files=inputs.files,
+            unpack(inputs.corpus),
             config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-            code=code(kinds.MosesFiles),
+            code=code(making.kind),
         output:
-            multiext(
-                f"{RESULTS}/corpora/{{task}}/",
-                **TEXTS,
-                **texts_of(*runs.further_tests(task)),
-                record="corpus.json",
-            ),
+            multiext(f"{RESULTS}/corpora/{{task}}/", **making.writes, record="corpus.json"),
         log:
             f"{RESULTS}/logs/{{task}}/corpus.log",
         wildcard_constraints:
-            task=re.escape(task),
+            task=any_of(making.tasks),
+        cache: CACHED and making.cached
         conda:
             "../../environment.yml"
         resources:
             runtime=demands.reading_minutes,
             mem_mb=growing(demands.reading_megabytes),
         params:
-            downloads=DOWNLOADS,
-            folder=subpath(output.record, parent=True),
+            downloads=[DOWNLOADS] if inputs.files in making.reads else [],
         shell:
-            "python -m transformer corpus --config {input.config:q} --downloads {params.downloads:q}"
-            " --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
-
-
-# The folder of a licensed treebank is not an input. Without it, the rest of the experiment still runs.
-rule read_treebank:
-    input:
-        files=inputs.files,
-        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(kinds.Treebank),
-    output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, record="corpus.json"),
-    log:
-        f"{RESULTS}/logs/{{task}}/corpus.log",
-    wildcard_constraints:
-        task=of_kind(kinds.Treebank),
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(demands.reading_megabytes),
-    params:
-        downloads=DOWNLOADS,
-        folder=subpath(output.record, parent=True),
-    shell:
-        "python -m transformer corpus --config {input.config:q} --downloads {params.downloads:q}"
-        " --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
+            # Of the variables, those that this kind of corpus does not read are empty.
+            "text={input.text:q} downloads={params.downloads:q} gold={input.gold_record:q} parses={input.parses:q}"
+            " log_probabilities={input.log_probabilities:q};"
+            ' python -m transformer corpus --config {input.config:q} --output-dir "$(dirname {output.record:q})"'
+            ' ${{text:+--text "$text"}} ${{downloads:+--downloads "$downloads"}} ${{gold:+--gold "$(dirname "$gold")"}}'
+            ' ${{parses:+--parses "$parses" --log-probabilities "$log_probabilities"}} 2>&1 | tee -i {log:q}'
 
 
 rule draw_plain_sentences:
@@ -192,75 +120,3 @@ rule draw_plain_sentences:
     shell:
         "python -m transformer sentences --text {input.text:q} --count {params.plain[sentences]:q}"
         " --words {params.plain[words]} --seed {params.plain[seed]:q} --output {output:q} 2>&1 | tee -i {log:q}"
-
-
-rule generate_trees:
-    input:
-        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(kinds.Grammar),
-    output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, plain="plain.source", record="corpus.json"),
-    log:
-        f"{RESULTS}/logs/{{task}}/corpus.log",
-    wildcard_constraints:
-        task=of_kind(kinds.Grammar),
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(demands.reading_megabytes),
-    params:
-        folder=subpath(output.record, parent=True),
-    shell:
-        "python -m transformer corpus --config {input.config:q} --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
-
-
-rule add_parsed_text:
-    input:
-        unpack(inputs.gold),
-        unpack(inputs.parses),
-        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(kinds.SelfTraining),
-    output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, record="corpus.json"),
-    log:
-        f"{RESULTS}/logs/{{task}}/corpus.log",
-    wildcard_constraints:
-        task=of_kind(kinds.SelfTraining),
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(demands.reading_megabytes),
-    params:
-        gold=subpath(input.gold_record, parent=True),
-        folder=subpath(output.record, parent=True),
-    shell:
-        "python -m transformer corpus --config {input.config:q} --gold {params.gold:q} --parses {input.parses:q}"
-        " --log-probabilities {input.log_probabilities:q} --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"
-
-
-rule add_own_parsed_text:
-    input:
-        unpack(inputs.gold),
-        files=inputs.files,
-        config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-        code=code(kinds.ParsedText),
-    output:
-        multiext(f"{RESULTS}/corpora/{{task}}/", **TREES, record="corpus.json"),
-    log:
-        f"{RESULTS}/logs/{{task}}/corpus.log",
-    wildcard_constraints:
-        task=of_kind(kinds.ParsedText),
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(demands.reading_megabytes),
-    params:
-        downloads=DOWNLOADS,
-        gold=subpath(input.gold_record, parent=True),
-        folder=subpath(output.record, parent=True),
-    shell:
-        "python -m transformer corpus --config {input.config:q} --gold {params.gold:q}"
-        " --downloads {params.downloads:q} --output-dir {params.folder:q} 2>&1 | tee -i {log:q}"

@@ -7,18 +7,10 @@ OF_STUDY = {
     "problem": any_of(experiment.length.tasks),
     "positions": any_of(experiment.length.positions),
 }
-STUDIED = collect(
-    f"{STUDY}/exact_match.json",
-    problem=experiment.length.tasks,
-    positions=experiment.length.positions,
-    seed=experiment.length.seeds,
-)
 
 
 localrules:
     configure_length,
-    write_length,
-    draw_length,
 
 
 rule configure_length:
@@ -33,7 +25,7 @@ rule configure_length:
     params:
         config=inputs.length_config,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 # A run takes half a minute, so an interrupted run simply starts again.
@@ -58,40 +50,3 @@ rule measure_length:
     shell:
         "python -m transformer length --config {input.config:q} --output {output:q} --threads {threads}"
         " 2>&1 | tee -i {log:q}"
-
-
-rule write_length:
-    input:
-        published=HERE / "config/published.yaml",
-        runs=STUDIED,
-        code=scripts("length"),
-    output:
-        csv=table_report("length", "csv"),
-        md=f"{RESULTS}/tables/length.md",
-        html=table_report("length", "html"),
-        tex=f"{RESULTS}/tables/length.tex",
-    log:
-        f"{RESULTS}/logs/length.log",
-    conda:
-        "../../environment.yml"
-    params:
-        study=SETTINGS["length"],
-        title=TABLES["length"].caption(experiment.tasks["ende"]),
-    script:
-        "../scripts/length.py"
-
-
-rule draw_length:
-    input:
-        runs=STUDIED,
-        code=scripts("length_figure"),
-    output:
-        figure_report("length", "length"),
-    log:
-        f"{RESULTS}/logs/length_figure.log",
-    conda:
-        "../../environment.yml"
-    params:
-        study=SETTINGS["length"],
-    script:
-        "../scripts/length_figure.py"

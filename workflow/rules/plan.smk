@@ -16,7 +16,7 @@ rule configure_experiment:
     params:
         config=SETTINGS,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 rule plan:

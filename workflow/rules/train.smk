@@ -17,7 +17,7 @@ rule configure_run:
     params:
         config=runs.resolved,
     script:
-        "../scripts/write_config.py"
+        "../jobs/write_config.py"
 
 
 # An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
@@ -97,9 +97,9 @@ rule average_checkpoints:
 # are not outputs, because Snakemake would warn that they did not exist when it planned the job.
 rule write_readmes:
     input:
-        packages=runs.packages_behind(tables.scored),
-        scores=tables.scored,
-        code=scripts("readmes"),
+        packages=runs.packages_behind(selection.scored),
+        scores=selection.scored,
+        code=module("workflow.jobs.readmes"),
     output:
         touch(f"{RESULTS}/runs/readmes.done"),
     log:
@@ -107,16 +107,16 @@ rule write_readmes:
     conda:
         "../../environment.yml"
     script:
-        "../scripts/readmes.py"
+        "../jobs/readmes.py"
 
 
 # A finished training keeps its results in {RUN}/state, too, and publishes them again if they get lost. Scored packages do
 # not need them. Other rules do not know of this folder, so this one has to remove it.
 rule remove_states:
     input:
-        packages=runs.packages_behind(tables.scored),
-        scores=tables.scored,
-        code=scripts("remove_states"),
+        packages=runs.packages_behind(selection.scored),
+        scores=selection.scored,
+        code=module("workflow.jobs.remove_states"),
     output:
         touch(f"{RESULTS}/runs/states.done"),
     log:
@@ -124,4 +124,4 @@ rule remove_states:
     conda:
         "../../environment.yml"
     script:
-        "../scripts/remove_states.py"
+        "../jobs/remove_states.py"

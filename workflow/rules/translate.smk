@@ -13,7 +13,7 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=inputs.source,
-        shard=scripts("shard"),
+        shard=module("workflow.jobs.shard"),
         code=code("translate"),
     output:
         translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
@@ -149,8 +149,8 @@ rule measure_lengths:
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
-        lengths=tables.lengths,
-        translated=TRANSLATED,
+        lengths=selection.lengths,
+        translated=selection.translated,
     shell:
         "python -m transformer perplexity --package {params.package:q} --source {input.source:q} --target {input.target:q}"
         " --by-length {params.lengths} --translate {params.translated:q} --threads {threads} > {output:q} 2> {log:q}"
@@ -196,7 +196,7 @@ rule read_attention:
         mem_mb=growing(demands.decoding_megabytes),
     params:
         package=subpath(input.package, parent=True),
-        sentences=tables.sentences(),
+        sentences=selection.sentences(),
     shell:
         "python -m transformer attention --package {params.package:q} --output {output.json:q} --html {output.page:q}"
         " --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"

@@ -1,0 +1,232 @@
+"""The table of claims, the notes below it, and its figure."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr, t
+
+from workflow.results import claims
+
+CLAIM = {"claim": "One head is worse", "section": "6.2 A", "metric": "bleu", "part": "dev"}
+
+
+@pytest.fixture
+def made(results):
+    """Write the table from `scores`: (task, model) -> what each seed scores; give its rows by name, and its notes."""
+
+    def make(claims, scores, longer=None, equal=(), **params):
+        """`longer`: model -> the perplexity of pairs of 21 to 40 subwords, where training has up to 20.
+
+        `equal`: models that are the same as another one at this scale.
+        """
+        runs = {
+            (task, model): [results.run(task, model, seed, **one) for seed, one in enumerate(each, 1)]
+            for (task, model), each in scores.items()
+        }
+        told = []
+        for name, changes in claims.items():
+            claim = {**CLAIM, "name": name, **changes}
+            claim["runs"] = [tuple(row.split("/")[:2]) for row in claim["rows"]]
+            claim["ways"] = ["".join(row.split("/")[2:]) for row in claim["rows"]]
+            kept = [key for key in claim["runs"] if key[1] not in equal]
+            claim["scores"] = [[run.scores for run in runs.get(key, ())] for key in kept]
+            claim["judged"] = all(claim["scores"])
+            told.append(claim)
+        for key, each in (longer or {}).items():
+            for run in runs[key]:
+                results.lengths(
+                    run, (1, 20, 9, 90, 5.0), (21, 30, 2, 50, each), (31, 40, 1, 40, each), (41, 80, 1, 60, 99)
+                )
+        every = [run for each in runs.values() for run in each]
+        given = {"claims": told, "table3": [run.scores for run in every if run.task == "ende"], "longest": 20, **params}
+        rows, [text, *_] = results.table("claims", every, **given)
+        pictures = results.figure("claims", every, ("svg", "png"), **given)
+        return dict(zip(claims, rows, strict=True)), text, pictures
+
+    return make
+
+
+def bleu(*scores):
+    return [{"paper_bleu": {"score": score, "signature": "s"}} for score in scores]
+
+
+def perplexity(*numbers):
+    return [{"perplexity": number} for number in numbers]
+
+
+def seconds(*numbers):
+    return [{**one, "training": {"seconds": number}} for one, number in zip(bleu(*numbers), numbers, strict=True)]
+
+
+def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
+    rows, text, pictures = made(
+        {
+            "heads": {"rows": ["ende/A-h1", "ende/base"]},
+            "turned": {"rows": ["ende/base", "ende/A-h1"]},
+            "keys": {"rows": ["ende/B-dk16", "ende/base"]},
+            "alike": {"rows": ["ende/E-learned", "ende/base"], "margin": 0.5},
+            "absent": {"rows": ["ende/big", "ende/base"]},
+        },
+        {
+            ("ende", "base"): bleu(20.0, 21.0, 22.0),
+            ("ende", "A-h1"): bleu(15.0, 16.1, 16.9),
+            ("ende", "B-dk16"): bleu(21.0, 19.0, 22.5),
+            ("ende", "E-learned"): bleu(20.01, 21.0, 22.01),
+        },
+    )
+    assert [row["Verdict"] for row in rows.values()] == ["reproduced", "contrary", "undecided", "reproduced", "not run"]
+    heads = rows["heads"]
+    assert (heads["In favour, paper"], heads["In favour, ours"], heads["Seeds"]) == ("+0.9", "+5.0", "3")
+    assert heads["In favour, interval"] == "+4.8 to +5.2"
+    assert heads["In favour, each seed"] == "+5.0 +4.9 +5.1"
+    assert heads["Rows"] == "A-h1 < base"
+    assert rows["alike"]["Rows"] == "E-learned ≈ base (within 0.5)"
+    assert rows["absent"]["In favour, ours"] == "not run"
+    assert set(claims.RESULTS[0].printed) <= set(heads)
+    assert rows["keys"]["Could show"]
+    assert not heads["Could show"]
+    assert float(heads["p, alone"]) < float(heads["p, corrected"])
+    assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
+    assert "(Holm)" in text
+    assert "With 3 seeds and 4 claims other than those about hours, the first verdict needs a mean" in text
+    assert "reproduced (n 3)" in pictures[0].read_text()
+    assert f"undecided (n 3; could show {rows['keys']['Could show']})" in pictures[0].read_text()
+
+
+def test_less_perplexity_is_better_in_percent(made):
+    claim = {"metric": "perplexity", "rows": ["ende/C-N2", "ende/C-N4", "ende/base"]}
+    scores = {"base": perplexity(5.0, 5.1), "C-N4": perplexity(10.0, 10.2), "C-N2": perplexity(20.0, 20.4)}
+    rows, _, _ = made({"layers": claim}, {("ende", model): each for model, each in scores.items()})
+    assert rows["layers"]["In favour, ours"] == "+75.0 %"
+    assert rows["layers"]["In favour, paper"] == "+19.5 %"  # 6.11, 5.19, 4.92
+
+
+def test_one_seed_decides_nothing(made):
+    rows, _, pictures = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
+        {("ende", "base"): bleu(20.0), ("ende", "A-h1"): bleu(10.0)},
+    )
+    assert rows["heads"]["Verdict"] == "undecided: one seed"
+    assert rows["heads"]["In favour, ours"] == "+10.0"
+    assert rows["heads"]["In favour, interval"] == ""
+    assert "<svg" in pictures[0].read_text()
+
+
+def test_two_seeds_decide_nothing_either(made):
+    rows, text, _ = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
+        {("ende", "base"): bleu(20.0, 21.0), ("ende", "A-h1"): bleu(10.0, 11.0)},
+    )
+    assert rows["heads"]["Verdict"] == "undecided: two seeds"
+    assert rows["heads"]["In favour, ours"] == "+10.0"
+    assert "A verdict needs at least 3 seeds." in text
+    assert not any(word in text for word in ("the first verdict needs", "Holm", "Could show has"))
+
+
+def test_two_rows_that_are_one_model_count_once(made):
+    """The workflow gives such rows' scores once; then the two rows left are in the claimed order."""
+    claim = {"rows": ["ende/B-dk16", "ende/B-dk32", "ende/base"]}
+    scores = {"base": (20.0, 20.1, 20.2), "B-dk16": (10.0, 10.2, 10.1)}
+    rows, _, _ = made(
+        {"keys": claim}, {("ende", model): bleu(*each) for model, each in scores.items()}, equal=["B-dk32"]
+    )
+    assert rows["keys"]["Verdict"] == "reproduced"
+    assert rows["keys"]["In favour, ours"] == "+10.0"
+
+
+@pytest.mark.parametrize(("middle", "verdict"), [(15.0, "reproduced"), (25.0, "reproduced: not in order")])
+def test_a_row_out_of_its_place_is_told(made, middle, verdict):
+    scores = {"base": (20.0, 20.1, 20.2), "B-dk32": (middle,) * 3, "B-dk16": (10.0, 10.2, 10.1)}
+    rows, _, _ = made(
+        {"keys": {"rows": ["ende/B-dk16", "ende/B-dk32", "ende/base"]}},
+        {("ende", model): bleu(*each) for model, each in scores.items()},
+    )
+    assert rows["keys"]["Verdict"] == verdict
+
+
+def test_claims_about_hours_are_a_family_of_their_own(made):
+    scores = {("ende", model): bleu(20.0, 20.0 + step, 20.0) for model, step in (("base", 0.1), ("A-h1", 0.2))}
+    heads = {"rows": ["ende/A-h1", "ende/base"]}
+    [alone] = made({"heads": heads}, scores)[0].values()
+    both, text, _ = made({"heads": heads, "slow": heads | {"metric": "hours"}}, scores)
+    assert both["heads"]["p, corrected"] == alone["p, corrected"]
+    assert "With 3 seeds and 1 claims other than those about hours" in text
+
+
+def test_hours_are_those_of_training(made, published):
+    rows, _, _ = made(
+        {"slow": {"metric": "hours", "rows": ["ende/aop1", "ende/base"]}},
+        {("ende", "base"): seconds(100.0, 150.0), ("ende", "aop1"): seconds(200.0, 200.0)},
+    )
+    hours = {row["model"]: row["hours"] for row in published["appendix"]}
+    assert rows["slow"]["In favour, paper"] == f"{100 * (1 - hours['base'] / hours['aop1']):+.0f} %"
+    assert rows["slow"]["In favour, each seed"] == "+50 % +25 %"
+    assert rows["slow"]["In favour, ours"] == "+39 %"  # 1 - sqrt(1/2 * 3/4)
+
+
+def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, published):
+    ours = {"base": (20.0, 9.0), "A-h1": (21.0, 8.0), "C-N2": (15.0, 20.0), "C-N8": (23.0, 10.0)}
+    _, text, _ = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}},
+        {("ende", model): [bleu(score)[0] | {"perplexity": ppl}] for model, (score, ppl) in ours.items()},
+    )
+    # In the paper all three have less BLEU than base; A-h1 and C-N2 have a higher perplexity, and C-N8 has a lower one.
+    for place, (heading, key, worse) in enumerate([("BLEU", "bleu", 3), ("perplexity", "ppl", 2)]):
+        theirs = {row["model"]: row[key] for row in published["table3"] if key in row}
+        expected = spearmanr([theirs[model] for model in ours], [each[place] for each in ours.values()]).statistic
+        told = f"Table 3, {heading}: the paper's ranks of 4 rows and ours have a correlation (Spearman) of"
+        sides = f"1 of 3 rows are on the same side of base (in the paper {worse} of them are worse than base)"
+        assert f"{told} {expected:.2f}; {sides}" in text
+
+
+def test_perplexity_beyond_training_is_that_of_pairs_up_to_twice_as_long(made):
+    rows, _, _ = made(
+        {"far": {"metric": "longer", "rows": ["ende/E-learned", "ende/base"]}},
+        {("ende", "E-learned"): bleu(20.0), ("ende", "base"): bleu(20.0)},
+        longer={("ende", "E-learned"): 40.0, ("ende", "base"): 30.0},
+    )
+    assert rows["far"]["In favour, ours"] == "+25.0 %"
+    assert rows["far"]["In favour, paper"] == ""
+
+
+def test_pairs_that_are_not_there_decide_nothing(made):
+    rows, _, _ = made(
+        {"far": {"metric": "longer", "rows": ["ende/E-learned", "ende/base"]}},
+        {("ende", "E-learned"): bleu(20.0), ("ende", "base"): bleu(20.0)},
+        longer={("ende", "E-learned"): "", ("ende", "base"): 30.0},
+    )
+    assert rows["far"]["Verdict"] == "not run: longer than the learned positions"
+    rows, _, _ = made(
+        {"far": {"metric": "longer", "rows": ["ende/E-learned", "ende/base"]}},
+        {("ende", "E-learned"): bleu(20.0), ("ende", "base"): bleu(20.0)},
+        longer={("ende", "E-learned"): "", ("ende", "base"): ""},
+    )
+    assert rows["far"]["Verdict"] == "not run: no pairs of this length"
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.0495, "reproduced"), (1.0505, "contrary")])
+def test_a_margin_of_perplexity_is_in_percent(made, ratio, verdict):
+    base, claim = (5.0, 5.1, 5.2), {"metric": "perplexity", "rows": ["ende/E-learned", "ende/base"], "margin": 5}
+    scores = {("ende", "base"): perplexity(*base), ("ende", "E-learned"): perplexity(*(ratio * one for one in base))}
+    rows, _, _ = made({"alike": claim}, scores)
+    assert (rows["alike"]["Rows"], rows["alike"]["Verdict"]) == ("E-learned ≈ base (within 5 %)", verdict)
+    assert rows["alike"]["p, alone"] == "< 0.0001"
+
+
+def test_the_margin_that_could_be_shown_is_in_percent(made):
+    """With differences of 6, 7 and 8 % the least margin is that of the upper end of their 90 % interval."""
+    claim = {"metric": "perplexity", "rows": ["ende/E-learned", "ende/base"], "margin": 5}
+    above = perplexity(10.6, 10.7, 10.8)
+    rows, _, _ = made({"alike": claim}, {("ende", "base"): perplexity(10, 10, 10), ("ende", "E-learned"): above})
+    each = np.log([1.06, 1.07, 1.08])
+    least = each.mean() + t.isf(0.05, 2) * each.std(ddof=1) / 3**0.5
+    assert rows["alike"]["Could show"] == f"{100 * np.expm1(least):.1f} %"
+
+
+def test_the_papers_f1_is_that_of_table_4_and_a_way_of_decoding_has_no_published_number(made):
+    f1 = [{"brackets": {"f1": 88.0}}]
+    claims = {
+        "more": {"metric": "f1", "part": "test", "rows": ["wsj/parser", "semi/parser"]},
+        "averaging": {"rows": ["ende/base", "ende/base/averaged"]},
+    }
+    rows, _, _ = made(claims, {("wsj", "parser"): f1, ("semi", "parser"): f1, ("ende", "base"): bleu(20.0)})
+    assert (rows["more"]["In favour, paper"], rows["averaging"]["In favour, paper"]) == ("+1.4", "")

@@ -1,0 +1,210 @@
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from transformer.model.config import Positions
+from workflow.results import attention, decoding, dot_products, drawing, length, positions, records, table3
+from workflow.results.against_base import against_base
+
+
+def attention_of(published, heads):
+    """attention.json of the paper's two sentences, with uniform weights."""
+    sentences = dict.fromkeys(each["sentence"] for each in published["attention"]["figures"].values())
+    made = []
+    for sentence in sentences:
+        words = [*sentence.split(), "<EOS>"]
+        weights = np.full((heads, len(words), len(words)), 1 / len(words))
+        made.append({"source": sentence, "words": words, "weights": weights.tolist()})
+    return {"layer": 2, "layers": 2, "sentences": made}
+
+
+def test_figures_3_to_5_are_drawn(results, published):
+    attention = results.write("attention.json", attention_of(published, 8))
+    drawn = results.figure("attention", inputs={"attention": attention})
+    assert [path.name for path in drawn] == ["figure3.svg", "figure4.svg", "figure5.svg"]
+    assert all("<svg" in path.read_text() for path in drawn)
+
+
+@pytest.mark.parametrize(
+    ("heads", "figure4", "figure5"),
+    [
+        (16, [5, 6], [1, 2]),
+        (8, [5, 6], [1, 2]),
+        (4, [3, 4], [1, 2]),
+        (2, [1, 2], [1]),
+        (1, [1], [1]),
+    ],
+)
+def test_a_model_with_fewer_heads_shows_heads_that_it_has(published, heads, figure4, figure5):
+    figures = published["attention"]["figures"]
+    words = figures[4]["sentence"].split()
+    panels = {number: attention.panels_of(number, figures, words, heads) for number in (4, 5)}
+    assert panels[4] == [(figure4[:1], None), (figure4, words.index("its"))]
+    assert panels[5] == [([head], None) for head in figure5]
+
+
+def test_figure_3_shows_all_heads_from_making(published):
+    figures = published["attention"]["figures"]
+    words = figures[3]["sentence"].split()
+    [(heads, query)] = attention.panels_of(3, figures, words, 8)
+    assert list(heads) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert words[query] == "making"
+
+
+def test_the_opacity_of_a_line_is_its_weight_over_the_largest_one_of_the_panel():
+    weights = np.array([[[0.6, 0.2], [0.1, 0.3]], [[0.8, 0.4], [0.1, 0.2]]])
+    figure = attention.draw(["a", "b"], weights, [([1], None), ([1, 2], 1)])
+    shown = [[round(colour[3], 2) for colour in axes.collections[0].get_colors()] for axes in figure.axes]
+    assert shown == [[0.17, 0.33, 0.5, 1.0], [0.33, 0.33, 0.67, 1.0]]
+    assert [axes.get_title("left") for axes in figure.axes] == [
+        f"the darkest line has weight {largest}" for largest in ("0.60", "0.30")
+    ]
+
+
+def test_training_curves_of_one_and_of_several_seeds_are_drawn(results):
+    runs = [results.run("ende", "base", seed) for seed in (1, 2)] + [results.run("ende", "B-dk16")]
+    groups = {"Table 3 (B)": [("ende", "base"), ("ende", "B-dk16")]}
+    for path in results.figure("curves", runs, kinds=("svg", "pdf", "png"), groups=groups):
+        assert path.stat().st_size > 5_000
+
+
+def test_rows_that_are_one_model_have_its_curves(results):
+    runs = [results.run("ende", "base"), results.run("ende", "C-N2")]
+    groups = {"Table 3 (C)": [("ende", model) for model in ("base", "C-N2", "C-N4")]}
+    equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
+    [svg] = results.figure("curves", runs, groups=groups, equal=equal)
+    assert "<!-- C-N4 -->" in svg.read_text()
+
+
+def test_a_group_may_have_more_models_than_there_are_colours(results):
+    models = [f"model-{number}" for number in range(2 * len(drawing.COLOURS))]
+    runs = [results.run("ende", model) for model in models]
+    [svg] = results.figure("curves", runs, groups={"Your own models": [("ende", model) for model in models]})
+    assert all(f"<!-- {model} -->" in svg.read_text() for model in models)
+
+
+def test_table3_is_drawn_with_few_runs_and_with_none(results):
+    for runs in ([results.run("ende", "base"), results.run("ende", "C-N2")], []):
+        [path] = results.figure("table3", runs)
+        assert "<svg" in path.read_text()
+
+
+def test_a_model_of_ones_own_has_a_line_and_marks_in_table3(results):
+    runs = [results.run("ende", model) for model in ("base", "mine")]
+    own = [{"group": "own", "model": "mine", "changes": {"d_ff": 1024}}]
+    [path] = results.figure("table3", runs, own=own)
+    with_it = path.read_text()
+    [path] = results.figure("table3", runs)
+    assert ("<!-- mine -->" in with_it, "<!-- own -->" in with_it) == (True, True)
+    assert "<!-- mine -->" not in path.read_text()
+
+
+def test_a_line_of_perplexity_ends_where_the_positions_of_a_model_do(results, published):
+    runs = [results.run("ende", model) for model in ("base", "E-learned")]
+    rows = [(1, 10, 50, 20), (11, 20, 50, 60), (21, 30, 30, 30), (31, 40, 2, 60)]
+    lengths = [
+        results.lengths(runs[0], *((*row, 9.0) for row in rows)),
+        results.lengths(runs[1], *((*row, 8.0) for row in rows[:2]), *((*row, "") for row in rows[2:])),
+    ]
+    [path] = results.figure("positions", runs, inputs={"lengths": lengths}, longest=20)
+    assert all(f"<!-- {name} -->" in path.read_text() for name in ("sinusoids", "learned", "lengths of training"))
+    assert "<!-- ALiBi -->" not in path.read_text()
+    read = records.read_lengths(
+        [run.scores for run in runs], lengths, {"ende": {"base": ["base"], "E-learned": ["E-learned"]}}
+    )
+    perplexity, ratio, bleu, difference = positions.draw(published["positions"], read, 20).axes
+    for axes in (perplexity, ratio, bleu, difference):
+        ends = [line.get_xdata()[np.isfinite(line.get_ydata())][-1] for line in axes.lines]
+        assert ends == [25.5, 15.5]  # two pairs are too few
+    assert ratio.lines[1].get_ydata()[0] == 8 / 9
+    assert difference.lines[1].get_ydata()[0] == pytest.approx(100 / 8 - 100 / 9)
+
+
+def test_lines_by_length_are_means_over_seeds_beside_base_of_the_same_seed(results, published):
+    runs = [results.run("ende", model, seed) for model in ("base", "E-t5") for seed in (1, 2)]
+    lengths = [
+        results.lengths(run, (1, 10, 50, 20, float(4 + 4 * i)), (11, 20, 50, 60, 2.0)) for i, run in enumerate(runs)
+    ]
+    equal = {"ende": {"base": ["base"], "E-t5": ["E-t5"]}}
+    read = records.read_lengths([run.scores for run in runs], lengths, equal)
+    perplexity, ratio, *_ = positions.draw(published["positions"], read, 20).axes
+    assert perplexity.lines[1].get_ydata().tolist() == [14, 2]  # of 12 and 16
+    assert ratio.lines[1].get_ydata().tolist() == [2.5, 1]  # of 12 / 4 and 16 / 8
+    [first, *_] = ratio.collections[1].get_paths()
+    assert (first.get_extents().ymin, first.get_extents().ymax) == (1, 3)
+
+
+def test_searches_are_drawn_against_the_task_s_own_decoding(results):
+    settings = [(5, 1, 0.6, 9.0, 18.0), (5, 4, 1.0, 10.5, 20.5), (5, 8, 1.0, 10.0, 20.4), (1, 4, 0.6, 9.8, 19.6)]
+    runs, inputs = results.searches(*settings)
+    [path] = results.figure("decoding", runs, inputs=inputs)
+    assert all(f"<!-- {text} -->" in path.read_text() for text in ("beam 8", "alpha 0.6", "alpha 1", "checkpoint"))
+    searches = decoding.read_searches([run.scores for run in runs], inputs["others"])
+    for axes in decoding.draw(searches).axes:
+        lines = [container.lines[0] for container in axes.containers]
+        assert [line.get_ydata().astype(float).round(2).tolist() for line in lines] == [
+            [-1.5, 0],
+            [-1.5, 0.5, 0.2],
+            [-0.3],
+        ]
+        assert lines[1].get_xdata()[0] == 0  # a beam of one has no alpha
+        assert lines[2].get_xdata().tolist() == [3]
+
+
+def test_one_seed_without_other_settings_is_drawn(results):
+    runs, _ = results.searches()
+    [path] = results.figure("decoding", runs[:1], inputs={"others": []})
+    assert "<svg" in path.read_text()
+
+
+def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_are(published):
+    scores = {"pairs": 50, "perplexity": 9.0, "translations": 50, "sacrebleu": 9.0}
+    measured = [pd.DataFrame([{"shortest": 1, "longest": 10} | scores])]
+    drawn = positions.draw(published["positions"], {"E-alibi": measured, "E-rotary": measured}, 20)
+    colours = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
+    runs = pd.DataFrame([{"task": "copy", "positions": "rotary", "length": 1, "right": 1.0}])
+    study = {"positions": ["rotary"], "tasks": ["copy"], "recipe": {"trained": [1, 2], "tested": 3}}
+    [line] = length.draw(runs, study).axes[0].lines
+    assert line.get_color() == colours["rotary"] != colours["ALiBi"]
+    assert set(drawing.POSITIONS) == set(get_args(Positions))
+
+
+def test_table3_s_marks_are_the_table_s_changes_from_base_with_their_spread(results, published):
+    runs = [
+        results.run("ende", model, seed, perplexity=perplexity)
+        for model, perplexities in {"base": (4.0, 5.0), "C-N2": (5.0, 5.5)}.items()
+        for seed, perplexity in enumerate(perplexities, 1)
+    ]
+    made = results.job(runs)
+    read = records.read_runs(made.input.scores, made.input.packages, made.params.equal)
+    ours = records.over_seeds(against_base(read))
+    drawn = table3.draw(published["table3"], ours).axes[1]
+    paper, marks = (container.lines[0].get_xdata() for container in drawn.containers)
+    assert paper[0] == marks[0] == 0  # base itself
+    assert paper.max() == pytest.approx(100 * (6.11 / 4.92 - 1))  # C-N2
+    assert marks[1] == pytest.approx((25 + 10) / 2)
+    [bars] = drawn.containers[1].lines[2]
+    assert np.ptp(bars.get_segments()[1][:, 0]) == pytest.approx(2 * np.std([25, 10], ddof=1))
+
+
+def test_the_same_numbers_make_the_same_bytes(results):
+    runs = [results.run("ende", "base")]
+    kinds = ("svg", "pdf")
+    first, again = (
+        [path.read_bytes() for path in results.figure("curves", runs, kinds, groups={"Table 2": [("ende", "base")]})]
+        for _ in range(2)
+    )
+    assert first == again
+
+
+def test_table1_is_drawn_with_a_layer_that_has_fewer_sizes(results):
+    [path] = results.figure("table1", inputs=results.complexity())
+    assert "<!-- additive self-attention -->" in path.read_text()
+
+
+def test_what_scaling_does_is_drawn(results, monkeypatch):
+    monkeypatch.setattr(dot_products, "D_K", (1, 4, 16))
+    [path] = results.figure("dot_products")
+    assert "Entropy" in path.read_text()

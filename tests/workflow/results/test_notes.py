@@ -1,0 +1,134 @@
+"""The notes below tables: what our numbers are made of, and by what means."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workflow.results.notes import corpus_note
+from workflow.results.provenance import difference_notes
+
+
+def test_notes_say_what_training_left_out_and_how_fast_the_devices_were(results):
+    few, none = ({"pairs": 900, "left_out": count, "longest_pair": 20} for count in (100, 0))
+    base = results.run("ende", "base", training=few)
+    _, texts = results.table("table3", [base, results.run("ende", "A-h1", training=none)])
+    said = "- Training of base (ende) leaves out 100 of 1,000 pairs: they have more than 20 subwords on a side."
+    assert texts[0].count("Training of ") == 1
+    assert said in texts[0].splitlines()
+    assert "- Device: a CPU, 5.0e+10 FLOP/s sustained." in texts[0].splitlines()
+    _, texts = results.table("table3", [base, results.run("ende", "A-h1", training=few)])
+    assert said.replace("base", "every model") in texts[0].splitlines()
+
+
+def test_notes_corpus_and_signatures_stand_under_md_html_and_tex(results):
+    _, texts = results.table("table3", [results.run("ende", "base")])
+    for text in texts:
+        assert "Not comparable: another text." in text
+        assert "help: pages (MPL-2.0)" in text
+        assert "tok:13a" in text
+        assert "compounds:split" in text
+        assert "213 million" in text
+
+
+def test_notes_say_how_the_scored_lines_were_translated(results):
+    drawn = {"sample": 1, "precision": "float32"}
+    _, texts = results.table("table3", [results.run("ende", "base"), results.run("ende", "big", decoding=drawn)])
+    for how in ("beam 4, length penalty 0.6", "drawn with seed 1"):
+        assert all(f"Scores of ende: 900 sentences of dev, {how}; checkpoints averaged: 1 of" in text for text in texts)
+
+
+def test_the_subwords_of_a_step_are_those_of_the_record(results):
+    _, (md, _, _) = results.table("table3", [results.run("ende", "base")])
+    assert (
+        "- A training step of ende has 667 target subwords; the paper's has about 25,000." in md
+    )  # 10^6 in 1,500 steps
+
+
+@pytest.mark.parametrize(
+    ("record", "end"),
+    [
+        ({}, "pairs: 9 train."),
+        ({"leaves": "XX"}, "pairs: 9 train."),
+        ({"leaves": "words"}, "pairs: 9 train; trees hold words in place of XX."),
+    ],
+)
+def test_tables_say_where_trees_are_not_of_the_published_form(record, end):
+    corpus = {"corpus": "wsj", "licence": "l", "description": "d", "source": "words", "target": "trees"}
+    assert corpus_note({**corpus, "pairs": {"train": 9}, **record}) == f"Text, words to trees: wsj: d (l); {end}"
+
+
+def remade(run, **changes):
+    """Change what a run's package says of its training."""
+    path = Path(run.package)
+    training = json.loads(path.read_text())["training"]
+    path.write_text(json.dumps({"training": training | changes}))
+    return run
+
+
+@pytest.mark.parametrize("table", ["runs", "table2", "table3", "table4"])
+def test_notes_say_if_runs_were_trained_by_different_means(results, table):
+    task, part = {"table4": ("wsj", "test"), "table2": ("ende", "test")}.get(table, ("ende", "dev"))
+    models = ["parser", "mine", "other"] if task == "wsj" else ["base", "big", "A-h1"]
+    runs = [results.run(task, model, part=part) for model in models]
+    _, texts = results.table(table, runs, trained_on={"wsj": "trees"})
+    assert not any("not all trained" in text for text in texts)
+    remade(runs[1], precision="bfloat16", threads=4, device="a GPU", software={"commit": "cd" * 20, "torch": "2.13.0"})
+    _, texts = results.table(table, runs, trained_on={"wsj": "trees"})
+    name = f"{task} {models[1]} 1"
+    for text in texts:
+        for means, theirs, others in (
+            ("commit", "cdcdcdcdcdcd", "abababababab-dirty"),
+            ("device", "2 x a GPU", "2 x a CPU"),
+            ("threads", "4", "1"),
+            ("precision", "bfloat16", "float32"),
+        ):
+            assert (
+                f"Our runs were not all trained with the same {means}: {theirs}: {name}. All others: {others}." in text
+            )
+
+
+@pytest.mark.parametrize(("others", "named"), [(2, "ende base 1, ende base 2"), (6, "6 runs")])
+def test_a_note_counts_runs_if_they_are_too_many_to_name(others, named):
+    runs = [
+        {"task": "ende", "model": "base", "seed": seed, "precision": "float32", "devices": 1, "device": "a CPU"}
+        | {"software": {"commit": "ab" if seed <= others else "cd"}}
+        for seed in range(1, 20)
+    ]
+    (note,) = difference_notes(runs)
+    assert note == f"Our runs were not all trained with the same commit: ab: {named}. All others: cd."
+
+
+def test_notes_say_if_attempts_of_a_run_differ(results):
+    runs = [results.run("ende", model) for model in ("base", "big", "A-h1")]
+    steps = [(0, 9, 4, 1), (5, 7, 2, 3), (5, 12, 0, 2)]  # of the second nothing was kept
+    attempts = [
+        {"from": start, "to": to, "steps_redone": redone, "threads": threads} for start, to, redone, threads in steps
+    ]
+    remade(runs[2], attempts=attempts, threads=2)
+    _, (md, _, _) = results.table("table3", runs)
+    assert "same threads: 2: ende A-h1 1 (in part). All others: 1." in md
+
+
+def test_the_runs_say_what_made_each(results):
+    rows, (md, html, _) = results.table("runs", [results.run("ende", "base"), results.run("wsj", "parser")])
+    assert [(row["Task"], row["Model"], row["Seed"]) for row in rows] == [("ende", "base", "1"), ("wsj", "parser", "1")]
+    assert (rows[0]["Config"], rows[0]["Commit"]) == ("c0ffee012345", "abababababab-dirty")
+    assert (rows[0]["Device"], rows[0]["Precision"], rows[0]["Hours"]) == ("2 x a CPU", "float32", "0.06")
+    assert (rows[0]["Resumed"], rows[0]["Steps again"]) == ("2", "1,250")
+    assert "- Made with torch 2.13.0: all." in md
+    assert "Made with torch 2.13.0: all." in html
+
+
+def test_a_note_explains_what_resumed_counts(results):
+    _, (md, _, _) = results.table("runs", [results.run("ende", "base")])
+    assert "Resumed counts how often a training was stopped or killed and then went on." in md
+
+
+def test_runs_made_with_other_versions_are_told_apart(results):
+    runs = [results.run("ende", model) for model in ("base", "big")]
+    path = Path(runs[1].package)
+    path.write_text(path.read_text().replace("2.13.0", "2.14.0"))
+    _, (md, _, _) = results.table("runs", runs)
+    assert "- Made with torch 2.13.0: ende base 1." in md
+    assert "- Made with torch 2.14.0: ende big 1." in md

@@ -1,0 +1,312 @@
+"""Which runs each result shows, and what it reads."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from overlays import only, plans
+
+from transformer.experiment.downloads import downloads_of
+from workflow.lib.inputs import Inputs
+from workflow.results import decoding, load
+from workflow.results.claims import Claims
+from workflow.results.marks import marks
+from workflow.results.result import BASE, EVERY, Figure, Table
+
+ROOT = Path(__file__).parents[3]
+
+
+def claims_of(selection):
+    """The claims of an experiment."""
+    return Claims(selection.experiment.claims, selection.runs)
+
+
+def test_curves_are_grouped_by_the_papers_select(select):
+    found = select(tasks=only(ende=["base", "A-h1"], enfr=["base", "big-enfr"], wsj=["parser"]))
+    assert found.curves == {
+        "Table 3 (A)": [BASE, ("ende", "A-h1")],
+        "Table 2": [BASE, ("enfr", "base"), ("enfr", "big-enfr")],
+        "Table 4": [("wsj", "parser")],
+    }
+
+
+def test_every_row_of_the_paper_has_a_curve_and_every_run_has_a_score(select):
+    found = select()
+    rows = {(task, model) for task, models in found.runs.rows.items() for model in models}
+    assert {run for group in found.curves.values() for run in group} == rows
+    assert len(found.all_scores) == sum(len(models) for models in found.runs.trained.values())
+    assert found.own == {}
+
+
+def test_a_table_without_tasks_is_not_made(select):
+    always = {"write_corpora", "write_runs", "draw_attention", "show_attention", "draw_training_curves"}
+    always |= {"write_length", "draw_length"}
+    decoding, claims = {"write_decoding", "draw_decoding"}, {"write_claims", "draw_claims"}
+    compared = {"write_table1", "draw_table1", "draw_table3", "draw_dot_products", "write_scaling"}
+    depends = decoding | claims | compared | {"draw_trees", "write_positions", "draw_positions", "write_marks"}
+    depends |= {f"write_{name}" for name in ("table2", "table3", "table4", "appendix")}
+
+    def made(**models):
+        [(task, [first, *_])] = models.items()
+        found = select(tasks=only(**models), figures={"task": task, "model": first})
+        assert always <= plans(found).keys()
+        return plans(found).keys() & depends, found.in_full
+
+    assert made(ende=["base"]) == ({"write_table3", "write_table2", *decoding}, [])
+    assert made(enfr=["base", "big-enfr"]) == ({"write_table2", *claims, *decoding}, ["enfr"])
+    assert made(wsj=["parser"]) == ({"write_table4", "draw_trees"}, ["wsj"])
+    tables = {"write_table2", "write_table3", "write_appendix"}
+    assert made(ende=["base", "aop1"]) == (tables | claims | decoding | compared, ["ende"])
+
+
+def test_claims_are_judged_by_the_scores_that_tables_show(select):
+    found = select(seeds=[1, 2])
+    assert set(claims_of(found).scores) <= set(found.scored)
+    claims = {claim["name"]: claim for claim in claims_of(found).all}
+    layers = [f"results/quick/runs/ende/{model}/{{}}/average-1/dev.scores.json" for model in ("C-N2", "base", "C-N8")]
+    seeds = [[path.format(seed) for seed in (1, 2)] for path in layers]
+    assert claims["layers"]["scores"] == seeds  # C-N4 is C-N2 at this scale, and counts once
+    assert [Path(path).parent.name for path in claims["big-en-de"]["scores"][1]] == ["average-20"] * 2
+    assert claims["scaling"]["scores"] == [[]]  # neither row is run
+    assert not claims["scaling"]["judged"]
+
+
+def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(select):
+    claims = {claim["name"]: claim for claim in claims_of(select()).all}
+    base = "results/quick/runs/ende/base/1"
+    assert claims["averaging"]["scores"] == [
+        [f"{base}/average-1/dev.scores.json"],
+        [f"{base}/average-5/dev.scores.json"],
+    ]
+    assert claims["beam"]["scores"][0] == [f"{base}/average-5/beam-1/dev.scores.json"]
+    assert claims_of(select()).lengths == [
+        f"results/quick/runs/ende/{model}/1/average-1/lengths.csv" for model in ("E-learned", "base")
+    ]
+    without = select(searches=None)
+    assert {claim["name"]: claim for claim in claims_of(without).all}["beam"]["scores"][0] == []
+
+
+def test_a_claim_may_name_the_tasks_own_decoding(select):
+    mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
+    mine["rows"] = ["ende/base/beam-4.alpha-0.6", "ende/base/beam-4.alpha-0"]
+    [claim] = [claim for claim in claims_of(select(claims={"mine": mine})).all if claim["name"] == "mine"]
+    folder = "results/quick/runs/ende/base/1/average-5"
+    assert claim["scores"] == [[f"{folder}/dev.scores.json"], [f"{folder}/beam-4.alpha-0/dev.scores.json"]]
+
+
+def test_a_claim_between_equal_rows_is_not_judged(select):
+    mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
+    mine["rows"] = ["ende/C-N2", "ende/C-N4"]
+    found = select(tasks=only(ende=["C-N2", "C-N4", "base"]), claims={"mine": mine})
+    [claim] = [claim for claim in claims_of(found).all if claim["name"] == "mine"]
+    assert not claim["judged"]
+
+
+def test_one_model_alone_has_a_table_of_claims_only_if_the_user_claims_something(select):
+    mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
+    mine["rows"] = ["ende/base", "ende/base/beam-4.alpha-0"]
+    assert not claims_of(select(tasks=only(ende=["base"]))).scores
+    assert claims_of(select(tasks=only(ende=["base"]), claims={"mine": mine})).scores
+
+
+def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(select):
+    found = select(tasks=only(ende=["base", "E-learned", "E-t5"]), models={"base": {"longest_pair": 30}})
+    planned = plans(found)
+    assert found.curves["Positions"] == [BASE, ("ende", "E-learned"), ("ende", "E-t5")]
+    assert {"draw_claims", "draw_table1", "draw_dot_products", "draw_table3", "draw_positions"} <= planned.keys()
+    assert found.own == {}
+    folders = [f"results/quick/runs/ende/{model}/1/average-1" for model in ("base", "E-learned", "E-t5")]
+    assert planned["write_positions"].input["scores"] == [f"{folder}/dev.scores.json" for folder in folders]
+    assert planned["write_positions"].input["lengths"] == [f"{folder}/lengths.csv" for folder in folders]
+    assert found.lengths == [8, 15, 23, 30, 38, 45, 53, 60, 75, 90, 120, 150]
+    assert "write_positions" not in plans(select(tasks=only(ende=["base", "E-learned"])))
+
+
+def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(select):
+    searches = {"beams": [1, 4], "alphas": [0, 0.6]}
+    found = select(seeds=[1, 2], tasks=only(ende=["C-N4", "C-N2"]), figures={"model": "C-N4"}, searches=searches)
+    folder = "results/quick/runs/ende/C-N4"
+    assert decoding.searches(found) == {
+        "scores": [f"{folder}/{seed}/average-5/dev.scores.json" for seed in (1, 2)],
+        "others": [
+            f"{folder}/{seed}/{name}/dev.scores.json"
+            for name in ("average-5/beam-1", "average-5/beam-4.alpha-0", "average-1")
+            for seed in (1, 2)
+        ],
+    }
+    assert plans(found)["write_decoding"].params["equal"] == {"ende": {"C-N4": ["C-N4"]}}
+    packages = found.runs.packages_behind(decoding.searches(found)["others"])
+    assert packages == [f"{folder}/{seed}/average-{n}/package/config.json" for n in (5, 1) for seed in (1, 2)]
+    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+    options = [inputs.search(SimpleNamespace(search=folder)) for folder in ("", *found.runs.searches)]
+    assert options == ["", "--beam 1 --alpha 0.6", "--beam 4 --alpha 0.0"]
+
+
+def test_a_task_without_averaging_decodes_its_last_checkpoint(select):
+    found = select(tasks=only(ende=["base"]), models={"base": {"average": 1}}, searches={"beams": [4], "alphas": [0.6]})
+    assert decoding.searches(found) == {
+        "scores": ["results/quick/runs/ende/base/1/average-1/dev.scores.json"],
+        "others": [],
+    }
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [{"searches": None}, {"tasks": only(wsj=["parser"]), "figures": {"task": "wsj", "model": "parser"}}],
+    ids=["null", "parsing"],
+)
+def test_the_table_decoding_does_not_exist_without_searches_or_for_a_parser(select, overlay):
+    found = select(**overlay)
+    assert not {"write_decoding", "draw_decoding"} & plans(found).keys()
+    assert found.runs.searches == {}
+
+
+def test_the_table_of_published_marks_exists_if_their_text_and_model_are_run(select):
+    tasks = {task: {"corpus": "multi30k-tokenised", "models": ["base"]} for task in ("ende", "enfr")}
+    assert marks(select(tasks=only(ende=["base"]))) == []
+    found = select(tasks=tasks, seeds=[1, 2])
+    sets = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+    assert [(row["task"], row["test"]) for row in marks(found)] == [(task, test) for task in tasks for test in sets]
+    read = plans(found)["write_marks"].input
+    assert read["translations"][2:4] == [
+        f"results/quick/runs/ende/base/{seed}/average-5/test_2017_flickr.translation" for seed in (1, 2)
+    ]
+    assert read["references"][0] == "results/quick/corpora/ende/test.target"
+    assert found.runs.further_tests(*tasks) == ["test_2017_flickr", "test_2017_mscoco"]
+
+
+def test_a_user_s_own_model_with_a_published_mark_keeps_its_row(select, tmp_path, published):
+    mark = published["marks"][0] | {"corpus": "libreoffice-help", "model": "mine"}
+    (tmp_path / "published.yaml").write_text(yaml.safe_dump(published | {"marks": [mark]}))
+    found = select(tmp_path / "published.yaml", tasks=only(ende=["base", "mine"]), models={"mine": {"d_ff": 1024}})
+    assert [row["model"] for row in marks(found)] == ["mine"]
+    assert [row["model"] for row in found.own_rows("table3")] == ["mine"]
+    assert "results/quick/runs/ende/mine/1/average-5/test.scores.json" in found.scored
+
+
+def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
+    overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
+    overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])
+    found = select(**overlay)
+    assert found.own_rows("table3") == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
+    assert found.own_rows("table2") == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
+    assert found.own_rows("table4") == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
+    assert found.curves["Your own models"] == [BASE, ("ende", "mine")]
+    planned = plans(found)
+    for name, score in (
+        ("table3", "ende/mine/1/average-1/dev.scores.json"),
+        ("table2", "enfr/mine/1/average-5/test.scores.json"),
+        ("table4", "wsj/mine/1/average-5/test.scores.json"),
+    ):
+        assert f"results/quick/runs/{score}" in planned[f"write_{name}"].input["scores"]
+    assert (
+        "results/quick/runs/ende/mine/1/average-1/dev.comparison.json" in planned["write_table3"].input["comparisons"]
+    )
+
+
+def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
+    found = select(tasks=only(ende=["base", "big-enfr"]))
+    assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
+
+
+def test_the_start_page_of_the_report_names_results_by_their_titles():
+    page = " ".join((ROOT / "workflow/report/workflow.rst").read_text().split())
+    results = [result for _, result in load()]
+    titles = {result.title for result in results if isinstance(result, Table)}
+    titles |= {title for result in results if isinstance(result, Figure) for title in result.titles.values()}
+    words = {"Attention Is All You Need", "i", "Tables", "Figures", "Workflow"}
+    assert set(re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", page)) - words <= titles
+
+
+def test_notes_name_models_that_are_equal_at_a_scale(select):
+    one = "At this scale C-N2 and C-N4 are the same model, trained once."
+    small = select(scale={"depth": "1/3"})
+    noted = {rule for rule, plan in plans(small).items() if one in plan.params.get("notes", ())}
+    assert noted == {"write_table3", "write_claims"}
+    whole = select(scale={"depth": 1})
+    assert not any("same model" in note for plan in plans(whole).values() for note in plan.params.get("notes", ()))
+
+
+def test_rows_of_section_3_2_1_have_their_own_table_and_curves(select):
+    assert "Section 3.2.1" not in select().curves  # quick runs only those of Table 3
+    found = select(tasks=only(ende=["base", "additive-dk64"]))
+    assert found.curves["Section 3.2.1"] == [BASE, ("ende", "additive-dk64")]
+    assert found.own == {}
+    assert plans(found)["write_scaling"].input["scores"] == [
+        f"results/quick/runs/ende/{model}/1/average-1/dev.scores.json" for model in ("base", "additive-dk64")
+    ]
+
+
+def test_a_single_row_of_section_3_2_1_is_in_its_table(select):
+    found = select(tasks=only(ende=["unscaled-dk64"]), figures={"model": "unscaled-dk64"})
+    assert "write_scaling" in plans(found)
+
+
+def test_scores_of_claims_are_among_those_that_readmes_have(select):
+    mine = {"claim": "c", "section": "own", "metric": "bleu", "part": "test", "rows": ["ende/A-h1", "ende/base"]}
+    found = select(claims={"mine": mine})
+    assert "results/quick/runs/ende/A-h1/1/average-5/test.scores.json" in found.scored
+    assert set(claims_of(found).scores) <= set(found.scored)
+
+
+def test_quick_has_every_result_but_marks_and_claims_come_first(select):
+    results = [result for _, result in load()]
+    planned = plans(select())
+    assert {result.rule for result in results} - planned.keys() == {"write_marks"}
+    assert {result.name for result in results if result.section == EVERY} == {"claims"}
+    assert len({result.rule for result in results}) == len(results)
+
+
+def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(select):
+    found = select()
+    notes = {rule[6:]: plan.params["notes"] for rule, plan in plans(found).items() if "notes" in plan.params}
+    base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
+    big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
+    assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
+        *("claims", "table3", "positions", "appendix", "table2", "scaling", "decoding")
+    ]
+    assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
+    [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]
+    assert parser.startswith("Our parser has N 2, d_model 128")
+    whole = select(tasks=only(ende=["base", "big"]), scale={"width": 1, "depth": 1}, models={"big": {"P_drop": 0.3}})
+    for plan in plans(whole).values():
+        assert not [note for note in plan.params.get("notes", ()) if note.startswith(("Our base", "Our big"))]
+
+
+def test_the_title_of_a_table_names_the_languages_of_the_text(select):
+    found = select()
+    tables = {result.name: (result, plan) for _, result, plan in found.planned if isinstance(result, Table)}
+
+    def title(name, **languages):
+        table, plan = tables[name]
+        return table.params(plan, replace(found.experiment.tasks["ende"], **languages))["title"]
+
+    first = "Table 3: variations on the architecture"
+    assert title("table3") == f"{first} (English-German, development set)"
+    assert title("table3", source="nl", target="en") == f"{first} (nl-English, development set)"
+    assert title("table1") == "Table 1: complexity of layers"
+
+
+def test_captions_have_the_values_of_the_experiment(select):
+    found = select(tasks=only(ende=["base", "A-h1", "E-t5"], wsj=["parser"], semi=["parser"]))
+    captions = {
+        result.rule: result.params(plan, found.experiment.tasks["ende"])["caption"] for _, result, plan in found.planned
+    }
+    assert not [rule for rule, text in captions.items() if set("{}") & set(text)]
+    assert "The paper's rows stand beside 2 runs of ours." in captions["write_table3"]
+    assert "There are 5 tasks and 90 runs." in captions["draw_length"]
+    assert "They learn from lengths 2 to 8 and" in captions["write_length"].replace("\n", " ")
+    trees = found.trees()
+    assert f"wsj on {trees['wsj']}; semi on {trees['semi']}.\nThe paper's" in captions["write_table4"]
+    assert f"is trained on {trees['wsj']}.\nTags" in captions["draw_trees"]
+
+
+def test_the_text_of_lengths_is_named(select):
+    def said(**overlay):
+        return plans(select(**overlay))["write_positions"].params["held_out"]
+
+    assert "longer sentences from the pages of dev and test" in said()
+    assert "pairs of train that are too long for training" in said(tasks={"ende": {"corpus": "multi30k"}})

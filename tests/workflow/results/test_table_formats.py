@@ -1,0 +1,79 @@
+"""Tables as Markdown, HTML and LaTeX."""
+
+from transformer.support.markdown import markdown
+from workflow.results.table_formats import as_latex, typeset
+
+
+def test_special_characters_are_escaped(results):
+    _, (_, html, tex) = results.table("table4", [], trained_on={})
+    assert "Vinyals &amp; Kaiser" in html
+    assert r"Vinyals \& Kaiser" in tex
+    _, (_, _, tex) = results.table("scaling", [], inputs=results.complexity())
+    assert r"$\surd$d\_k" in tex
+    assert "p $<$ 0.05" in tex
+    assert markdown("T", ["a|b"], [["c|d"]], [], 1).count(r"\|") == 2
+
+
+def test_every_line_of_a_table_has_as_many_cells(results):
+    _, (md, html, tex) = results.table("table3", [results.run("ende", "base")])
+    assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1
+    assert len({line.count("<td>") for line in html.splitlines() if "<td>" in line}) == 1
+    assert {line.count("&") for line in tex.splitlines() if line.endswith(r"\\")} == {21}
+
+
+def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_csv(results):
+    runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.5)]
+    rows, texts = results.table("table3", runs, in_full=[])
+    assert [row["Steps, published"] for row in rows] == ["100000", "100000"]
+    assert [row["sacreBLEU, differs on other sentences"] for row in rows] == ["", ""]
+    headings = texts[0].splitlines()[2]
+    assert "Steps" not in headings
+    assert "differs on other sentences" not in headings
+    assert "Perplexity, published" in headings
+    for text in texts:
+        note = text[text.index("Columns left out because all rows are equal: Steps, published (100000)") :]
+        assert "Columns left out because they are empty: sacreBLEU, differs on other sentences." in note
+
+
+def test_a_table_of_one_row_has_all_its_columns(results):
+    _, (md, _, _) = results.table("table3", [results.run("ende", "base")], in_full=[])
+    assert "Steps, ours" in md.splitlines()[2]
+
+
+def test_each_column_of_a_html_table_has_a_button_that_sorts_by_it(results):
+    _, (_, html, _) = results.table("table2", [results.run("ende", "base", part="test")])
+    columns = html.count("<button type=button>")
+    assert {line.count("<td") for line in html.splitlines() if "<td" in line} == {columns}
+    assert all(f"data-column={i} " in html for i in range(columns))
+    assert "<td data-value=3.3e+18>3.3·10<sup>18</sup></td>" in html  # which a number is read from
+
+
+def test_a_html_table_can_stand_in_another_page(results):
+    _, (_, html, _) = results.table("table3", [results.run("ende", "base")])
+    before, _, after = html.partition("<section class=results>")
+    section, _, end = after.partition("</section>")
+    assert "<table" not in before + end
+    assert [section.count(f"<{tag}") for tag in ("table>", "caption>", "style>", "script>", "details>")] == [1] * 5
+    style = section[section.index("<style>") + 7 : section.index("</style>")]
+    assert all(line.startswith(".results ") for line in style.splitlines() if line)
+
+
+def test_groups_of_rows_are_ruled_apart_and_base_stands_out(results):
+    _, (_, html, tex) = results.table("table3", [results.run("ende", "base")])
+    assert html.count('<tr class="rule">') == 6  # (A) to (E), big
+    assert tex.count(r"\midrule") == 7
+    assert html.count('<tr class="base">') == 1
+    _, (_, html, tex) = results.table("table1", [], inputs=results.complexity())
+    assert "rule" not in html.split("<tbody>")[1].split("</tbody>")[0]
+
+
+def test_latex_has_no_character_with_another_meaning():
+    text = as_latex("T", [("a", "")], [["2^25 ~ a\\b_%"]], [], 1)
+    assert r"2\textasciicircum{}25 \textasciitilde{} a\textbackslash{}b\_\%" in text
+
+
+def test_a_negative_percentage_has_a_minus_sign():
+    assert typeset("-8.5 %", "\u2212{}", "") == "\u22128.5 %"
+    assert typeset(r"-8.5 \%", "$-{}$", "") == r"$-8.5 \%$"
+    assert typeset("-8.5 % to -2 %", "\u2212{}", "") == "\u22128.5 % to \u22122 %"
+    assert typeset("-a to b", "\u2212{}", "") == "-a to b"

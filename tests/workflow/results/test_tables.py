@@ -1,0 +1,352 @@
+"""The rows of tables: published, ours, and how they differ."""
+
+from pathlib import Path
+from statistics import fmean, stdev
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from workflow.jobs.job import run as run_job
+from workflow.results import table3
+
+ROOT = Path(__file__).parents[3]
+MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
+
+
+def test_every_printed_row_is_there_when_nothing_was_run(results):
+    for name, count in (("table2", 19), ("table3", 20), ("table4", 12), ("appendix", 3)):
+        rows, _ = results.table(name, [], trained_on={})
+        assert len(rows) == count
+        ours = [row[column] for row in rows for column in row if column in ("BLEU, ours", "F1, ours")]
+        expected = {"table2": 6, "table3": 20, "table4": 2, "appendix": 3}[name]
+        assert ours.count("not run") == expected
+        assert set(ours) <= {"not run", ""}
+
+
+def test_difference_is_ours_minus_published_as_shown(results):
+    base, *others = results.table("table3", [results.run("ende", "base")])[0]
+    assert base["BLEU, published"] == "25.8"
+    assert base["BLEU, ours"] == "16.0"
+    assert base["BLEU, difference"] == "-9.8"
+    assert base["sacreBLEU, ours"] == "15.3"
+    assert base["Perplexity, ours"] == "9.87"
+    assert base["Perplexity, difference"] == "+4.95"
+    assert base["Parameters (millions), ours"] == "0.83"
+    assert all(row["BLEU, ours"] == "not run" and row["BLEU, difference"] == "" for row in others)
+
+
+def test_rows_stand_beside_base_in_points_of_bleu_and_percent_of_perplexity(results):
+    score = {"perplexity": 10.0, "paper_bleu": {"score": 17.25, "signature": "s"}}
+    base = {"perplexity": 8.0, "paper_bleu": {"score": 16.0, "signature": "s"}}
+    runs = [
+        results.run("ende", "base", **base),
+        results.run("ende", "A-h1", **score),
+        results.run("ende", "mine", **score),
+    ]
+    rows, (md, _, _) = results.table("table3", runs, own=[{"group": "own", "model": "mine", "changes": {}}])
+    columns = [f"{name} from base, {whose}" for name in ("BLEU", "Perplexity") for whose in ("published", "ours")]
+    shown = {row["Model"]: [row[column] for column in columns] for row in rows}
+    assert shown["base"] == [""] * 4
+    assert shown["A-h1"] == ["-0.9", "+1.2", "+7.5 %", "+25.0 %"]  # 24.9 and 25.8, 5.29 and 4.92
+    assert shown["mine"] == ["", "+1.2", "", "+25.0 %"]
+    assert shown["A-h4"][1::2] == ["", ""]
+    runs = [
+        results.run("ende", model, seed, perplexity=perplexity)
+        for model, seeds in (("base", (8.0, 10.0)), ("A-h1", (6.0, 8.0)))
+        for seed, perplexity in enumerate(seeds, 1)
+    ]
+    rows, (_, html, tex) = results.table("table3", runs)
+    assert rows[1]["Perplexity from base, ours"] == "-22.5 ± 3.5 %"  # -25 and -20 %
+    assert "<td>\u221222.5 ±\u00a03.5\u00a0%</td>" in html
+    assert r"$-$22.5 ± 3.5 \%" in tex
+    assert "BLEU from base, ours" in md
+    assert "difference |" not in md
+
+
+def test_a_model_of_ones_own_is_a_row_with_empty_published_cells(results):
+    changes = {"d_ff": 1024, "eps_ls": 0.3, "steps": 1500, "attention_over_parameters": {"h_p": 2, "n_p": 9}}
+    own = [{"group": "own", "model": "mine", "changes": changes}]
+    rows, texts = results.table("table3", [results.run("ende", "base"), results.run("ende", "mine")], own=own)
+    row = rows[0]
+    assert (row["Row"], row["Model"]) == ("own", "mine: steps 1500, attention_over_parameters (h_p 2, n_p 9)")
+    assert (row["d_ff"], row["eps_ls"], row["N"]) == ("1024", "0.3", "")
+    assert (row["BLEU, ours"], row["Perplexity, ours"], row["Steps, ours"]) == ("16.0", "9.87", "1500")
+    assert {row[column] for column in row if "published" in column or "difference" in column} == {""}
+    assert all("mine" in text for text in texts)
+    rows, _ = results.table(
+        "table2",
+        [results.run("enfr", "mine", part="test")],
+        in_full=["ende"],
+        own=[{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}],
+    )
+    [row] = [row for row in rows if row["Pair"] == "en-fr"]
+    assert (row["Model"], row["BLEU, ours"], row["BLEU, published"]) == ("mine", "16.0", "")
+    own = [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
+    rows, _ = results.table("table4", [results.run("wsj", "mine", part="test")], own=own, trained_on={"wsj": "trees"})
+    assert (rows[0]["Training"], rows[0]["F1, ours"], rows[0]["F1, published"]) == ("own", "88.1", "")
+
+
+def test_rows_that_are_one_model_show_its_one_run(results):
+    runs = [results.run("ende", "base"), results.run("ende", "C-N2", p=0.01)]
+    equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
+    rows, (md, _, _) = results.table("table3", runs, equal=equal)
+    two, four = ({**row} for row in rows if row["Model"] in ("C-N2", "C-N4"))
+    ours = [column for column in two if "ours" in column or "sacreBLEU" in column]
+    assert [two[column] for column in ours] == [four[column] for column in ours]
+    assert (four["sacreBLEU, ours"], four["sacreBLEU, p, randomisation"]) == ("15.3", "0.010")
+    assert "1 of each model" in md
+    [base, both] = results.table("runs", runs, equal=equal)[0]
+    assert (base["Model"], both["Model"]) == ("base", "C-N2, C-N4")
+
+
+def test_the_appendix_has_the_hours_of_training(results):
+    rows, _ = results.table(
+        "appendix", [results.run("ende", "base"), results.run("ende", "aop1", training={"seconds": 900})]
+    )
+    assert [row["Hours, ours"] for row in rows] == ["0.056", "0.250", ""]  # 200 s and 900 s
+
+
+def test_a_task_that_is_not_shown_in_full_shows_only_rows_that_are_run(results):
+    base = [results.run("ende", "base")]
+    assert [row["Model"] for row in results.table("table3", base, in_full=[])[0]] == ["base"]
+    rows, _ = results.table("table2", base, in_full=[])
+    assert [(row["Pair"], row["Model"]) for row in rows] == [("en-de", "Transformer (base model)")]
+    rows, _ = results.table("table2", base, in_full=["ende"])
+    assert {row["Pair"] for row in rows} == {"en-de"}
+    rows, _ = results.table("table4", [], in_full=["wsj"], trained_on={})
+    assert [row["F1, ours"] for row in rows].count("not run") == 1
+    assert len(rows) == 11  # the literature stays
+    rows, _ = results.table("appendix", [*base, results.run("ende", "aop1")], in_full=[])
+    assert [row["Model"] for row in rows] == ["base", "AOP1"]
+
+
+def test_a_shortened_run_shows_its_steps_beside_the_published_ones(results):
+    rows, _ = results.table("table3", [results.run("ende", "base"), results.run("ende", "big")])
+    steps = {row["Model"]: (row["Steps, published"], row["Steps, ours"]) for row in rows}
+    assert steps["base"] == ("100000", "1500")
+    assert steps["big"] == ("300000", "1500")
+    assert steps["C-N2"] == ("100000", "")
+
+
+def test_table2_gives_both_bleus_and_three_costs(results):
+    runs = [
+        results.run("ende", "base", part="test", average=5),
+        results.run("enfr", "big-enfr", part="test", average=20),
+    ]
+    rows, (md, _, _) = results.table("table2", runs)
+    trained = {(row["Pair"], row["Model"]): row for row in rows}
+    base = trained["en-de", "Transformer (base model)"]
+    assert (base["BLEU, ours"], base["sacreBLEU, ours"]) == ("16.0", "15.3")
+    assert base["Training cost (FLOPs), published"] == "3.3e+18"
+    assert base["Training cost (FLOPs), ours, estimated"] == "2.0e+13"  # 200 s x 2 devices x 5e10
+    assert base["Training cost (FLOPs), ours, counted"] == "1.5e+12"
+    assert base["Training cost (FLOPs), ratio"] == "6.1e-06"
+    assert (base["Training, ours, seconds"], base["Training, ours, subwords/s"]) == ("200", "5000")
+    assert trained["en-fr", "Transformer (big)"]["BLEU, ours"] == "16.0"
+    assert trained["en-de", "Transformer (big)"]["BLEU, ours"] == "not run"
+    assert trained["en-de", "ByteNet"]["BLEU, ours"] == ""
+    assert "The paper averages checkpoints: base 5" in md
+
+
+def test_table4_says_beside_the_number_which_trees_it_is_from(results):
+    trees = {"wsj": "generated English", "semi": "more generated English"}
+    rows, _ = results.table("table4", [results.run("wsj", "parser", part="test")], trained_on=trees)
+    for row in rows:
+        assert row["Ours: trees"] == ("generated English" if row["F1, ours"] == "88.1" else "")
+    assert [row["F1, ours"] for row in rows if row["F1, ours"]] == ["88.1", "not run"]
+
+
+def test_the_csv_of_table4_has_evalb_s_other_numbers(results):
+    rows, (md, _, _) = results.table("table4", [results.run("wsj", "parser", part="test")], trained_on={"wsj": "t"})
+    [ours] = [row for row in rows if row["F1, ours"] == "88.1"]
+    shown = [ours[f"Ours, {name}"] for name in ("recall", "precision", "repaired", "average crossing", "valid", "skip")]
+    assert shown == ["88.0", "88.3", "3", "1.23", "900", "0"]
+    assert ours["Ours, F1 up to 40 words"] == "90.10"
+    assert "recall" in md
+    assert "crossing" not in md
+
+
+@pytest.mark.parametrize("table", ["table2", "table3", "appendix"])
+def test_ours_is_the_mean_over_seeds_with_its_standard_deviation(results, table):
+    runs = [
+        results.run("ende", "base", seed, paper_bleu={"score": score, "signature": "s"})
+        for seed, score in ((1, 10.0), (2, 13.0))
+    ]
+    rows, texts = results.table(table, runs)
+    [row] = [row for row in rows if row["BLEU, ours"] not in ("", "not run")]
+    assert row["BLEU, ours"] == "11.5 ± 2.1"  # sqrt((1.5**2 + 1.5**2) / 1)
+    assert row["sacreBLEU, ours"] == "15.3"  # equal for both
+    assert row["BLEU, difference"] == f"{11.5 - float(row['BLEU, published']):+.1f}"
+    assert all("Our numbers are means ± standard deviations over 2 seeds." in text for text in texts)
+
+
+def test_f1_has_its_standard_deviation_too(results):
+    runs = [
+        results.run("wsj", "parser", seed, part="test", brackets={"f1": f1, "exact": 40.0, "repaired": 3})
+        for seed, f1 in ((1, 88.0), (2, 89.0), (3, 90.0))
+    ]
+    rows, _ = results.table("table4", runs, trained_on={"wsj": "trees"})
+    assert "89.0 ± 1.0" in [row["F1, ours"] for row in rows]
+
+
+def test_rows_that_differ_from_base_are_marked(results):
+    runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.04), results.run("ende", "A-h4", p=0.06)]
+    rows, texts = results.table("table3", runs)
+    tests = ("sacreBLEU, differs on other sentences", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
+    shown = {row["Model"]: [row[column] for column in tests] for row in rows}
+    assert shown["base"] == shown["C-N2"] == ["", "", ""]
+    assert shown["A-h1"] == ["*", "0.040", "0.020"]
+    assert shown["A-h4"] == ["", "0.060", "0.030"]
+    for text in texts:
+        assert "ar:1000" in text
+        assert "bs:1000" in text
+
+
+def test_the_largest_p_of_several_seeds_decides(results):
+    runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
+    rows, _ = results.table("appendix", runs)
+    assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
+    assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
+
+
+@pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])
+def test_a_mark_means_a_larger_difference_than_between_the_seeds_of_base(results, base, mark):
+    runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
+    runs += [results.run("ende", "A-h1", seed, p=0.01, sacrebleu={"score": 17.0}) for seed in (1, 2)]
+    rows, (md, _, _) = results.table("table3", runs)
+    [row] = [row for row in rows if row["Model"] == "A-h1"]
+    assert row["sacreBLEU, differs on other sentences"] == mark
+    assert "another training might not" in md
+
+
+def test_a_run_without_its_package_is_named_in_the_log(results):
+    job = results.job([results.run("ende", "base")], SimpleNamespace())
+    job.input.packages = []
+    with pytest.raises(KeyError):
+        run_job(table3.RESULTS[0].make, {"snakemake": job})
+    assert "KeyError: ('ende', 'base', 1)" in Path(job.log[0]).read_text()
+
+
+def test_published_floats_are_numbers(published):
+    for row in published["table2"]:
+        values = [*row["bleu"].values(), *row.get("flops", {}).values()]
+        assert all(isinstance(value, float) for value in values)
+    assert published["sustained_flops"]["P100"] * 8 * 12 * 3600 == pytest.approx(3.3e18, rel=0.01)
+
+
+def test_published_overrides_are_those_of_the_models(published):
+    keys = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls", "steps")
+    base = published["table3"][0]
+    for row in published["table3"]:
+        model = {**MODELS["base"], **MODELS[row["model"]]}
+        assert {key: model[key] for key in keys} == {key: row.get(key, base[key]) for key in keys}
+    for row in published["appendix"][1:]:
+        shown = MODELS[row["model"]]["attention_over_parameters"]
+        assert shown == {key: row[key] for key in ("h_p", "d_pk", "d_pv", "n_p")}
+    for row in published["table2"]:
+        assert set(row.get("model", {}).values()) <= set(MODELS)
+
+
+def test_positions_have_their_perplexity_and_bleu_by_length(results):
+    runs = [results.run("ende", "base", seed) for seed in (1, 2)] + [results.run("ende", "E-learned")]
+    tail = ((21, 30, 29, 9), (31, 40, 32, 30), (41, 50, 31, 25), (61, 140, 30, 99))  # 29 pairs are too few
+    lengths = [
+        results.lengths(runs[0], (1, 10, 15, 20, 2.0), (11, 20, 15, 60, 8.0), *((*row, 10.0) for row in tail)),
+        results.lengths(runs[1], (1, 10, 15, 20, 4.0), (11, 20, 15, 60, 8.0), *((*row, 30.0) for row in tail)),
+        results.lengths(runs[2], (1, 10, 15, 20, 3.0), (11, 20, 15, 60, 9.0), *((*row, "") for row in tail)),
+    ]
+    rows, texts = results.table("positions", runs, inputs={"lengths": lengths}, longest=20, held_out="some text")
+    base, learned, nothing, *_ = rows
+    assert [row["Positions"] for row in rows] == ["sinusoids", "learned", "none", "T5's biases", "ALiBi", "rotary"]
+    assert (base["BLEU, published"], base["BLEU, ours"], nothing["BLEU, published"]) == ("25.8", "16.0", "")
+    heading = "Perplexity by subwords of the longer side, "
+    columns = ["1 to 20", "31 to 40", "41 to 60", "above 60"]
+    seeds = [2**0.25 * 8**0.75, 4**0.25 * 8**0.75]
+    first = f"{fmean(seeds):.2f} ± {stdev(seeds):.2f}"
+    assert [base[heading + column] for column in columns] == [first, *["20.00 ± 14.14"] * 3]
+    assert [learned[heading + column] for column in columns] == [f"{3**0.25 * 9**0.75:.2f}", "–", "–", "–"]
+    assert {nothing[heading + column] for column in columns} == {"not run"}
+    heading = "sacreBLEU by subwords of the longer side, "
+    seeds = [(100 / 2 + 100 / 8) / 2, (100 / 4 + 100 / 8) / 2]  # as many words in both classes
+    assert base[heading + "1 to 20"] == f"{fmean(seeds):.1f} ± {stdev(seeds):.1f}"
+    assert [learned[heading + column] for column in columns[1:]] == ["–"] * 3
+    assert {nothing[heading + column] for column in columns} == {"not run"}
+    counts = "30 (1 to 20), 32 (31 to 40), 31 (41 to 60), 30 (above 60)"
+    assert all("measured on some text. Training reads pairs of at most 20 " in t for t in texts)
+    assert all(f"Pairs: {counts}. Translated: {counts}." in t for t in texts)
+
+
+def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results):
+    runs, inputs = results.searches((5, 1, 0.6, 9.0, 18.0), (5, 4, 1.0, 10.5, 20.5), (1, 4, 0.6, 9.8, 19.6))
+    rows, texts = results.table("decoding", runs, inputs=inputs)
+    setting = ("Checkpoints averaged", "Beam", "Alpha")
+    shown = [tuple(row[column] for column in (*setting, "BLEU, ours", "BLEU, difference")) for row in rows]
+    assert shown == [
+        ("5", "4", "0.6", "15.0 ± 7.1", ""),
+        ("5", "1", "any", "13.5 ± 6.4", "-1.5 ± 0.7"),
+        ("5", "4", "1", "15.5 ± 7.1", "+0.5"),
+        ("1", "4", "0.6", "14.7 ± 6.9", "-0.3 ± 0.1"),
+    ]
+    assert (rows[2]["sacreBLEU, ours"], rows[2]["sacreBLEU, difference"]) == ("14.5 ± 7.1", "+0.5")
+    assert rows[2]["sacreBLEU, length"] == "0.24 ± 0.11"
+    assert "length, ours" not in rows[2]
+    for text in texts:
+        assert "The run is ende base." in text
+        assert "900 sentences of dev, beam 4, length penalty 0.6; checkpoints averaged: 5 of each model." in text
+
+
+def test_table1_has_what_was_measured_beside_the_formulas(results):
+    rows, (md, _, tex) = results.table("table1", [], inputs=results.complexity())
+    assert len(rows) == 8
+    row = rows[0]
+    assert (row["Layer"], row["Complexity, published"]) == ("Self-Attention", "O(n² · d)")
+    assert (row["Time, exponent, n"], row["FLOPs, exponent, d"]) == ("1.23", "2.00")
+    assert (row["Milliseconds, n 64"], row["Memory, MB, n 32"]) == ("2.00", "5.0")
+    assert (row["Sequential operations, counted"], row["Longest path, counted"]) == ("2, 2", "15, 31")
+    assert row["seconds, n 16, d 128"] == "0.002"
+    [additive] = [row for row in rows if "additive" in row["Layer"]]
+    assert (additive["Milliseconds, n 32"], additive["Milliseconds, n 64"]) == ("2.00", "")
+    assert additive["Complexity, published"] == ""  # the paper calls it similar to dot products' and prints none
+    assert "1 thread of abacus" in md
+    assert "in n from 32 to 64 (additive self-attention: 16 to 32), and in d from 128 to 256." in md
+    assert r"O(log\_k(n))" in tex
+
+
+def test_rows_of_section_3_2_1_stand_beside_those_of_table_3(results):
+    runs = [results.run("ende", model) for model in ("base", "additive-dk64")]
+    rows, (md, _, _) = results.table("scaling", runs, inputs=results.complexity())
+    assert [(row["Score"], row["d_k"]) for row in rows] == [
+        (score, d_k) for score in ("scaled", "unscaled", "additive") for d_k in ("16", "64", "256")
+    ]
+    ours = {row["Model"]: row["BLEU, ours"] for row in rows}
+    assert ours.pop("base") == ours.pop("additive-dk64") == "16.0"
+    assert set(ours.values()) == {"not run"}
+    assert rows[1]["BLEU, published"] == "25.8"
+    assert "over 32 positions of width 128 (measured as in Table 1): dot products 2 ms and 5 MB; additive 2 ms" in md
+
+
+def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, published):
+    runs = [results.run("ende", "base", seed=seed, part="test") for seed in (1, 2)]
+    reference = results.write("test.target", "a b c d e\nv w x y z\n")
+    translations = [
+        results.write("1.translation", "a b c d e\nv w x y z\n"),
+        results.write("2.translation", "a b c d e\nv w x y q\n"),
+    ]
+    marks = [row | {"reference": reference, "translations": translations} for row in published["marks"][:2]]
+    rows, texts = results.table("marks", runs, rows=marks)
+    second = 100 * (9 / 10 * 7 / 8 * 5 / 6 * 3 / 4) ** 0.25
+    first = rows[0]
+    assert (first["Pair"], first["Test set"]) == ("en-de", "test_2016_flickr")
+    assert first["BLEU, published"] == "41.02"
+    assert first["BLEU, ours"] == f"{(100 + second) / 2:.1f} ± {(100 - second) / 2**0.5:.1f}"
+    assert first["BLEU, difference"] == f"{round((100 + second) / 2, 1) - 41.02:+.1f}"
+    assert first["Precisions, published"] == "71.0/47.5/34.3/24.5"
+    assert first["Precisions, ours"] == "95.0/93.8/91.7/87.5"
+    assert (first["Brevity penalty, published"], first["Brevity penalty, ours"]) == ("0.999", "1.000")
+    tokens = ("Tokens of the reference, published", "Tokens of the reference, ours")
+    assert [first[name] for name in tokens] == ["12103", "10"]
+    assert [rows[1][name] for name in tokens] == ["", "10"]
+    for text in texts:
+        assert "Signature of BLEU: nrefs:1" in text
+        assert "moses|compounds" not in text  # the signature of another table's BLEU

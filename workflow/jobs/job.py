@@ -1,0 +1,20 @@
+"""How Snakemake calls the scripts in this folder."""
+
+import contextlib
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def run(main: Callable[[Any], None], names: Mapping[str, Any]) -> None:
+    """Call `main` with Snakemake's object, if a script's `names` have it. The traceback of an error goes to the log."""
+    if job := names.get("snakemake"):
+        log = Path(job.log[0])
+        log.write_text("")
+        try:
+            main(job)
+        except Exception:
+            with contextlib.suppress(OSError):  # the failure itself tells of a full disk
+                log.write_text(traceback.format_exc())
+            raise

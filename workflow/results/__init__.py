@@ -1,0 +1,36 @@
+"""The results: tables and figures. Each file that ROOMS names declares its own in RESULTS.
+
+Rules, targets, the report, the summary of `make reproduce` and the site follow from this list.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workflow.results.result import Result
+
+# In this order the tables' runs are groups of the training curves.
+ROOMS = (
+    "claims",
+    "marks",
+    "table1",
+    "table3",
+    "positions",
+    "appendix",
+    "table2",
+    "table4",
+    "scaling",
+    "decoding",
+    "corpora",
+    "runs",
+    "attention",
+    "curves",
+    "dot_products",
+    "trees",
+    "length",
+)
+
+
+def load() -> "list[tuple[str, Result]]":
+    """Every result, after the name of its room."""
+    return [(room, result) for room in ROOMS for result in import_module(f"workflow.results.{room}").RESULTS]

@@ -1,0 +1,59 @@
+"""The look of all figures, and files whose bytes depend only on the numbers.
+
+Rooms are imported when the DAG is made, so matplotlib is imported only when something is drawn.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LOOK = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 7,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "transformer",
+}
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, without black and the pale yellow.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195")
+# An encoding has the same colour in every figure.
+POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"), ("black", *COLOURS), strict=False))
+
+
+def panels(lines: int, columns: int, width: float, height: float, **how: Any) -> tuple["Figure", Any]:
+    """A figure of so many inches, and its panels as an array [lines, columns]."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams.update(LOOK)
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)
+
+
+def save(drawing: "Figure | str", paths: Iterable[str]) -> None:
+    """Write a drawing to every path, in the format of its suffix, without a date, and close it. A text is written."""
+    if isinstance(drawing, str):
+        for path in paths:
+            Path(path).write_text(drawing)
+        return
+    from matplotlib import pyplot as plt
+
+    dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
+    for path in paths:
+        drawing.savefig(path, dpi=200, bbox_inches="tight", metadata=dates[Path(path).suffix])
+    plt.close(drawing)

@@ -1,0 +1,80 @@
+"""What a table reads of our runs, and the notes that these need below it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from transformer.evaluation.metrics import METRICS
+from workflow.results.cells import power
+from workflow.results.provenance import difference_notes
+from workflow.results.records import read_json, read_runs, read_trained, read_yaml
+
+
+def read_inputs(job: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str], list[str]]:
+    """The paper's numbers, the runs, the notes that a reader needs to compare, and what our numbers are made of."""
+    runs = read_runs(
+        job.input.scores,
+        job.input.packages,
+        job.params.equal,
+        getattr(job.input, "comparisons", ()),
+    )
+    notes = [*job.params.notes, *seed_notes(runs)]
+    made = [
+        *map(corpus_note, map(read_json, job.input.corpora)),
+        *run_notes(runs),
+        *difference_notes(read_trained(job.input.packages).values()),
+    ]
+    return read_yaml(job.input.published), runs, notes, made
+
+
+def corpus_note(corpus: Mapping[str, Any]) -> str:
+    """The text that our numbers are from."""
+    pairs = ", ".join(f"{count:,} {part}" for part, count in corpus["pairs"].items())
+    text = f"{corpus['corpus']}: {corpus['description']} ({corpus['licence']})"
+    leaves = f"; trees hold {corpus['leaves']} in place of XX" if corpus.get("leaves", "XX") != "XX" else ""
+    return f"Text, {corpus['source']} to {corpus['target']}: {text}; pairs: {pairs}{leaves}."
+
+
+def seed_notes(runs: pd.DataFrame) -> list[str]:
+    """How many seeds our numbers have, and what that means."""
+    if runs.empty:
+        return []
+    seeds = runs.groupby(["task", "model"])["seed"].nunique().max()
+    if seeds == 1:
+        return ["Each of our rows has one seed, so small differences between rows mean nothing."]
+    return [f"Our numbers are means ± standard deviations over {seeds} seeds."]
+
+
+def run_notes(runs: pd.DataFrame) -> list[str]:
+    """How our numbers were made: part, decoding, averaging, batches, devices, and the signatures of the scores."""
+    notes = []
+    for (task, part, sentences, decoding), group in runs.groupby(["task", "part", "sentences", "decoding"]):
+        first = group.groupby("model", sort=False)["average"].first()
+        each = ", ".join(f"{model} {n}" for model, n in first.items())
+        averages = f"{first.iloc[0]} of each model" if first.nunique() == 1 else each
+        notes.append(
+            f"Scores of {task}: {sentences:,} sentences of {part}, {decoding}; checkpoints averaged: {averages}."
+        )
+    for task, group in runs.groupby("task"):
+        tokens = (group["target_tokens"] / group["steps"]).mean()
+        notes.append(f"A training step of {task!s} has {tokens:,.0f} target subwords; the paper's has about 25,000.")
+    for (task, longest, left_out), group in runs.groupby(["task", "longest_pair", "left_out"]):
+        if left_out:
+            models = group["model"].unique()
+            every = len(models) == runs.loc[runs["task"] == task, "model"].nunique()
+            notes.append(
+                f"Training of {'every model' if every else ', '.join(models)} ({task}) leaves "
+                f"out {left_out:,.0f} of "
+                f"{left_out + group['pairs'].iloc[0]:,.0f} pairs: they have more than {longest:.0f} subwords on a side."
+            )
+    for device, group in runs.dropna(subset="device").groupby("device"):
+        notes.append(f"Device: {device}, {power(group['sustained_flops'].mean())} FLOP/s sustained.")
+    signed = {metric.signature: metric.columns[0].heading for metric in METRICS if metric.signature}
+    signed |= {
+        "randomisation.signature": "the approximate randomisation",
+        "bootstrap.signature": "the paired bootstrap",
+    }
+    for key, name in signed.items():
+        notes += [f"Signature of {name}: {signature}" for signature in runs[key].dropna().unique()]
+    return notes

@@ -1,0 +1,121 @@
+"""What the stages wrote about runs: trainings, scores and scores by length, as data frames and means over seeds."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from transformer.decoding.record import in_words
+from transformer.evaluation import metrics
+from transformer.evaluation.bleu import Counts, sacrebleu_of
+
+Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
+Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
+# For each row, a frame for each seed. A length class has shortest, longest, pairs, subwords, perplexity, BLEU's counts.
+Lengths = Mapping[str, Sequence[pd.DataFrame]]
+
+COLUMNS = [
+    *["task", "model", "seed", "average", "part", "sentences", "decoding"],
+    *metrics.keys(),
+    *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
+    *["pairs", "left_out", "longest_pair", "parameters", "steps", "target_tokens"],
+    *["seconds", "devices", "device", "sustained_flops", "flops"],
+]
+# For each number that the paper prints, by its key in config/published.yaml, the key of ours in a score file.
+KEYS = {column.published: column.key for metric in metrics.METRICS for column in metric.columns if column.published}
+
+
+def read_yaml(path: str | Path) -> Any:
+    """The content of a YAML file."""
+    return yaml.safe_load(Path(path).read_text())
+
+
+def read_json(path: str | Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(Path(path).read_text())
+
+
+def read_training(package: str) -> Any:
+    """The record of the training in the config.json of a package."""
+    return read_json(package)["training"]
+
+
+def read_trained(packages: Iterable[str]) -> dict[tuple[str, str, int], Any]:
+    """The record of the training of each (task, model, seed), from the packages."""
+    return {(each["task"], each["model"], each["seed"]): each for each in map(read_training, packages)}
+
+
+def read_runs(
+    scores: Iterable[str], packages: Iterable[str], equal: Equal, comparisons: Iterable[str] = ()
+) -> pd.DataFrame:
+    """A row for each run: its scores, its training and its comparison with base. A dot joins nested keys.
+
+    A run that is several rows of its table, by `equal`, appears under the name of each. A comparison is in the folder
+    of its scores. `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
+    devices x sustained single-precision FLOP/s. `millions` counts parameters; `speed` is target subwords per second.
+    """
+    trained = read_trained(packages)
+    compared = {Path(path).parent: read_json(path) for path in comparisons}
+    runs = pd.json_normalize(
+        [
+            {
+                **trained[each["task"], each["model"], each["seed"]],
+                **compared.get(Path(path).parent, {}),
+                **each,
+                "decoding": in_words(each["decoding"]),
+                "model": name,
+            }
+            for path, each in ((path, read_json(path)) for path in scores)
+            for name in equal[each["task"]][each["model"]]
+        ]
+    ).reindex(columns=COLUMNS)
+    return runs.assign(
+        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"],
+        millions=runs["parameters"] / 1e6,
+        speed=runs["target_tokens"] / runs["seconds"],
+    )
+
+
+def over_seeds(runs: pd.DataFrame, names: Sequence[str] = ("task", "model")) -> dict[Any, dict[str, float]]:
+    """The means over seeds of each (task, model), or of other `names`, and the standard deviations as `key.sd`.
+
+    The standard deviation of one seed is 0. A p-value is the largest of the seeds.
+    """
+    models = runs.groupby(list(names))
+    means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0).add_suffix(".sd")
+    tests = models[[name for name in map(str, means) if name.endswith(".p")]].max()
+    numbers: Any = means.assign(**tests).join(deviations).to_dict("index")
+    return numbers
+
+
+def read_lengths(scores: Sequence[str], lengths: Sequence[str], equal: Equal) -> Lengths:
+    """The lengths of each row that is run; `scores` and `lengths` are of the same runs, in order.
+
+    Perplexity and counts are NaN if a pair is longer than the model takes.
+    """
+    seeds: dict[str, list[pd.DataFrame]] = {}
+    for run, path in zip(map(read_json, scores), lengths, strict=True):
+        for row in equal[run["task"]][run["model"]]:
+            seeds.setdefault(row, []).append(pd.read_csv(path))
+    return seeds
+
+
+def between(measured: pd.DataFrame, shortest: float, longest: float) -> pd.DataFrame:
+    """The classes between two lengths."""
+    return measured[(measured["shortest"] >= shortest) & (measured["longest"] <= longest)]
+
+
+def perplexity(measured: pd.DataFrame) -> float:
+    """The perplexity of all pairs of some classes; NaN without classes, or if one of them has NaN."""
+    weights = measured["subwords"] / measured["subwords"].sum()
+    return math.exp((weights * measured["perplexity"].map(math.log)).sum(skipna=False)) if len(measured) else math.nan
+
+
+def sacrebleu(measured: pd.DataFrame) -> float:
+    """The sacreBLEU of the translated pairs of some classes; NaN where `perplexity` is."""
+    counts = measured[list(Counts._fields)].sum(skipna=False)
+    return sacrebleu_of(Counts(*counts)) if len(measured) and not counts.isna().any() else math.nan

@@ -1,0 +1,147 @@
+"""What a room declares: tables and figures, each with its section, title, caption, inputs and function."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workflow.results.drawing import save
+from workflow.results.table_formats import Row, write_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from transformer.experiment.tasks import Task
+    from workflow.results.selection import Selection
+
+Run = tuple[str, str]  # task, model
+BASE: Run = ("ende", "base")
+LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
+EVERY = ""  # the section of what concerns the whole paper; it comes first
+OWN = "own"  # the group of rows that the paper does not have
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The inputs and the parameters of a rule: name -> files, name -> value."""
+
+    input: Mapping[str, Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Content:
+    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
+
+    The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
+    """
+
+    rows: Sequence[Row]
+    names: int
+    notes: Sequence[str]
+    made: Sequence[str] = ()
+    csv_only: Collection[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(ABC):
+    """What tables and figures share.
+
+    `plan` gives what the result is made from; None if an experiment has no such result. In `caption` (reStructuredText)
+    stand {name} of a parameter, {name} of an input for the number of its files, and {name[key]}.
+    """
+
+    name: str
+    section: str  # of the paper; the report sorts by it
+    caption: str
+    plan: Callable[["Selection"], Plan | None]
+    verb: str  # begins the name of its rule
+    category: str  # in the report
+    target: str  # the rule that asks for it
+    packed: bool = True  # whether the rule `scores` packs its inputs
+
+    @abstractmethod
+    def files(self, results: str) -> dict[str, list[str]]:
+        """Its files in the folder `results`, by the name of the rule's output."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels in the report of the first file of an output, by the name of the output."""
+
+    @abstractmethod
+    def make(self, job: Any) -> None:
+        """Write the outputs of a job."""
+
+    @property
+    def rule(self) -> str:
+        """The name of its rule."""
+        return f"{self.verb}_{self.name}"
+
+    def params(self, plan: Plan, _: "Task") -> dict[str, Any]:
+        """All parameters of its rule: those of the plan, and its caption with their values."""
+        files = {name: len(files) for name, files in plan.input.items() if isinstance(files, list)}
+        return {**plan.params, "caption": self.caption.format(**{**files, **plan.params})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Result):
+    """A table. `content` computes it from Snakemake's object of its job."""
+
+    title: str
+    content: Callable[[Any], Content]
+    detail: str = ""  # stands in brackets after the title, with the languages of the task `ende` for {ende}
+    shows: Callable[["Selection"], list[Run]] = lambda _: []  # the runs of the paper's rows
+    own_row: Callable[["Selection", str, str], dict[str, Any]] | None = None  # a row for a run of the user's own
+    curves: Callable[["Selection"], Mapping[str, Sequence[Run]]] = lambda _: {}  # groups of the training curves
+    # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
+    printed: Mapping[str, str] = field(default_factory=dict)
+    verb: str = "write"
+    category: str = "Tables"
+    target: str = "tables"
+
+    def params(self, plan: Plan, ende: "Task") -> dict[str, Any]:
+        """All parameters of its rule: those of the plan, its caption, and its title with the detail."""
+        source, target = (LANGUAGES.get(each, each) for each in (ende.source, ende.target))
+        detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
+        return {**super().params(plan, ende), "title": self.title + detail}
+
+    def files(self, results: str) -> dict[str, list[str]]:
+        """The four formats."""
+        return {kind: [f"{results}/tables/{self.name}.{kind}"] for kind in ("csv", "md", "html", "tex")}
+
+    @property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels of html and csv. The report sorts by them: HTML before csv."""
+        formats = {"html": "HTML", "csv": "csv"}
+        return {kind: {"section": self.section, "table": self.title, "format": formats[kind]} for kind in formats}
+
+    def make(self, job: Any) -> None:
+        """Compute and write it."""
+        write_table(self.content(job), job.params.title, {kind: path for kind, [path] in job.output.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(Result):
+    """A figure, or several that one rule draws. `draw` gives a drawing or a text for each of the `titles`, in order."""
+
+    titles: Mapping[str, str]  # file name -> title
+    draw: Callable[[Any], Sequence["Drawing | str"]]
+    kinds: Sequence[str] = ("svg", "pdf", "png")  # the report shows the first
+    verb: str = "draw"
+    category: str = "Figures"
+    target: str = "figures"
+
+    def files(self, results: str) -> dict[str, list[str]]:
+        """All kinds of each figure."""
+        return {name: [f"{results}/figures/{name}.{kind}" for kind in self.kinds] for name in self.titles}
+
+    @property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels of each figure's first kind."""
+        return {name: {"section": self.section, "figure": title} for name, title in self.titles.items()}
+
+    def make(self, job: Any) -> None:
+        """Draw and write them."""
+        for name, drawing in zip(self.titles, self.draw(job), strict=True):
+            save(drawing, job.output[name])

@@ -1,0 +1,98 @@
+"""Table 4: constituency parsing, F1 on the test set: the literature, the paper, and our runs."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from transformer.evaluation.metrics import Column, metrics_of
+from workflow.results.cells import NOT_RUN, beside, is_shown, number, spread
+from workflow.results.notes import read_inputs
+from workflow.results.records import over_seeds
+from workflow.results.result import OWN, Content, Plan, Run, Table
+from workflow.results.table_formats import Row
+
+if TYPE_CHECKING:
+    from workflow.results.selection import Selection
+
+CAPTION = """\
+**Table 4.** Constituency parsing, F1 of labelled brackets. We train
+{trees}.
+The paper's numbers are on section 23 of the Wall Street Journal. See how far the semi-supervised row is above the
+first.
+"""
+DETAILS = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]  # for the csv
+NOTES = [
+    "F1 of labelled brackets is in percent. It is counted by the rules of EVALB with COLLINS.prm. The published "
+    "numbers are on section 23 of the Wall Street Journal.",
+    "Exact is the percentage of sentences whose brackets are all right. Repaired counts the outputs that were not a "
+    "tree over their sentence and were changed into one.",
+]
+
+
+def shows(selection: "Selection") -> list[Run]:
+    """The paper's own rows."""
+    return [(row["task"], row["model"]) for row in selection.published["table4"] if "task" in row]
+
+
+def plan(selection: "Selection") -> Plan | None:
+    """The rows that are run."""
+    shown, trees = selection.shown["table4"], selection.trees()
+    read = selection.on_test(shown)
+    more = {"own": selection.own_rows("table4"), "trained_on": trees}
+    more["trees"] = "; ".join(f"{task} on {text}" for task, text in trees.items())
+    return Plan(read, selection.params(shown) | more) if read["scores"] else None
+
+
+def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
+    """A row; `trained_on`: task -> the trees behind our number."""
+    cells: dict[tuple[str, str], str] = {}
+    for column in (column for metric in metrics_of("parsing", shared=False) for column in metric.columns):
+        if column.published:
+            missing = NOT_RUN if "task" in row else ""
+            cells |= beside(column.heading, row.get(column.published), ours, column.key, column.digits, missing)
+        else:
+            cells["Ours", column.heading] = spread(ours, column.key, column.digits)
+    return {
+        ("Training", ""): row["training"],
+        ("Parser", ""): row["name"],
+        ("Ours: trees", ""): trained_on[row["task"]] if ours else "",
+        **cells,
+        ("Ours", "sentences"): number(ours.get("sentences"), 0),
+        ("Ours", "steps"): number(ours.get("steps"), 0),
+        **{("Ours", column.heading): detail(ours, column) for column in DETAILS},
+    }
+
+
+def detail(ours: Mapping[str, float], column: Column) -> str:
+    """Another number of EVALB's summary; one without digits is a count."""
+    return spread(ours, column.key, column.digits) if column.digits else number(ours.get(column.key), 0)
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    published, runs, notes, made = read_inputs(job)
+    ours = over_seeds(runs)
+    printed = (
+        row for row in published["table4"] if "task" not in row or is_shown(job, ours, row["task"], row["model"])
+    )
+    rows = [
+        table_row(row, ours.get((row.get("task"), row.get("model")), {}), job.params.trained_on)
+        for row in [*job.params.own, *printed]
+    ]
+    return Content(rows, 3, [*notes, *NOTES], made, ["difference", *(column.heading for column in DETAILS)])
+
+
+RESULTS = (
+    Table(
+        name="table4",
+        section="6.3",
+        title="Table 4: constituency parsing",
+        detail="F1, test set",
+        caption=CAPTION,
+        shows=shows,
+        own_row=lambda _, task, model: {"name": model, "model": model, "task": task, "training": OWN},
+        curves=lambda selection: selection.curve("Table 4", "table4"),
+        plan=plan,
+        content=content,
+        printed={"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},
+    ),
+)

@@ -1,0 +1,174 @@
+"""A table as csv, Markdown, HTML and LaTeX.
+
+A column is a heading and a subheading, which may be empty. The first `names` columns hold text, the others numbers.
+"""
+
+import csv
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transformer.support.markdown import markdown
+
+if TYPE_CHECKING:
+    from workflow.results.result import Content
+
+Row = dict[tuple[str, str], str]  # column -> the text of the cell
+Columns = Sequence[tuple[str, str]]
+Cells = Sequence[Sequence[str]]
+
+POWER = re.compile(r"^(\d\.\d)e([+-]\d+)$")  # a mantissa and an exponent
+NEGATIVE = re.compile(r"^-(\d[\d.]*(?: ± [\d.]+)?(?: \\?%)?)$")
+LATEX = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {"|": r"\textbar{}", "<": "$<$", ">": "$>$", "√": r"$\surd$", "≈": r"$\approx$"}
+    | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
+)
+LONG = 24  # characters of a text that gets a wider column
+SYLLABLES = "pub-lished", "differ-ence", "sen-tences"  # where a heading may break
+
+
+def write_table(content: "Content", title: str, paths: Mapping[str, str]) -> None:
+    """Write the csv, md, html and tex of a table to their paths.
+
+    The csv has all columns. The other formats leave out those that are for the csv only, and those whose cells are
+    equal, which a note names. They have the title and the notes.
+    """
+    every = list(dict.fromkeys(column for row in content.rows for column in row))
+    with Path(paths["csv"]).open("w", newline="") as stream:
+        rows = [[row.get(column, "") for column in every] for row in content.rows]
+        csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *rows])
+    shown = [column for column in every if column[1] not in content.csv_only]
+    shown_cells = [[row.get(column, "") for column in shown] for row in content.rows]
+    columns, cells, names, left_out = without_constants(shown, shown_cells, content.names)
+    notes, headings = [*content.notes, *left_out], list(map(heading_of, columns))
+    Path(paths["md"]).write_text(markdown(title, headings, cells, [*notes, *content.made], names))
+    Path(paths["html"]).write_text(as_html(title, columns, cells, notes, content.made, names))
+    Path(paths["tex"]).write_text(as_latex(title, columns, cells, [*notes, *content.made], names))
+
+
+def heading_of(column: tuple[str, str]) -> str:
+    """Heading and subheading in one."""
+    return ", ".join(filter(None, column))
+
+
+def without_constants(columns: Columns, cells: Cells, names: int) -> tuple[Columns, Cells, int, list[str]]:
+    """The columns whose cells differ, and the first; their rows; how many are names; notes that say the others.
+
+    A single row keeps all columns that are not empty.
+    """
+    values = list(zip(*cells, strict=True))
+    kept = [i for i, (one, *rest) in enumerate(values) if i == 0 or set(rest) - {one} or (one and not rest)]
+    left_out = [(heading_of(columns[i]), values[i][0]) for i in range(len(columns)) if i not in kept]
+    equal = "; ".join(f"{heading} ({value})" for heading, value in left_out if value)
+    empty = "; ".join(heading for heading, value in left_out if not value)
+    notes = [f"Columns left out because all rows are equal: {equal}."] * bool(equal)
+    notes += [f"Columns left out because they are empty: {empty}."] * bool(empty)
+    rows = [[row[i] for i in kept] for row in cells]
+    return [columns[i] for i in kept], rows, sum(i < names for i in kept), notes
+
+
+def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], made: Sequence[str], names: int) -> str:
+    """A page. All but its head stands in one <section>, so that another page can take it, and has that page's colours.
+
+    A click on a heading sorts by it: upwards, then downwards, then back to the order in which the rows were written.
+    """
+    style, script = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".css", ".js"))
+
+    def text(cell: str) -> str:
+        return typeset(html.escape(cell), "\u2212{}", "{}\u00b710<sup>{}</sup>").replace("<sup>-", "<sup>\u2212")
+
+    def data(i: int, cell: str) -> str:
+        kind = '"text long"' if len(cell) > LONG else "text"
+        look = f" class={kind}" if i < names else f" data-value={cell}" if POWER.match(cell) else ""
+        joined = text(cell).replace("± ", "±\u00a0").replace(" %", "\u00a0%")
+        unbroken = re.sub(r"[^\s<>]+-[^\s<>]+", r"<span class=whole>\g<0></span>", joined)
+        return f"<td{look}>{unbroken}</td>"
+
+    def listed(items: Iterable[str]) -> str:
+        return f"<ul>{''.join(f'<li>{text(item)}</li>' for item in items)}</ul>"
+
+    def heading(i: int, name: str, rows: int) -> str:
+        kind = " class=text" if i < names else ""
+        label = text(name)
+        for word in SYLLABLES:
+            label = label.replace(word.replace("-", ""), word.replace("-", "&shy;"))
+        return f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{label}</button></th>"
+
+    def line(row: Sequence[str], first: bool) -> str:
+        looks = ["rule"] * first + ["base"] * ("base" in row[:names])
+        kind = f' class="{" ".join(looks)}"' if looks else ""
+        return f"<tr{kind}>{''.join(data(i, cell) for i, cell in enumerate(row))}</tr>"
+
+    upper, lower = [], []
+    for name, group in groups(columns):
+        if columns[group[0]][1]:
+            upper.append(f"<th scope=colgroup colspan={len(group)}>{text(name)}</th>")
+            lower += [heading(i, columns[i][1], 1) for i in group]
+        else:
+            upper.append(heading(group[0], name, 2))
+    folded = f"<details><summary>What our numbers are made of</summary>{listed(made)}</details>" if made else ""
+    return "\n".join(
+        [
+            f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{text(title)}</title>",
+            "<style>:root { color-scheme: light dark } body { margin: 1.5em }</style>",
+            f"<section class=results><style>\n{style}</style>",
+            f"<table><caption>{text(title)}</caption>",
+            f"<thead><tr>{''.join(upper)}</tr><tr>{''.join(lower)}</tr></thead><tbody>",
+            *map(line, cells, begins_group(cells)),
+            "</tbody></table>",
+            *[listed(notes), folded],
+            f"<script>\n{script}</script></section></html>\n",
+        ]
+    )
+
+
+def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], names: int) -> str:
+    """A table environment."""
+
+    def text(cell: str) -> str:
+        return typeset(cell.translate(LATEX), "$-${}", r"${} \cdot 10^{{{}}}$")
+
+    def line(row: Iterable[str]) -> str:
+        return " & ".join(row) + r" \\"
+
+    head, rules = [], []
+    for heading, group in groups(columns):
+        head.append(rf"\multicolumn{{{len(group)}}}{{c}}{{{text(heading)}}}")
+        rules += [rf"\cmidrule(lr){{{group[0] + 1}-{group[-1] + 1}}}"] * (len(group) > 1)
+    body = [r"\midrule " * first + line(map(text, row)) for row, first in zip(cells, begins_group(cells), strict=True)]
+    return "\n".join(
+        [
+            "% needs the packages booktabs and graphicx",
+            rf"\begin{{table}}\caption{{{text(title)}}}\resizebox{{\textwidth}}{{!}}{{%",
+            rf"\begin{{tabular}}{{{'l' * names}{'r' * (len(columns) - names)}}}",
+            rf"\toprule {line(head)} {' '.join(rules)}",
+            rf"{line(text(sub) for _, sub in columns)} \midrule",
+            *body,
+            r"\bottomrule\end{tabular}}\begin{itemize}\footnotesize",
+            *(rf"\item{{}} {text(note)}" for note in notes),
+            r"\end{itemize}\end{table}" + "\n",
+        ]
+    )
+
+
+def typeset(cell: str, minus: str, power: str) -> str:
+    """A negative number put into `minus`, mantissa and exponent into `power`; other text stays as it is."""
+    cell = " to ".join(NEGATIVE.sub(lambda match: minus.format(match[1]), part) for part in cell.split(" to "))
+    return POWER.sub(lambda match: power.format(match[1], int(match[2])), cell)
+
+
+def begins_group(cells: Cells) -> list[bool]:
+    """Whether each row is the first of a group; none is if all rows differ in their first cell, by which groups go."""
+    firsts = [row[0] for row in cells]
+    grouped = len(set(firsts)) < len(firsts)
+    return [grouped and above != first for above, first in pairwise([firsts[0], *firsts])]
+
+
+def groups(columns: Columns) -> list[tuple[str, list[int]]]:
+    """Each heading with the numbers of the columns below it."""
+    numbered = groupby(range(len(columns)), key=lambda i: (columns[i][0], columns[i][1] != ""))
+    return [(heading, list(group)) for (heading, _), group in numbered]

@@ -1,0 +1,44 @@
+"""Parsed sentences of the test set, each beside its gold tree."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transformer.support.files import read_lines
+from transformer.trees.drawing import draw_examples
+from workflow.results.result import Figure, Plan
+
+if TYPE_CHECKING:
+    from workflow.results.selection import Selection
+
+CAPTION = """\
+**Trees.** Test sentences with 5 to 15 words. Each has its number, its gold tree, and the tree of the first parser of
+Table 4. The sentences are the first three of {task}, and the parser is trained on {trained_on}.
+Tags are left out. See where the two trees differ.
+"""
+
+
+def plan(selection: "Selection") -> Plan | None:
+    """The parses of the first task of Table 4, by its first parser, if that task is run."""
+    task = selection.shown["table4"][0][0]
+    scores = selection.runs.averaged_scores({task: selection.some("table4")[task]})
+    if not scores:
+        return None
+    read = {
+        "reference": f"{selection.runs.paths.corpus(task)}/test.trees",
+        "translations": str(Path(scores[0]).with_name("test.translation")),
+    }
+    return Plan(read, {"task": task, "trained_on": selection.trees()[task]})
+
+
+RESULTS = (
+    Figure(
+        name="trees",
+        section="6.3",
+        titles={"trees": "Parsed sentences and gold trees"},
+        caption=CAPTION,
+        plan=plan,
+        draw=lambda job: [draw_examples(read_lines(job.input.translations), Path(job.input.reference))],
+        kinds=("svg",),
+        packed=False,  # treebanks are licensed
+    ),
+)

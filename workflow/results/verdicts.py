@@ -1,0 +1,210 @@
+"""What the seeds say of each claim: the paper's difference, ours with its interval, and the verdict."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from transformer.evaluation.claims import SEEDS, Judged, effects, first_decided, judge
+from transformer.evaluation.metrics import number_of
+from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_trained, read_yaml
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A quantity that claims are about."""
+
+    heading: str
+    key: str  # in a score file, or in what a package says of the training
+    published: str  # in published.yaml
+    relative: bool  # less is better; differences are in percent
+    digits: int
+
+    def value(self, raw: float) -> float:
+        """The number on a scale on which more is better and a difference means the same everywhere."""
+        return -math.log(raw) if self.relative else raw
+
+    def margin(self, margin: float | None) -> float | None:
+        """A margin between such values."""
+        return math.log1p(margin / 100) if self.relative and margin is not None else margin
+
+    def margin_text(self, margin: float) -> str:
+        """A margin between such values, as the config has it."""
+        return f"{100 * math.expm1(margin):.{self.digits}f} %" if self.relative else f"{margin:.{self.digits}f}"
+
+    def shown(self, effect: float) -> float:
+        """A difference of such values, in points or in percent."""
+        return -100 * math.expm1(-effect) if self.relative else effect
+
+    def text(self, effect: float | None, sign: str = "+") -> str:
+        """A difference, as the table has it."""
+        return "" if effect is None else f"{self.shown(effect):{sign}z.{self.digits}f}{' %' * self.relative}"
+
+
+MEASURES = {
+    "bleu": Measure("BLEU", KEYS["bleu"], "bleu", False, 1),
+    "f1": Measure("F1", KEYS["f1"], "f1", False, 1),
+    "perplexity": Measure("perplexity", KEYS["ppl"], "ppl", True, 1),
+    "longer": Measure("perplexity beyond training", "longer", "", True, 1),
+    "hours": Measure("hours", "seconds", "hours", True, 0),
+}
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A claim with the paper's difference and ours."""
+
+    claim: Mapping[str, Any]
+    measure: Measure
+    paper: float | None
+    each: Sequence[float]  # our difference for each seed; empty if a row is not run
+    in_order: bool  # whether the means of our rows are in the claimed order
+    judged: Judged | None  # None if there are fewer than SEEDS seeds
+    reason: str  # why there is no difference although all rows are run
+
+    @property
+    def ours(self) -> float | None:
+        """The mean."""
+        return float(np.mean(self.each)) if len(self.each) else None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, or the reason why there is none."""
+        if self.judged:
+            between = len(self.claim["rows"]) > 2 and self.judged.verdict == "reproduced" and not self.in_order
+            return self.judged.verdict + ": not in order" * between
+        if len(self.each):
+            return f"undecided: {('one seed', 'two seeds')[len(self.each) - 1]}"
+        if not all(self.claim["scores"]):
+            return "not run"
+        return f"not run: {self.reason}"
+
+    @property
+    def rows(self) -> str:
+        """The rows, the worse first, and the margin of rows that are claimed to be alike."""
+        named = (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+        return named + (f" (within {self.claim['margin']:g}{' %' * self.measure.relative})" if self.alike else "")
+
+    @property
+    def alike(self) -> bool:
+        """Whether the rows are claimed to be alike."""
+        return self.claim.get("margin") is not None
+
+    @property
+    def could_show(self) -> str:
+        """The least difference or margin that would have decided an undecided claim. Empty for others."""
+        if not self.judged or self.judged.verdict != "undecided":
+            return ""
+        least = self.judged.smallest
+        return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
+
+
+def decide(job: Any) -> list[Tested]:
+    """Every claim in the config's order, but those not run last.
+
+    Verdicts on hours are corrected by themselves: another program on the machine slows all seeds of some rows.
+    """
+    printed = printed_numbers(read_yaml(job.input.published))
+    trained = read_trained(job.input.packages)
+
+    def measured(path: str, key: str) -> float:
+        if key == "longer":
+            classes = pd.read_csv(Path(path).with_name("lengths.csv"))
+            return perplexity(between(classes, job.params.longest + 1, 2 * job.params.longest))
+        scores = read_json(path)
+        record = trained[scores["task"], scores["model"], scores["seed"]] if key == "seconds" else scores
+        return number_of(record, key)
+
+    paper: dict[str, float] = {}
+    ours: dict[str, np.ndarray] = {}
+    in_order: dict[str, bool] = {}
+    unknown: dict[str, str] = {}
+    for claim in job.params.claims:
+        measure = MEASURES[claim["metric"]]
+        numbers: list[Any] = [printed.get((claim["part"], *run), {}).get(measure.published) for run in claim["runs"]]
+        if None not in numbers and not any(claim["ways"]):
+            [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
+        if claim["judged"]:
+            values = [[measure.value(measured(path, measure.key)) for path in row] for row in claim["scores"]]
+            known = np.isfinite(values).all(1)
+            if not known.all():  # only perplexity beyond training can be unknown
+                unknown[claim["name"]] = (
+                    "longer than the learned positions" if known.any() else "no pairs of this length"
+                )
+            else:
+                ours[claim["name"]] = effects(values)
+                in_order[claim["name"]] = bool((np.diff(np.mean(values, 1)) > 0).all())
+    families: dict[bool, dict[str, tuple[np.ndarray, float | None]]] = {False: {}, True: {}}
+    for claim in job.params.claims:
+        name, margin = claim["name"], MEASURES[claim["metric"]].margin(claim.get("margin"))
+        if len(ours.get(name, ())) >= SEEDS:
+            families[claim["metric"] == "hours"][name] = ours[name], margin
+    judged = {name: each for family in families.values() for name, each in judge(family).items()}
+    tested = [
+        Tested(
+            claim,
+            MEASURES[claim["metric"]],
+            paper.get(name := claim["name"]),
+            ours.get(name, np.empty(0)).tolist(),
+            in_order.get(name, False),
+            judged.get(name),
+            unknown.get(name, "the rows are the same here"),
+        )
+        for claim in job.params.claims
+    ]
+    return sorted(tested, key=lambda each: each.ours is None)
+
+
+def power_note(tested: Sequence[Tested]) -> list[str]:
+    """How large a difference must be to be decided. Empty if nothing is judged."""
+    judged = [each.judged for each in tested if each.judged and each.measure.key != "seconds"]
+    if not judged:
+        return []
+    seeds = judged[0].seeds
+    return [
+        f"With {seeds} seeds and {len(judged)} claims other than those about hours, the first verdict needs a mean "
+        f"difference of {first_decided(len(judged), seeds):.1f} times the standard deviation over the seeds. If a "
+        f"single claim is left undecided, {first_decided(1, seeds):.1f} times is enough."
+    ]
+
+
+def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
+    """The paper's numbers by part, task and model. The part is dev in Table 3 and the appendix, else test."""
+    numbers = {("dev", "ende", row["model"]): dict(row) for row in (*published["table3"], *published["appendix"])}
+    for row in published["table2"]:
+        for task, model in row.get("model", {}).items():
+            if task in row["bleu"]:
+                numbers["test", task, model] = {"bleu": row["bleu"][task]}
+    numbers |= {("test", row["task"], row["model"]): dict(row) for row in published["table4"] if "task" in row}
+    return numbers
+
+
+def agreement(published: Sequence[Mapping[str, Any]], ours: Ours) -> list[str]:
+    """How far our Table 3 agrees with the paper's: ranks of the rows, and sides of base. Empty for two rows."""
+    notes = []
+    for name in ("perplexity", "bleu"):
+        measure = MEASURES[name]
+        pairs = {
+            row["model"]: (row[measure.published], ours["ende", row["model"]][measure.key])
+            for row in published
+            if measure.published in row and ("ende", row["model"]) in ours
+        }
+        both = np.array(list(pairs.values()))
+        if "base" not in pairs or len(pairs) < 3 or (both == both[0]).all(0).any():
+            continue
+        signs = np.sign(both - pairs["base"])
+        apart = (signs != 0).all(1)
+        equal = int((signs[apart, 0] == signs[apart, 1]).sum())
+        worse = int((signs[apart, 0] == (1 if measure.relative else -1)).sum())
+        correlation = spearmanr(both[:, 0], both[:, 1]).statistic
+        notes.append(
+            f"Table 3, {measure.heading}: the paper's ranks of {len(pairs)} rows and ours have a correlation "
+            f"(Spearman) of {correlation:.2f}; {equal} of {apart.sum()} rows are on the same side of base (in the "
+            f"paper {worse} of them are worse than base)."
+        )
+    return notes
