@@ -47,7 +47,7 @@ def test_imports_form_no_circle():
 def test_neither_imports_nor_a_step_load_pytorch_s_compiler_and_sympy_which_take_over_a_second():
     modules = ", ".join(str(path.with_suffix("")).replace("/", ".") for path in FILES if path.stem != "__init__")
     code = f"import sys, {modules}; torch = sys.modules['torch']; weight = torch.nn.Parameter(torch.ones(1)); "
-    code += "logits, target = torch.arange(3.0)[None] * weight, torch.tensor([0]); "
+    code += "logits, target = torch.arange(3.0)[None] * weight, torch.tensor([1]); "
     code += "transformer.training.loss.smoothed_cross_entropy(logits, target, 0.1).backward(); "
     code += "transformer.training.optimizer.Adam([weight], 0.9, 0.98, 1e-9).step(0.1); "
     code += "print(weight.item() < 1, {'torch._dynamo', 'sympy'} & sys.modules.keys())"
