@@ -296,16 +296,26 @@ def test_all_unknown_names_are_reported_together():
         models={name: MODELS[name] for name in ("base", "parser", "big")},
     )
     assert reported == [
+        "tasks.wsj.models: unknown model bas; did you mean base?",
+        "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "results: 'my {results}': { and } are special to Snakemake; use another name",
         "mirror: '{mirror}': { and } are special to Snakemake; use another name",
         "seeds[0]: -1 is not at least 0",
-        "tasks.wsj.models: unknown model bas; did you mean base?",
         "figures.task: unknown task ende; known: wsj, semi, two",
         "table3_average: must be from 1 to 5 (the average of base), not 6",
         "table3_average: must be from 1 to 5 (the average of parser), not 6",
-        "tasks.semi.corpus: unknown corpus slef; did you mean self?",
         "corpora.self.gold: unknown task wjs; did you mean wsj?",
     ]
+
+
+def test_no_other_fault_hides_an_unknown_name():
+    tasks = {"wsj": TASK | {"models": ["bas", 1], "corpus": "slef"}, "semi": 3, "more": {"models": None}}
+    for more in (with_base(P_drop=2), {"corpora": {"self": 3}}, {}):
+        assert {
+            "tasks.wsj.models: unknown model bas; did you mean base?",
+            "tasks.wsj.corpus: unknown corpus slef; did you mean self?",
+        } < set(faults(**{"tasks": tasks} | more))
+    assert "models: 3 is not a mapping; write keys with values, as {key: value}" in faults(models=3, tasks=tasks)
 
 
 @pytest.mark.parametrize("gold", ["ende", "semi"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
@@ -20,7 +20,7 @@ from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, unknown
-from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check
+from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
 from transformer.support.files import InputError
 from transformer.support.strict import load, load_sources, merge, read_keys
 from transformer.text.subwords import Sample
@@ -39,6 +39,25 @@ def _literal(folder: str) -> str:
 Folder = Annotated[str, AfterValidator(_literal)]
 AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
 Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
+
+
+def _unknown_names(values: Any) -> Faults:
+    """The unknown models and corpora of tasks, among values as they are written, so that no other fault hides them."""
+    parts: list[Any] = [
+        values.get(key) if isinstance(values, Mapping) else None for key in ("tasks", "models", "corpora")
+    ]
+    if not all(isinstance(part, Mapping) for part in parts):
+        return
+    tasks, models, corpora = parts
+    for name, task in tasks.items():
+        if not isinstance(task, Mapping):
+            continue
+        named = task.get("models")
+        for model in named if isinstance(named, list | tuple) and "base" in models else ():
+            if isinstance(model, str) and model not in models:
+                yield ("tasks", name, "models"), unknown(model, models, "model")
+        if isinstance(corpus := task.get("corpus"), str) and corpus not in corpora:
+            yield ("tasks", name, "corpus"), unknown(corpus, corpora, "corpus")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -64,6 +83,12 @@ class Experiment(Config):
     length: Study = Field(description="the study of length: tasks, positions, seeds and recipe")
     claims: dict[str, Claim] = Field(description="what the paper claims about its rows")
 
+    @field_validator("experiment")
+    @classmethod
+    def _known_names(cls, value: str, info: ValidationInfo) -> str:
+        refuse(_unknown_names(info.context))
+        return value
+
     @check("experiment")
     def _own_folder(self) -> Faults:
         if self.experiment == "downloads":
@@ -78,10 +103,6 @@ class Experiment(Config):
 
     @check("tasks", "models")
     def _trained(self) -> Faults:
-        for name, task in self.tasks.items():
-            for model in task.models:
-                if model not in self.models and "base" in self.models:
-                    yield ("tasks", name, "models"), unknown(model, self.models, "model")
         if not any(task.models for task in self.tasks.values()):
             yield "tasks", "no task has models, so nothing would be trained; name a model in one of them"
 
@@ -101,9 +122,7 @@ class Experiment(Config):
     @check("tasks", "corpora")
     def _learnt(self) -> Faults:
         for name, task in self.tasks.items():
-            if task.corpus not in self.corpora:
-                yield ("tasks", name, "corpus"), unknown(task.corpus, self.corpora, "corpus")
-            elif task.models:
+            if task.corpus in self.corpora and task.models:
                 corpus, place = self.corpora[task.corpus], ("corpora", task.corpus)
                 if task.kind == "parsing" and not corpus.has_trees:
                     yield ("tasks", name, "corpus"), f"{task.corpus} has no trees, from which a parser learns"
@@ -134,7 +153,7 @@ class Experiment(Config):
                     text = f"must be from 1 to {most} (the average of {model}), not {self.table3_average}"
                     yield "table3_average", text
 
-    @check("seeds", "scale", "figures", "searches", "tasks", "models", "corpora", "claims")
+    @check("experiment", "seeds", "scale", "figures", "searches", "tasks", "models", "corpora", "claims")
     def _claimed(self) -> Faults:
         for name, claim in self.claims.items():
             for key, text in self._of_claim(claim):

@@ -111,9 +111,18 @@ class Config:
     @classmethod
     def _fits(cls, value: Any, info: ValidationInfo) -> Any:
         known = info.data | {str(info.field_name): value}
-        if faults := list(_faults(cls, known, str(info.field_name))):
-            raise ValidationError.from_exception_data(cls.__name__, faults)
+        refuse(_faults(cls, known, str(info.field_name)))
         return value
+
+
+def refuse(faults: Faults) -> None:
+    """Raises, in the validator of a field, the faults of the config that has the field, if there are any."""
+    details: list[Any] = []
+    for key, text in faults:
+        keys = key if isinstance(key, tuple) else (key,)
+        details.append({"type": PydanticCustomError("fault", "{text}", {"text": text, "keys": keys}), "input": None})
+    if details:
+        raise ValidationError.from_exception_data("config", details)
 
 
 @cache
@@ -122,13 +131,10 @@ def _checks(cls: type) -> list[Any]:
     return [each for each in functions if hasattr(each, "together")]
 
 
-def _faults(cls: type, known: Mapping[str, Any], last: str) -> Iterator[Any]:
+def _faults(cls: type, known: Mapping[str, Any], last: str) -> Faults:
     """The faults of the checks for which `last` was the last field that was not known."""
     for each in _checks(cls):
         if last in each.together and each.together <= known.keys():
             part: Any = object.__new__(cls)
             part.__dict__.update(known)
-            for key, text in each(part):
-                keys = key if isinstance(key, tuple) else (key,)
-                fault = PydanticCustomError("fault", "{text}", {"text": text, "keys": keys})
-                yield {"type": fault, "input": None}
+            yield from each(part)

@@ -75,7 +75,7 @@ def load(cls: type[T], values: Any, where: str = "") -> T:
 
     text = json.dumps(values, default=str)
     try:
-        return _adapter(cls).validate_json(text)  # type: ignore[arg-type]
+        return _adapter(cls).validate_json(text, context=values)  # type: ignore[arg-type]
     except ValidationError as error:
         values = json.loads(text)
         faults = [fault_of(each, cls, values) for each in error.errors(include_url=False)]
