@@ -35,8 +35,7 @@ def experiment_page(root: Path, name: str) -> str:
     if folder.with_suffix(".md").exists():
         entries.insert(0, f"/docs/{name}")
     figures = "\n".join(
-        f"## {TITLES[path.stem]}\n\n"
-        f"```{{figure}} /docs/{name}/figures/{path.name}\n\n{caption(path.stem)}\n```\n"
+        f"## {TITLES[path.stem]}\n\n```{{figure}} /docs/{name}/figures/{path.name}\n\n{caption(path.stem)}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
     own = [path for path in released_pages(root) if path.parts[1] == name]
