@@ -1,17 +1,14 @@
 """The appendix: attention over parameters instead of feed-forward layers, the paper's numbers and ours."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
 from workflow.results.cells import is_shown, number
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds
-from workflow.results.result import BASE, Content, Plan, Run, Table
+from workflow.results.result import BASE, Content, Plan, Run, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Appendix.** Attention over parameters takes the place of the feed-forward layers. Measured on the
@@ -24,12 +21,12 @@ NOTES = [
 ]
 
 
-def curves(selection: "Selection") -> dict[str, list[Run]]:
+def curves(selection: Selection) -> dict[str, list[Run]]:
     """The rows beside base."""
     return selection.curve("Appendix", "appendix", [BASE])
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The rows that are run. There is no table with base alone."""
     there = curves(selection)
     return (

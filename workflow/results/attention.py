@@ -6,19 +6,13 @@ lower row. A line between two words has the opacity of their attention weight, a
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from workflow.results.drawing import panels
+from workflow.results.drawing import Axes, Drawing, panels
 from workflow.results.records import read_json, read_yaml
-from workflow.results.result import Figure, Plan
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
+from workflow.results.result import Figure, Plan, Selection
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
@@ -40,7 +34,7 @@ MARK = 0.5  # height of a head's mark on a key
 Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the only query word, or None for all
 
 
-def plan(selection: "Selection") -> Plan:
+def plan(selection: Selection) -> Plan:
     """The attention of the run of `figures`, and the page that was written with it."""
     shown, attention = selection.experiment.figures, selection.runs.attention()
     read = {"published": selection.numbers, "attention": attention, "page": str(Path(attention).with_suffix(".html"))}
@@ -69,9 +63,7 @@ def panels_of(number: int, figures: Mapping[int, Any], words: Sequence[str], hea
     return panels[number]
 
 
-def draw_panel(
-    axes: "Axes", words: Sequence[str], weights: np.ndarray, heads: Sequence[int], query: int | None
-) -> None:
+def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Sequence[int], query: int | None) -> None:
     """Draw the attention of `heads` from every word, or from the word `query` alone.
 
     weights: (head, query, key). The largest weight of the panel is opaque, and the others in proportion. With
@@ -114,14 +106,15 @@ def draw_panel(
     axes.legend(handles=marks, ncols=len(heads), loc="lower right", bbox_to_anchor=(1, 1), **look)
 
 
-def colour_of(head: int) -> tuple[float, ...]:
+def colour_of(head: int) -> Any:
     """The colour of a head, counted from 1."""
     from matplotlib import colormaps
 
-    return colormaps["tab10"].colors[(head - 1) % 10]
+    colours: Any = colormaps["tab10"]
+    return colours.colors[(head - 1) % 10]
 
 
-def draw(words: Sequence[str], weights: np.ndarray, shown: Sequence[Panel]) -> "Drawing":
+def draw(words: Sequence[str], weights: np.ndarray, shown: Sequence[Panel]) -> Drawing:
     """A figure with the panels below each other; weights as in `draw_panel`."""
     height = 7.2 * (GAP + 2 * ROOM + MARK) / (len(words) + 0.4) + 0.3
     figure, axes = panels(len(shown), 1, 7.2, height * len(shown))
@@ -130,7 +123,7 @@ def draw(words: Sequence[str], weights: np.ndarray, shown: Sequence[Panel]) -> "
     return figure
 
 
-def figures(job: Any) -> "list[Drawing]":
+def figures(job: Any) -> list[Drawing]:
     """Figures 3, 4 and 5."""
     figures = read_yaml(job.input.published)["attention"]["figures"]
     sentences = {each["source"]: each for each in read_json(job.input.attention)["sentences"]}

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any
 from transformer.experiment.claims import Claim
 from transformer.support.strict import plain
 from workflow.results.cells import NOT_RUN, number
-from workflow.results.drawing import COLOURS, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.notes import corpus_note
 from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
-from workflow.results.result import EVERY, Content, Figure, Plan, Table
+from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
     from workflow.lib.runs import Runs
-    from workflow.results.selection import Selection
     from workflow.results.verdicts import Tested
 
 CAPTION = """\
@@ -121,7 +117,7 @@ class Claims:
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))
 
 
-def plan_table(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The scores of all claims, and those of Table 3 for a note on how far it agrees with the paper's."""
     claims = Claims(selection.experiment.claims, selection.runs)
     if not claims.scores:
@@ -181,19 +177,17 @@ def content(job: Any) -> Content:
     )
 
 
-def plan_figure(selection: "Selection") -> Plan | None:
-    """The scores of all claims."""
-    claims = Claims(selection.experiment.claims, selection.runs)
-    read = {"published": selection.numbers, "packages": selection.runs.packages_behind(claims.scores)}
-    read |= {"scores": claims.scores, "lengths": claims.lengths}
-    return Plan(read, {"claims": claims.all, "longest": selection.longest}) if claims.scores else None
-
-
 VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555", "not run": "#888888"}
-PAPER = {"marker": "o", "color": COLOURS[0], "markerfacecolor": "none", "linestyle": "none", "markersize": 5.5}
+PAPER: dict[str, Any] = {
+    "marker": "o",
+    "color": COLOURS[0],
+    "markerfacecolor": "none",
+    "linestyle": "none",
+    "markersize": 5.5,
+}
 
 
-def draw(tested: Sequence["Tested"]) -> "Drawing":
+def draw(tested: Sequence["Tested"]) -> Drawing:
     """A panel for each measure, with its claims in the order of the paper."""
     from matplotlib.lines import Line2D
 
@@ -223,7 +217,7 @@ def verdict(result: "Tested") -> str:
     return f"{result.verdict} (n {result.judged.seeds}{could_show})"
 
 
-def draw_measure(axes: "Axes", group: Sequence["Tested"]) -> None:
+def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
     """The claims about one measure, one below the other."""
     measure = group[0].measure
     axes.axvline(0, color="black", linewidth=0.8)
@@ -250,7 +244,7 @@ def draw_measure(axes: "Axes", group: Sequence["Tested"]) -> None:
     axes.set_xlabel(f"{unit} {measure.heading}, in favour of the claim")
 
 
-def figure(job: Any) -> "list[Drawing]":
+def figure(job: Any) -> list[Drawing]:
     """The figure."""
     from workflow.results.verdicts import decide
 
@@ -264,7 +258,7 @@ RESULTS = (
         title="The paper's claims",
         detail="the paper's differences and ours",
         caption=CAPTION,
-        plan=plan_table,
+        plan=plan,
         content=content,
         printed={
             "Verdict": "Verdict",
@@ -280,7 +274,7 @@ RESULTS = (
         section=EVERY,
         titles={"claims": "The paper's claims"},
         caption=FIGURE_CAPTION,
-        plan=plan_figure,
+        plan=plan,
         draw=figure,
     ),
 )

@@ -1,14 +1,11 @@
 """The corpora: the pairs that were read, the pairs that each cleaning step removed, and the pairs of each part."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workflow.results.records import read_json
-from workflow.results.result import Content, Plan, Table
+from workflow.results.result import Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **The corpora.** For each task the table has the pairs that were read, the pairs that each cleaning step removed, in the
@@ -20,7 +17,7 @@ NOTES = [
 ]
 
 
-def plan(selection: "Selection") -> Plan:
+def plan(selection: Selection) -> Plan:
     """The records of all corpora that are read."""
     tasks = list(selection.runs.trained)
     return Plan({"corpora": selection.runs.records(tasks)}, {"tasks": tasks})

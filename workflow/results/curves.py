@@ -2,19 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from workflow.results.drawing import COLOURS, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.records import Equal, read_training
-from workflow.results.result import BASE, Figure, Plan
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
+from workflow.results.result import BASE, Figure, Plan, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,
@@ -27,7 +21,7 @@ PER_LINE = 3  # the most groups side by side
 Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The histories of all runs, and their groups: the runs of each table."""
     packages, histories = (
         selection.runs.packages_behind(selection.all_scores, name) for name in ("config.json", "history.csv")
@@ -47,7 +41,7 @@ def read_curves(
     return curves
 
 
-def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> "Drawing":
+def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Drawing:
     """For each group the loss, and below it the perplexity. Base is black. Groups of a task share their axes."""
     columns = min(PER_LINE, len(groups))
     lines = -(-len(groups) // columns)
@@ -71,7 +65,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> "Dr
     return figure
 
 
-def draw_group(loss: "Axes", perplexity: "Axes", curves: Curves, runs: Sequence[tuple[str, str]]) -> None:
+def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tuple[str, str]]) -> None:
     """Draw the curves of `runs`: a colour and a dash for each model, a line for each seed."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
@@ -96,7 +90,7 @@ def draw_group(loss: "Axes", perplexity: "Axes", curves: Curves, runs: Sequence[
     loss.legend(handlelength=2.4, labelspacing=0.1, columnspacing=1, ncols=1 + (len(runs) > 9))
 
 
-def figure(job: Any) -> "list[Drawing]":
+def figure(job: Any) -> list[Drawing]:
     """The figure."""
     return [draw(read_curves(job.input.packages, job.input.histories, job.params.equal), job.params.groups)]
 

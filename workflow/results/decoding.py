@@ -2,23 +2,17 @@
 
 from collections.abc import Iterable
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from transformer.evaluation.metrics import metrics_of
 from workflow.results.cells import LENGTH, signed, spread
-from workflow.results.drawing import COLOURS, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds, read_json
-from workflow.results.result import Content, Figure, Plan, Table
+from workflow.results.result import Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Tuning of decoding** (section 6.1). BLEU on the development set of {scores} run(s) of one
@@ -44,7 +38,7 @@ NOTES = [
 ]
 
 
-def searches(selection: "Selection") -> dict[str, list[str]]:
+def searches(selection: Selection) -> dict[str, list[str]]:
     """Dev scores of the run of `figures`: with its task's decoding, with others, then of the last checkpoint alone.
 
     Empty if the experiment has no `searches`.
@@ -59,7 +53,7 @@ def searches(selection: "Selection") -> dict[str, list[str]]:
     return {"scores": own, "others": [*others, *last]}
 
 
-def plan_table(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """These scores. If several rows are one model, the table names the row of `figures`."""
     if not (read := searches(selection)):
         return None
@@ -67,11 +61,6 @@ def plan_table(selection: "Selection") -> Plan | None:
     equal = {task: {selection.runs.run_of[task, model]: [model]}}
     inputs = selection.measured({task: [model]}, read["scores"]) | read
     return Plan(inputs, {"notes": selection.notes([(task, model)]), "equal": equal})
-
-
-def plan_figure(selection: "Selection") -> Plan | None:
-    """These scores."""
-    return Plan(read) if (read := searches(selection)) else None
 
 
 def read_searches(own: Iterable[str], others: Iterable[str]) -> pd.DataFrame:
@@ -121,7 +110,7 @@ def content(job: Any) -> Content:
 DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams
 
 
-def draw_bleu(axes: "Axes", means: pd.DataFrame, deviations: pd.Series, own: Any) -> None:
+def draw_bleu(axes: Axes, means: pd.DataFrame, deviations: pd.Series, own: Any) -> None:
     """The mean difference of each setting over seeds and its standard deviation; `own` is the task's setting."""
     beams = sorted(means["beam"].unique())
     alphas = sorted(means["alpha"][means["beam"] > 1].unique())
@@ -141,7 +130,7 @@ def draw_bleu(axes: "Axes", means: pd.DataFrame, deviations: pd.Series, own: Any
     axes.margins(x=0.1)
 
 
-def draw(searches: pd.DataFrame) -> "Drawing":
+def draw(searches: pd.DataFrame) -> Drawing:
     """A panel for each BLEU."""
     own = next(searches[SETTING].itertuples(index=False))
     figure, [line] = panels(1, len(BLEUS), 7.2, 2.9, sharey=True)
@@ -163,7 +152,7 @@ RESULTS = (
         title="Tuning of decoding",
         detail="beam, length penalty and averaging; development set",
         caption=CAPTION,
-        plan=plan_table,
+        plan=plan,
         content=content,
     ),
     Figure(
@@ -171,7 +160,7 @@ RESULTS = (
         section="6.1",
         titles={"decoding": "Tuning of decoding"},
         caption=FIGURE_CAPTION,
-        plan=plan_figure,
+        plan=plan,
         draw=lambda job: [draw(read_searches(job.input.scores, job.input.others))],
     ),
 )

@@ -1,14 +1,10 @@
 """Why scores are divided by sqrt(d_k): their variance, entropy and gradient of their softmax, against d_k."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from transformer.evaluation.dot_products import against_d_k
-from workflow.results.drawing import COLOURS, panels
+from workflow.results.drawing import COLOURS, Drawing, panels
 from workflow.results.result import Figure, Plan
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 CAPTION = """\
 **Why scores are divided by √d_k** (section 3.2.1, footnote 4). We draw queries and keys 2,000 times, with independent
@@ -27,7 +23,7 @@ TITLES = {
 }
 
 
-def draw(d_k: Sequence[int], queries: int) -> "Drawing":
+def draw(d_k: Sequence[int], queries: int) -> Drawing:
     """A panel for each quantity, with as many random queries for each d_k."""
     from matplotlib.ticker import NullLocator
 

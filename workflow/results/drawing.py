@@ -5,12 +5,11 @@ Rooms are imported when the DAG is made, so matplotlib is imported only when som
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-LOOK = {
+Drawing: TypeAlias = Any  # matplotlib's Figure
+Axes: TypeAlias = Any  # matplotlib's Axes
+LOOK: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.titleweight": "bold",
@@ -34,7 +33,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7
 POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"), ("black", *COLOURS), strict=False))
 
 
-def panels(lines: int, columns: int, width: float, height: float, **how: Any) -> tuple["Figure", Any]:
+def panels(lines: int, columns: int, width: float, height: float, **how: Any) -> tuple[Drawing, Any]:
     """A figure of so many inches, and its panels as an array [lines, columns]."""
     import matplotlib as mpl
 
@@ -45,7 +44,7 @@ def panels(lines: int, columns: int, width: float, height: float, **how: Any) ->
     return plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)
 
 
-def save(drawing: "Figure | str", paths: Iterable[str]) -> None:
+def save(drawing: Drawing | str, paths: Iterable[str]) -> None:
     """Write a drawing to every path, in the format of its suffix, without a date, and close it. A text is written."""
     if isinstance(drawing, str):
         for path in paths:

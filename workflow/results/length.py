@@ -2,22 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from transformer.support.strict import plain
 from workflow.results.cells import beside, number, spread
-from workflow.results.drawing import POSITIONS, panels
+from workflow.results.drawing import POSITIONS, Axes, Drawing, panels
 from workflow.results.records import over_seeds, read_json, read_yaml
-from workflow.results.result import Content, Figure, Plan, Table
+from workflow.results.result import Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Length.** Decoders with each positional encoding learn tasks from short problems and are tested on longer ones, too.
@@ -55,7 +49,7 @@ COLUMNS = 3
 DASHES = dict(zip(POSITIONS, cycle(("-", (0, (4, 2)), (0, (1, 1.5))))))  # show lines that lie on each other
 
 
-def plan(selection: "Selection") -> Plan:
+def plan(selection: Selection) -> Plan:
     """The runs of the study."""
     study, folder = selection.experiment.length, f"{selection.runs.paths.results}/length"
     runs = [
@@ -174,7 +168,7 @@ def by_length(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     )
 
 
-def draw_task(axes: "Axes", runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
+def draw_task(axes: Axes, runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
     """The mean over seeds as a line, and from the least to the greatest as a band."""
     from matplotlib.ticker import MaxNLocator
 
@@ -189,7 +183,7 @@ def draw_task(axes: "Axes", runs: pd.DataFrame, study: Mapping[str, Any]) -> Non
     axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
 
 
-def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> "Drawing":
+def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> Drawing:
     """A panel for each task; the legend stands after the last."""
     tasks = study["tasks"]
     lines = len(tasks) // COLUMNS + 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -11,11 +11,8 @@ from transformer.support.files import read_parallel
 from workflow.results.cells import beside, number, printed
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds
-from workflow.results.result import Content, Plan, Table
+from workflow.results.result import Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Published marks.** BLEU of lower-cased tokens on the test sets of Multi30k. Others published it for the model and the
@@ -29,7 +26,7 @@ NOTES = [
 ]
 
 
-def marks(selection: "Selection") -> list[dict[str, Any]]:
+def marks(selection: Selection) -> list[dict[str, Any]]:
     """The published marks for texts and models of the experiment, each with the files to compare."""
     marks = []
     for row in selection.published["marks"]:
@@ -42,7 +39,7 @@ def marks(selection: "Selection") -> list[dict[str, Any]]:
     return marks
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The translations of these texts, and their references."""
     if not (rows := marks(selection)):
         return None

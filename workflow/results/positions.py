@@ -4,24 +4,18 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from transformer.corpora.libreoffice import LibreOfficeHelp
 from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
 from workflow.results.cells import NOT_RUN, is_shown, spread
-from workflow.results.drawing import POSITIONS, panels
+from workflow.results.drawing import POSITIONS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Lengths, Ours, between, over_seeds, perplexity, read_lengths, read_yaml, sacrebleu
-from workflow.results.result import BASE, Content, Figure, Plan, Run, Table
+from workflow.results.result import BASE, Content, Figure, Plan, Run, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Positional encodings.** Row (E) of Table 3 and four later encodings: {scores} runs of ours
@@ -48,17 +42,12 @@ NOTES = [
 FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # the fewest with which a length class is drawn
 
 
-def curves(selection: "Selection") -> dict[str, list[Run]]:
+def curves(selection: Selection) -> dict[str, list[Run]]:
     """The rows with base; none if Table 3 has all of them."""
     return selection.curve("Positions", "positions", [BASE, *selection.shown["table3"]])
 
 
-def by_length(scores: Sequence[str]) -> list[str]:
-    """The perplexity and BLEU by length of each run, in the order of the scores."""
-    return [str(Path(path).with_name("lengths.csv")) for path in scores]
-
-
-def held_out(selection: "Selection") -> str:
+def held_out(selection: Selection) -> str:
     """The text on which perplexity and BLEU are measured by length, and how much of it is translated for BLEU."""
     longer = "the pairs of train that are too long for training (only the vocabulary is learnt from them)"
     if isinstance(selection.experiment.corpus_of("ende"), LibreOfficeHelp):
@@ -69,23 +58,15 @@ def held_out(selection: "Selection") -> str:
     )
 
 
-def plan_table(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The rows that are run, with their scores by length."""
     if not curves(selection):
         return None
     shown = selection.shown["positions"]
     read = selection.on_dev(shown)
+    lengths = [str(Path(path).with_name("lengths.csv")) for path in read["scores"]]
     more = {"longest": selection.longest, "held_out": held_out(selection)}
-    return Plan(read | {"lengths": by_length(read["scores"])}, selection.params(shown) | more)
-
-
-def plan_figure(selection: "Selection") -> Plan | None:
-    """The scores by length of the rows that are run."""
-    if not curves(selection):
-        return None
-    scores = selection.runs.dev_scores(selection.some("positions"))
-    read = {"published": selection.numbers, "scores": scores, "lengths": by_length(scores)}
-    return Plan(read, {"equal": selection.runs.equal, "longest": selection.longest})
+    return Plan(read | {"lengths": lengths}, selection.params(shown) | more)
 
 
 def classes_of(longest: int, lengths: Lengths) -> list[tuple[int, float]]:
@@ -167,13 +148,13 @@ def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:
     return pd.concat([one.set_index((one["shortest"] + one["longest"]) / 2)[measure] for one in drawn], axis=1)
 
 
-def draw_line(axes: "Axes", values: pd.DataFrame, colour: str, label: str) -> None:
+def draw_line(axes: Axes, values: pd.DataFrame, colour: str, label: str) -> None:
     """The mean over seeds as a line, and from the least to the greatest as a band."""
     axes.plot(values.mean(axis=1), color=colour, label=label, linewidth=1.2, marker="o", markersize=2.5)
     axes.fill_between(values.index, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.12, linewidth=0)
 
 
-def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> "Drawing":
+def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> Drawing:
     """Perplexity above and BLEU below; on the right relative to base with the same seed, if base is run.
 
     The lengths of training, up to `longest` subwords, are shaded. A line ends with the positions of its model.
@@ -209,7 +190,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> "
     return figure
 
 
-def figure(job: Any) -> "list[Drawing]":
+def figure(job: Any) -> list[Drawing]:
     """The figure."""
     lengths = read_lengths(job.input.scores, job.input.lengths, job.params.equal)
     return [draw(read_yaml(job.input.published)["positions"], lengths, job.params.longest)]
@@ -224,7 +205,7 @@ RESULTS = (
         caption=CAPTION,
         shows=lambda selection: [("ende", row["model"]) for row in selection.published["positions"]],
         curves=curves,
-        plan=plan_table,
+        plan=plan,
         content=content,
     ),
     Figure(
@@ -232,7 +213,7 @@ RESULTS = (
         section="3.5",
         titles={"positions": "Positional encodings, by length"},
         caption=FIGURE_CAPTION,
-        plan=plan_figure,
+        plan=plan,
         draw=figure,
     ),
 )

@@ -5,14 +5,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workflow.results.drawing import save
+from workflow.results.drawing import Drawing, save
 from workflow.results.table_formats import Row, write_table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
+if TYPE_CHECKING:  # a table does not depend on the code of these
     from transformer.experiment.tasks import Task
     from workflow.results.selection import Selection
+else:
+    Selection = Task = Any
 
 Run = tuple[str, str]  # task, model
 BASE: Run = ("ende", "base")
@@ -54,7 +54,7 @@ class Result(ABC):
     name: str
     section: str  # of the paper; the report sorts by it
     caption: str
-    plan: Callable[["Selection"], Plan | None]
+    plan: Callable[[Selection], Plan | None]
     verb: str  # begins the name of its rule
     category: str  # in the report
     target: str  # the rule that asks for it
@@ -78,7 +78,7 @@ class Result(ABC):
         """The name of its rule."""
         return f"{self.verb}_{self.name}"
 
-    def params(self, plan: Plan, _: "Task") -> dict[str, Any]:
+    def params(self, plan: Plan, _: Task) -> dict[str, Any]:
         """All parameters of its rule: those of the plan, and its caption with their values."""
         files = {name: len(files) for name, files in plan.input.items() if isinstance(files, list)}
         return {**plan.params, "caption": self.caption.format(**{**files, **plan.params})}
@@ -91,20 +91,22 @@ class Table(Result):
     title: str
     content: Callable[[Any], Content]
     detail: str = ""  # stands in brackets after the title, with the languages of the task `ende` for {ende}
-    shows: Callable[["Selection"], list[Run]] = lambda _: []  # the runs of the paper's rows
-    own_row: Callable[["Selection", str, str], dict[str, Any]] | None = None  # a row for a run of the user's own
-    curves: Callable[["Selection"], Mapping[str, Sequence[Run]]] = lambda _: {}  # groups of the training curves
+    shows: Callable[[Selection], list[Run]] = lambda _: []  # the runs of the paper's rows
+    own_row: Callable[[Selection, str, str], dict[str, Any]] | None = None  # a row for a run of the user's own
+    curves: Callable[[Selection], Mapping[str, Sequence[Run]]] = lambda _: {}  # groups of the training curves
     # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
     printed: Mapping[str, str] = field(default_factory=dict)
     verb: str = "write"
     category: str = "Tables"
     target: str = "tables"
 
-    def params(self, plan: Plan, ende: "Task") -> dict[str, Any]:
-        """All parameters of its rule: those of the plan, its caption, and its title with the detail."""
+    def params(self, plan: Plan, ende: Task) -> dict[str, Any]:
+        """All parameters of its rule: those of the plan, its caption with the notes, and its title with the detail."""
         source, target = (LANGUAGES.get(each, each) for each in (ende.source, ende.target))
         detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
-        return {**super().params(plan, ende), "title": self.title + detail}
+        params = super().params(plan, ende)
+        notes = "".join(f"\n- {note}\n" for note in plan.params.get("notes", ()))
+        return params | {"caption": params["caption"] + notes, "title": self.title + detail}
 
     def files(self, results: str) -> dict[str, list[str]]:
         """The four formats."""
@@ -126,7 +128,7 @@ class Figure(Result):
     """A figure, or several that one rule draws. `draw` gives a drawing or a text for each of the `titles`, in order."""
 
     titles: Mapping[str, str]  # file name -> title
-    draw: Callable[[Any], Sequence["Drawing | str"]]
+    draw: Callable[[Any], Sequence[Drawing | str]]
     kinds: Sequence[str] = ("svg", "pdf", "png")  # the report shows the first
     verb: str = "draw"
     category: str = "Figures"

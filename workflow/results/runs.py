@@ -1,15 +1,12 @@
 """The runs: the config, the code, the software and the machine behind each."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workflow.results.provenance import by_means, difference_notes, short_commit, versions
 from workflow.results.records import Equal, read_training
-from workflow.results.result import Content, Plan, Table
+from workflow.results.result import Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **The runs.** For each of {packages} runs the table has its config, the commit of the code, the
@@ -23,7 +20,7 @@ NOTES = [
 ]
 
 
-def plan(selection: "Selection") -> Plan:
+def plan(selection: Selection) -> Plan:
     """The packages of all runs."""
     packages = selection.runs.packages_behind(selection.all_scores)
     return Plan({"packages": packages}, {"equal": selection.runs.equal})

@@ -1,15 +1,12 @@
 """Section 3.2.1: attention with scaled, unscaled and additive scores, for several d_k; en-de, development set."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
 from workflow.results.cells import is_shown
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds, read_json
-from workflow.results.result import Content, Plan, Run, Table
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
+from workflow.results.result import Content, Plan, Run, Selection, Table
 
 CAPTION = """\
 **Scaled, unscaled and additive attention.** Scores are divided by √d_k, left as they are, or additive, each for three
@@ -26,12 +23,12 @@ NOTES = [
 ]
 
 
-def curves(selection: "Selection") -> dict[str, list[Run]]:
+def curves(selection: Selection) -> dict[str, list[Run]]:
     """The rows, unless Table 3 has all of them."""
     return selection.curve("Section 3.2.1", "scaling", selection.shown["table3"])
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The rows that are run, and the measurements of Table 1."""
     if "ende" not in selection.in_full and not curves(selection):
         return None

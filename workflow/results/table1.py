@@ -1,19 +1,14 @@
 """Table 1: complexity, sequential operations and path lengths of layers: the paper's formulas and our measurements."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.evaluation.layer_sizes import MOST_ADDITIVE
 from workflow.results.cells import number
-from workflow.results.drawing import COLOURS, panels
+from workflow.results.drawing import COLOURS, Drawing, panels
 from workflow.results.records import read_json, read_yaml
-from workflow.results.result import Content, Figure, Plan, Table
+from workflow.results.result import Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Table 1.** The paper gives the complexity of a layer, its sequential operations and the longest path between positions
@@ -27,15 +22,10 @@ line of self-attention crosses the line of the recurrent layer, and how far addi
 """
 
 
-def plan_table(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The measurements."""
     read = {"published": selection.numbers, "complexity": selection.runs.paths.complexity}
     return Plan(read) if "ende" in selection.in_full else None
-
-
-def plan_figure(selection: "Selection") -> Plan | None:
-    """The measurements."""
-    return Plan({"complexity": selection.runs.paths.complexity}) if "ende" in selection.in_full else None
 
 
 def table_row(row: Mapping[str, Any], layer: Mapping[str, Any], last: int, middle: int) -> Row:
@@ -136,7 +126,7 @@ LOOKS = {  # a variant of a layer has its colour and a dashed line
 MEASURES = {"seconds": ("time, milliseconds", 1e-3), "bytes": ("memory kept for the backward pass, MB", 1e6)}
 
 
-def draw(record: Mapping[str, Any]) -> "Drawing":
+def draw(record: Mapping[str, Any]) -> Drawing:
     """Time and memory, a line for each layer."""
     figure, axes = panels(2, 2, 7.2, 5.6, sharex="col", sharey="row")
     from matplotlib.ticker import FuncFormatter, NullLocator
@@ -171,7 +161,7 @@ RESULTS = (
         section="4",
         title="Table 1: complexity of layers",
         caption=CAPTION,
-        plan=plan_table,
+        plan=plan,
         content=content,
     ),
     Figure(
@@ -179,7 +169,7 @@ RESULTS = (
         section="4",
         titles={"table1": "Table 1: complexity of layers"},
         caption=FIGURE_CAPTION,
-        plan=plan_figure,
+        plan=plan,
         draw=lambda job: [draw(read_json(job.input.complexity))],
     ),
 )

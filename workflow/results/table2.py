@@ -1,17 +1,14 @@
 """Table 2: BLEU on the test sets and training cost: the literature, the paper, and our runs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.evaluation.metrics import metrics_of
 from workflow.results.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds
-from workflow.results.result import Content, Plan, Table
+from workflow.results.result import Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}
@@ -33,7 +30,7 @@ NOTES = [
 ]
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The rows that are run."""
     shown = selection.shown["table2"]
     read = selection.on_test(shown)

@@ -4,23 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.evaluation.metrics import Column
 from transformer.support.strict import listed
 from workflow.results.against_base import COMPARED, CSV_ONLY, PRINTED, against_base, change, measured
 from workflow.results.cells import LENGTH, is_shown, number
-from workflow.results.drawing import COLOURS, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds, read_runs, read_yaml
-from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Table
+from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Table 3.** Variations on the architecture, measured on the development set.
@@ -46,7 +40,7 @@ GROUP_GAP = 0.7  # before a new group; the unit is the distance between rows
 MARKS = {"paper": ("o", COLOURS[0], COLOURS[0]), "ours": ("D", COLOURS[1], "none")}
 
 
-def curves(selection: "Selection") -> dict[str, list[Run]]:
+def curves(selection: Selection) -> dict[str, list[Run]]:
     """The groups of the table, each with base."""
     groups: dict[str, list[Run]] = {}
     for row in selection.published["table3"]:
@@ -56,25 +50,15 @@ def curves(selection: "Selection") -> dict[str, list[Run]]:
     return {name: runs for name, group in groups.items() if set(runs := selection.trained(group)) - {BASE}}
 
 
-def own_row(selection: "Selection", _: str, model: str) -> dict[str, Any]:
+def own_row(selection: Selection, _: str, model: str) -> dict[str, Any]:
     """A model of your own with its changes from base."""
     return {"group": OWN, "model": model, "changes": selection.experiment.models[model]}
 
 
-def plan_table(selection: "Selection") -> Plan | None:
-    """The rows that are run."""
+def plan(selection: Selection) -> Plan:
+    """The rows of the paper and your own, as far as they are run."""
     shown = selection.shown["table3"]
-    read = selection.on_dev(shown)
-    return Plan(read, selection.params(shown) | {"own": selection.own_rows("table3")}) if read["scores"] else None
-
-
-def plan_figure(selection: "Selection") -> Plan | None:
-    """The rows that are run."""
-    if "ende" not in selection.in_full:
-        return None
-    scores = selection.runs.dev_scores(selection.some("table3"))
-    read = {"published": selection.numbers, "scores": scores, "packages": selection.runs.packages_behind(scores)}
-    return Plan(read, {"own": selection.own_rows("table3"), "equal": selection.runs.equal})
+    return Plan(selection.on_dev(shown), selection.params(shown) | {"own": selection.own_rows("table3")})
 
 
 def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, paper: Mapping[str, Any]) -> list[Row]:
@@ -145,7 +129,7 @@ def of_ours(rows: Sequence[Mapping[str, Any]], ours: Ours, column: Column) -> tu
     return run["base"][column.key], {model: (each[key], each[f"{key}.sd"]) for model, each in run.items()}
 
 
-def draw_changes(axes: "Axes", name: str, base: str, changes: Changes, places: Mapping[str, float]) -> None:
+def draw_changes(axes: Axes, name: str, base: str, changes: Changes, places: Mapping[str, float]) -> None:
     """Draw a mark for each change, with a bar if seeds differ. `name` is "paper" or "ours"."""
     marker, colour, face = MARKS[name]
     means, deviations = zip(*changes.values(), strict=True) if changes else ((), ())
@@ -163,7 +147,7 @@ def draw_changes(axes: "Axes", name: str, base: str, changes: Changes, places: M
     )
 
 
-def draw(rows: Sequence[Mapping[str, Any]], ours: Ours) -> "Drawing":
+def draw(rows: Sequence[Mapping[str, Any]], ours: Ours) -> Drawing:
     """A panel for BLEU and one for perplexity, a line for each of the table's `rows`."""
     places = dict(zip((row["model"] for row in rows), heights(rows), strict=True))
     last = max(places.values())
@@ -184,7 +168,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Ours) -> "Drawing":
     return figure
 
 
-def figure(job: Any) -> "list[Drawing]":
+def figure(job: Any) -> list[Drawing]:
     """The figure."""
     runs = read_runs(job.input.scores, job.input.packages, job.params.equal)
     return [draw([*job.params.own, *read_yaml(job.input.published)["table3"]], over_seeds(against_base(runs)))]
@@ -200,7 +184,7 @@ RESULTS = (
         shows=lambda selection: [("ende", row["model"]) for row in selection.published["table3"]],
         own_row=own_row,
         curves=curves,
-        plan=plan_table,
+        plan=lambda selection: each if (each := plan(selection)).input["scores"] else None,
         content=content,
         printed={
             "Model": "Table 3",
@@ -217,7 +201,7 @@ RESULTS = (
         section="6.2",
         titles={"table3": "Table 3: variations on the architecture"},
         caption=FIGURE_CAPTION,
-        plan=plan_figure,
+        plan=lambda selection: plan(selection) if "ende" in selection.in_full else None,
         draw=figure,
     ),
 )

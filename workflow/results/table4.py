@@ -1,17 +1,14 @@
 """Table 4: constituency parsing, F1 on the test set: the literature, the paper, and our runs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.evaluation.metrics import Column, metrics_of
 from workflow.results.cells import NOT_RUN, beside, is_shown, number, spread
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds
-from workflow.results.result import OWN, Content, Plan, Run, Table
+from workflow.results.result import OWN, Content, Plan, Run, Selection, Table
 from workflow.results.table_formats import Row
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
 
 CAPTION = """\
 **Table 4.** Constituency parsing, F1 of labelled brackets. We train
@@ -28,12 +25,12 @@ NOTES = [
 ]
 
 
-def shows(selection: "Selection") -> list[Run]:
+def shows(selection: Selection) -> list[Run]:
     """The paper's own rows."""
     return [(row["task"], row["model"]) for row in selection.published["table4"] if "task" in row]
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The rows that are run."""
     shown, trees = selection.shown["table4"], selection.trees()
     read = selection.on_test(shown)

@@ -1,14 +1,10 @@
 """Parsed sentences of the test set, each beside its gold tree."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from transformer.support.files import read_lines
 from transformer.trees.drawing import draw_examples
-from workflow.results.result import Figure, Plan
-
-if TYPE_CHECKING:
-    from workflow.results.selection import Selection
+from workflow.results.result import Figure, Plan, Selection
 
 CAPTION = """\
 **Trees.** Test sentences with 5 to 15 words. Each has its number, its gold tree, and the tree of the first parser of
@@ -17,7 +13,7 @@ Tags are left out. See where the two trees differ.
 """
 
 
-def plan(selection: "Selection") -> Plan | None:
+def plan(selection: Selection) -> Plan | None:
     """The parses of the first task of Table 4, by its first parser, if that task is run."""
     task = selection.shown["table4"][0][0]
     scores = selection.runs.averaged_scores({task: selection.some("table4")[task]})
