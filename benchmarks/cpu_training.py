@@ -2,15 +2,15 @@
 
     python -m benchmarks.cpu_training
 
-Prints two tables. All numbers are of CPU time, forward and backward together, and medians over the rounds.
+Prints two tables, from medians of CPU time over the rounds, forward and backward together.
 
-1. Each kernel of transformer/model/kernels.py, and the loss, beside the definition that it replaces, with the sizes of
-   `quick`: 9 rows of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords; bfloat16.
+1. The kernels for training, and the loss, beside the definitions that they replace, with the sizes of `quick`: 9 rows
+   of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords.
 2. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,23 +25,25 @@ from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.measuring import in_turns, print_head, print_row
 from benchmarks.train import Ours, sized
 from transformer.model.attention import additive_scores, attention
-from transformer.model.kernels import Dropout, heads, split_heads
+from transformer.model.kernels import Dropout
 from transformer.model.layers import residual
 from transformer.model.masks import Mask
-from transformer.support.device import keep_freed_memory
+from transformer.support.device import auto_precision, keep_freed_memory
 from transformer.training.loss import smoothed_cross_entropy
 
 ROWS, LENGTH, D_MODEL, HEADS, VOCABULARY = 9, 59, 128, 8, 3000
 ROUNDS = 50
+CPU = torch.device("cpu")
 
 
 def differentiated(form: Callable[..., Any], *given: Any) -> Callable[[], None]:
     """The forward pass of `form` and its backward pass."""
 
+    learnt = [each for each in given if isinstance(each, Tensor) and each.requires_grad]
+
     def both() -> None:
-        parts = form(*given)
-        parts = [parts] if isinstance(parts, Tensor) else parts
-        torch.autograd.backward(parts, [part.detach() for part in parts])
+        y = form(*given)
+        torch.autograd.grad(y, learnt, y.detach())
 
     return both
 
@@ -53,8 +55,8 @@ def medians(first: Callable[[], object], second: Callable[[], object], rounds: i
 
 
 def drawn(*shape: int) -> Tensor:
-    """A random tensor whose gradient is wanted."""
-    return torch.randn(*shape, dtype=torch.bfloat16, requires_grad=True)
+    """A random tensor whose gradient is wanted, of the type in which this CPU trains."""
+    return torch.randn(*shape, dtype=getattr(torch, auto_precision(CPU)), requires_grad=True)
 
 
 def operations() -> None:
@@ -62,14 +64,14 @@ def operations() -> None:
     q, k, v = (drawn(ROWS, HEADS, LENGTH, D_MODEL // HEADS) for _ in range(3))
     sentence = torch.arange(LENGTH) * 5 // LENGTH
     mask = Mask((sentence[:, None] == sentence)[None])
-    joined, x, y = drawn(ROWS, LENGTH, 3 * D_MODEL), drawn(ROWS, LENGTH, D_MODEL), drawn(ROWS, LENGTH, D_MODEL)
-    norm = nn.LayerNorm(D_MODEL, eps=1e-6).bfloat16()
+    x, y = drawn(ROWS, LENGTH, D_MODEL), drawn(ROWS, LENGTH, D_MODEL)
+    norm = nn.LayerNorm(D_MODEL, eps=1e-6, dtype=x.dtype)
     vector, target = drawn(HEADS, D_MODEL // HEADS), torch.randint(1, VOCABULARY, (ROWS * LENGTH,))
     learnt = drawn(ROWS * LENGTH, VOCABULARY)
     overwritten = learnt.detach().clone()
 
     def plain_loss() -> None:
-        F.cross_entropy(learnt.float(), target, reduction="sum", label_smoothing=0.1).backward()
+        torch.autograd.grad(F.cross_entropy(learnt.float(), target, reduction="sum", label_smoothing=0.1), learnt)
 
     def both(kernel: Callable[..., Any], definition: Callable[..., Any], *given: Any) -> tuple[Callable[[], None], ...]:
         return differentiated(definition, *given), differentiated(kernel, *given)
@@ -78,7 +80,6 @@ def operations() -> None:
         "attention, equation 1": both(attention, attention.__wrapped__, q, k, v, mask.bias, 0.25),
         "attention, PyTorch's fused": both(attention, fused, q, k, v, mask.bias, 0.25),
         "scores of additive attention": both(additive_scores, additive_scores.__wrapped__, q, k, vector, mask.shown),
-        "split into heads": both(heads, plain_heads, joined, HEADS, [D_MODEL] * 3),
         "dropout": both(Dropout(0.1), nn.Dropout(0.1), x),
         "dropout, residual, LayerNorm": both(residual, residual.__wrapped__, norm, x, y, 0.1),
         "smoothed cross-entropy": (plain_loss, lambda: smoothed_cross_entropy(overwritten.clone(), target, 0.1)),
@@ -94,13 +95,8 @@ def fused(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor
     return F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), scale=scale)
 
 
-def plain_heads(x: Tensor, h: int, sizes: Sequence[int]) -> list[Tensor]:
-    """What `heads` does, by views. Attention's products copy them."""
-    return [split_heads(part, h).contiguous() for part in x.split(sizes, -1)]
-
-
 def precisions() -> None:
-    """Print the third table. The models have N 2, d_ff 4 d_model and h 8."""
+    """Print the second table. The models have N 2, d_ff 4 d_model and h 8."""
     widths, vocabularies = (64, 128, 256, 512), (VOCABULARY, 10_000)
     print_head("subwords a step", *(f"d_model {width}" for width in widths))
     for tokens in (512, 2048):
@@ -115,7 +111,7 @@ def _bfloat16(width: int, tokens: int, vocabulary: int) -> float:
         works = []
         for precision in ("float32", "bfloat16"):
             run = sized(2, width, 4 * width, HEADS, batch_tokens=tokens, precision=precision)
-            ours = Ours(run, vocabulary, pairs, torch.device("cpu"))
+            ours = Ours(run, vocabulary, pairs, CPU)
             steps = cycle([step for *_, step in islice(ours.trainer.batches.from_position(0, 0), 5)])
             works.append(lambda ours=ours, steps=steps: ours.step(next(steps)))
         single, half = medians(works[0], works[1], 15)

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 
 from transformer.decoding import beam, sampling
 from transformer.decoding.precision import in_precision
+from transformer.model import kernels
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END
 from transformer.model.masks import Rows
@@ -28,6 +29,9 @@ VOCABULARY = 40
 MODELS = {
     "base": {},
     "learned positions": {"positions": "learned"},
+    "rotary positions": {"positions": "rotary"},
+    "T5's positions": {"positions": "t5"},
+    "ALiBi": {"positions": "alibi"},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 12)},
 }
 
@@ -99,7 +103,7 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
         return seen[-1][-1]
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
-    monkeypatch.setattr(Rows, "on", on)  # pinned memory needs a GPU
+    monkeypatch.setattr(kernels, "sent", torch.Tensor.to)  # pinned memory needs a GPU
     monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
     model.train(training)
     with torch.no_grad():

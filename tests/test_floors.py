@@ -1,6 +1,7 @@
 """Test which file of the package may import which (FLOORS)."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -42,6 +43,11 @@ def test_imports_form_no_circle():
     graph = {path: imports(FILES[path]) for path in FILES}
     assert sum(map(len, graph.values())) > len(graph)
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the files of a circle
+
+
+def test_in_the_model_only_kernels_asks_for_a_device():
+    asking = {path for path, file in FILES.items() if re.search(r"is_cuda|device\.type", file.read_text())}
+    assert [path.name for path in asking if path.parts[1] == "model"] == ["kernels.py"]
 
 
 def test_neither_imports_nor_a_step_load_pytorch_s_compiler_and_sympy_which_take_over_a_second():

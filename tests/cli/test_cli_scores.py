@@ -48,7 +48,7 @@ def test_a_record_of_other_translations_or_another_package_is_refused(house, sco
     record = recorded(house.package, house.corpus / "dev.target", weights="c0ffee")
     refused(scoring(record=record), f"{record}: belongs to a package whose weights have SHA-256 c0ffee, not ")
     write_json(record, {"perplexity": 5.5})
-    refused(scoring(record=record), f"{record}: is not a record that `translate --record` wrote")
+    refused(scoring(record=record), f"{record}: is not a record that this version")
 
 
 def test_parses_are_scored_over_all_sentences_and_over_the_short_ones(tree_parser, tmp_path, refused, scoring):

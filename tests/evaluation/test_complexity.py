@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,10 @@ from transformer.evaluation.complexity import (
     sequential_operations,
 )
 from transformer.evaluation.layer_sizes import LayerSizes
+from transformer.evaluation.restricted import Restricted
+from transformer.model.attention import ATTENTIONS
+from transformer.model.cache import KeysValues
+from transformer.model.masks import Mask
 from transformer.support.strict import ConfigError, load
 
 SIZES = LayerSizes(n=(4, 8, 16, 32), d=(4, 8, 16), k=3, r=2, d_k=4)
@@ -149,3 +154,14 @@ def test_sizes_that_cannot_be_measured_are_refused(changes, fault):
     with pytest.raises(ConfigError) as caught:
         load(LayerSizes, values | changes, "table1")
     assert list(map(str, caught.value.faults)) == [fault]
+
+
+@pytest.mark.parametrize(("n", "radius"), [(128, 2), (200, 2), (200, 20), (130, 16)])
+def test_restricted_attention_and_its_gradient_equal_attention_with_a_mask(n, radius):
+    attend, results, place = ATTENTIONS["scaled"](2, 4, 0.0), [], torch.arange(n)
+    mask = Mask(((place[:, None] - place).abs() <= radius)[None])
+    for form in (partial(Restricted(n, radius), attend), lambda x: attend(x, KeysValues(x, x), mask)):
+        x = torch.randn(1, 2, n, 4, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        y = form(x)
+        results.append([y, *torch.autograd.grad(y.square().sum(), x)])
+    torch.testing.assert_close(*results)

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from transformer.model.recurrent import LSTM
+from transformer.model.kernels import LSTM
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
 from transformer.training import loop, loss

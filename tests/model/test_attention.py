@@ -14,10 +14,10 @@ from transformer.model.attention import (
     attention,
     attention_weights,
     join_heads,
+    split_heads,
     xavier_linear,
 )
 from transformer.model.cache import KeysValues, LayerCache
-from transformer.model.kernels import split_heads
 from transformer.model.masks import Mask
 
 

@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 import torch
 
+from transformer.model import kernels
 from transformer.model.attention import additive_scores, attention
-from transformer.model.kernels import Dropout, heads, split_heads
+from transformer.model.kernels import Dropout
 from transformer.model.layers import residual
 
 
@@ -30,7 +31,9 @@ def test_attention_and_its_gradients_also_of_a_learned_bias_equal_the_definition
 
 
 @pytest.mark.parametrize("share", [0.4, 1.0], ids=["some scores", "all scores"])
-def test_the_additive_scores_that_are_read_and_their_gradients_equal_the_definition(share):
+@pytest.mark.parametrize("at_once", [1, kernels.AT_ONCE])
+def test_the_additive_scores_that_are_read_and_their_gradients_equal_the_definition(monkeypatch, at_once, share):
+    monkeypatch.setattr(kernels, "AT_ONCE", at_once)
     shown = torch.rand(2, 5, 7, generator=torch.Generator().manual_seed(1)) < share
     given = draw(2, 3, 5, 4), draw(2, 3, 7, 4), draw(3, 4)
 
@@ -42,12 +45,11 @@ def test_the_additive_scores_that_are_read_and_their_gradients_equal_the_definit
     torch.testing.assert_close(ours, wanted)
 
 
-def test_heads_and_their_gradients_equal_those_of_split_heads():
-    sizes, x = (6, 6, 9), draw(2, 5, 21).requires_grad_()
-    ours, wanted = heads(x, 3, sizes), [split_heads(part, 3) for part in x.split(sizes, -1)]
-    gradients = [draw(*each.shape) for each in wanted]
-    torch.testing.assert_close(list(ours), wanted)
-    torch.testing.assert_close(torch.autograd.grad(ours, x, gradients), torch.autograd.grad(wanted, x, gradients))
+def test_attention_without_gradients_equals_the_definition():
+    q, k, v, bias = draw(2, 3, 7, 4), draw(2, 3, 7, 4) + 1, draw(2, 3, 7, 5), draw(2, 1, 7, 7)
+    for dtype in (torch.float32, torch.bfloat16):
+        given = [each.to(dtype) for each in (q, k, v)]
+        torch.testing.assert_close(attention(*given, bias, 0.3), attention.__wrapped__(*given, bias, 0.3))
 
 
 def test_a_residual_and_its_gradients_equal_the_definition():
@@ -67,7 +69,8 @@ def test_a_residual_drops_elements_of_the_sub_layer_and_scales_the_others():
     torch.manual_seed(1)
     output, wanted = residual(norm, x, y, 0.9), norm(x + dropped)
     torch.testing.assert_close(output, wanted)
-    gradients = [torch.autograd.grad(each, [x, y], draw(4, 64)) for each in (output, wanted)]
+    learnt = [x, y, *norm.parameters()]
+    gradients = [torch.autograd.grad(each, learnt, draw(4, 64)) for each in (output, wanted)]
     torch.testing.assert_close(*gradients)
 
 

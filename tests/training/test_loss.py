@@ -1,17 +1,11 @@
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.model.config import ModelConfig
-from transformer.model.ids import END, PADDING
-from transformer.model.masks import Rows
-from transformer.model.networks import network
-from transformer.text.batches import Batch
 from transformer.training import loss
-from transformer.training.loss import batch_loss, smoothed_cross_entropy
+from transformer.training.loss import smoothed_cross_entropy
 
 
 def reference(logits, target, eps_ls):
@@ -29,11 +23,12 @@ def random_logits(tokens=7, vocabulary=11, seed=0):
 @settings(max_examples=40)
 def test_loss_and_gradient_equal_the_definition(tokens, vocabulary, eps_ls, seed):
     logits, target = random_logits(tokens, vocabulary, seed)
-    exact = logits.double().requires_grad_()
-    value, wanted = smoothed_cross_entropy(logits, target, eps_ls, 1 / 3), reference(exact, target, eps_ls)
+    exact, learnt = logits.double().requires_grad_(), logits.requires_grad_()
+    value, wanted = smoothed_cross_entropy(learnt * 1, target, eps_ls, 1 / 3), reference(exact, target, eps_ls)
+    value.backward()
     (wanted / 3).backward()
     torch.testing.assert_close(value.double(), wanted, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(logits.double(), exact.grad, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(learnt.grad.double(), exact.grad, rtol=1e-4, atol=1e-6)
 
 
 def test_without_smoothing_the_loss_is_the_cross_entropy():
@@ -63,12 +58,18 @@ def test_computing_the_loss_in_parts_changes_nothing(monkeypatch):
         assert torch.equal(gradient, results[0][1])
 
 
-def test_the_gradient_of_the_loss_reaches_the_logits_without_a_copy():
-    model = network(ModelConfig(1, 8, 16, 2, 4, 4, 0.1, "sinusoidal", 20), 11)
-    sides = torch.tensor([[5, 6, END]]), torch.tensor([[7, END, PADDING]])
-    loss = batch_loss(model, Batch(*map(Rows.of, sides), np.array([[3, 2]])), 0.1)
-    [(of_logits, _), *_] = loss.grad_fn.next_functions
-    assert of_logits.name() != "AsStridedBackward0"
+def test_the_gradient_takes_the_place_of_the_logits():
+    given, target = random_logits()
+    logits, places = given.requires_grad_() * 1, []
+    logits.register_hook(lambda gradient: places.append(gradient.data_ptr()))
+    smoothed_cross_entropy(logits, target, 0.1).backward()
+    assert places == [logits.data_ptr()]
+
+
+def test_logits_whose_gradient_could_not_take_their_place_are_refused():
+    logits, target = torch.randn(3, 2, 11).transpose(0, 1), torch.ones(2, 3, dtype=torch.long)
+    with pytest.raises(RuntimeError, match="view"):
+        smoothed_cross_entropy(logits, target, 0.1)
 
 
 def test_huge_logits_overflow_nothing():

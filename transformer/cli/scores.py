@@ -44,7 +44,7 @@ def score(arguments: argparse.Namespace) -> None:
         record = read_record(arguments.record, arguments.translations, loaded.config)
         with _text(arguments, loaded) as pairs:
             if len(pairs) != record.lines:
-                has = f"{len(pairs)} lines, but {arguments.translations} has {record.lines}"
+                has = f"they have {len(pairs)} lines, but {arguments.translations} has {record.lines}"
                 raise InputError(f"{has}; give the text that was translated")
             measured = perplexity_of(loaded, pairs, arguments.batch_tokens)
         output = Output(measured, arguments.translations, arguments.reference, loaded.config.target)
@@ -64,7 +64,7 @@ def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"
     try:
         yield pairs
     except InputError as error:
-        raise InputError(f"{source} and {target}, {error}") from error
+        raise InputError(f"{source} and {target}: {error}") from error
 
 
 @command(

@@ -39,7 +39,8 @@ def read_record(path: Path, translations: Path, package: PackageConfig) -> Recor
         record = load(Record, read_json(path), str(path))
     except ConfigError as error:
         raise InputError(
-            f"{path}: is not a record that `translate --record` wrote; give the record of {translations}"
+            f"{path}: is not a record that this version's `translate --record` wrote; give the record of "
+            f"{translations}, or translate again"
         ) from error
     if (digest := sha256(translations)) != record.translations:
         raise InputError(

@@ -23,9 +23,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.evaluation.layer_sizes import MOST_ADDITIVE, LayerSizes
 from transformer.evaluation.restricted import Restricted
-from transformer.model.attention import ATTENTIONS, SelfAttention, join_heads
+from transformer.model.attention import ATTENTIONS, SelfAttention, join_heads, split_heads
 from transformer.model.cache import KeysValues
-from transformer.model.kernels import split_heads
 from transformer.model.masks import Mask
 from transformer.support.device import device_name, within_memory
 
@@ -51,7 +50,7 @@ class _Attention(_Layer):
         super().__init__()
         self.h, self.attend = d // d_k, ATTENTIONS[kind](d // d_k, d_k, 0.0)
         self.restricted = None if radius is None else Restricted(n, radius)
-        self.mask = _everything(n)
+        self.mask = _everything(n) if radius is None else None
 
     def forward(self, x_1TD: Tensor) -> Tensor:
         q = split_heads(x_1TD, self.h).contiguous()
@@ -163,7 +162,7 @@ def measured(make: Make, n: int, d: int, sizes: LayerSizes) -> dict[str, float]:
     """
     with within_memory(f"a layer over {n} positions of width {d}", "choose smaller n and d"):
         layer, x = make(n, d, sizes), torch.randn(1, n, d, requires_grad=True)
-        given = [*layer.parameters(), *layer.buffers()]
+        given = list(layer.parameters())
         with kept() as tensors:
             layer(x)
         own = {tensor.untyped_storage().data_ptr() for tensor in given}

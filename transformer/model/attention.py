@@ -12,13 +12,12 @@ from torch import Tensor, nn
 
 from transformer.model import kernels
 from transformer.model.cache import KeysValues, LayerCache
-from transformer.model.kernels import heads, split_heads
 from transformer.model.masks import Mask
 from transformer.model.positions import turned
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) of equation 1: [B, H, T, S], in float32. `bias` hides the keys that are not read."""
+    """softmax(Q K^T / sqrt(d_k)) of equation 1: [B, H, T, S], in float32. `bias` is that of a Mask."""
     scores = ((q_BHTK * scale) @ k_BHSK.transpose(-1, -2)).float()
     return (scores if bias is None else scores + bias).softmax(-1)
 
@@ -50,7 +49,7 @@ class DotProductAttention(nn.Module):
 
 @kernels.additive_scores
 def additive_scores(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:  # noqa: ARG001
-    """v^T tanh(q + k): [B, H, T, S], in float32. Scores that a query may not read (`shown`) can have any value."""
+    """v^T tanh(q + k): [B, H, T, S], in float32. Where `shown` is false, a score can have any value."""
     return (torch.tanh(q_BHTK[:, :, :, None] + k_BHSK[:, :, None]) @ vector_HK[:, None, :, None]).squeeze(-1).float()
 
 
@@ -86,11 +85,16 @@ ATTENTIONS: dict[str, Callable[[int, int, float], DotProductAttention | Additive
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
-    """A linear map with Glorot-uniform weights, and zero biases, which the authors' code has."""
+    """A linear map with Glorot-uniform weights and zero biases. The authors' code has biases."""
     linear = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
     return linear
+
+
+def split_heads(x_BTE: Tensor, h: int) -> Tensor:
+    """[B, T, H * E] to [B, H, T, E]."""
+    return x_BTE.unflatten(-1, (h, -1)).transpose(-2, -3)
 
 
 def join_heads(x_BHTE: Tensor) -> Tensor:
@@ -118,7 +122,7 @@ class SelfAttention(nn.Module):
 
         With a `cache`, x holds the newest subword of each hypothesis, which also reads the subwords before it.
         """
-        q, k, v = heads(self.query_key_value(x_BTD), self.h, self.sizes)
+        q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BTD).split(self.sizes, -1))
         q, k = turned(q, turns), turned(k, turns)
         read = KeysValues(k, v) if cache is None else cache.add(k, v)
         return self.output(join_heads(self.attend(q, read, mask)))
@@ -136,7 +140,7 @@ class EncoderDecoderAttention(nn.Module):
 
     def keys_values(self, encoded_BSD: Tensor) -> KeysValues:
         """The keys and values of the encoder's output. They are computed once for each sentence."""
-        return KeysValues(*heads(self.key_value(encoded_BSD), self.h, self.sizes))
+        return KeysValues(*(split_heads(part, self.h) for part in self.key_value(encoded_BSD).split(self.sizes, -1)))
 
     def forward(self, x_BTD: Tensor, memory: KeysValues, mask: Mask) -> Tensor:
         """[B, T, D] to [B, T, D]."""

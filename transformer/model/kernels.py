@@ -1,13 +1,13 @@
 """Faster ways to compute what other modules of the model define. Only this module asks for a device.
 
-A decorator takes the definition of an operation. It returns a function that computes the same by a kernel where this is
-faster, and else by the definition, which stays available as `__wrapped__`. docs/speed.md says what each kernel gains.
-Shapes are named as in attention.py.
+A decorator takes the definition of an operation. It returns a function that uses a kernel where this is faster, and the
+definition elsewhere. The definition stays available as `__wrapped__`. Dropout and LSTM choose in the same way between
+PyTorch's operations and their own. docs/speed.md says what each kernel gains. Shapes are named as in attention.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
@@ -19,11 +19,11 @@ from transformer.support.device import auto_precision
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
 
-Operation = Callable[..., Tensor]
+Operation = TypeVar("Operation", bound=Callable[..., Tensor])
 
 
 def attention(definition: Operation) -> Operation:
-    """Equation 1: PyTorch's fused attention on a GPU, `_CPUAttention` in training on a CPU.
+    """Equation 1 without a copy more than necessary: on a GPU by PyTorch's fused attention, on a CPU by two forms.
 
     PyTorch's fused attention is slow on a CPU, because our sentences are short.
     """
@@ -42,11 +42,16 @@ def attention(definition: Operation) -> Operation:
             return F.scaled_dot_product_attention(
                 q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale
             )
-        if bias is not None and q_BHTK.requires_grad and not dropout:
+        if bias is None or dropout:
+            return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
+        if q_BHTK.requires_grad:
             return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
+        if q_BHTK.dtype == torch.float32:
+            scores = torch.add(bias, q_BHTK @ k_BHSK.transpose(-1, -2), alpha=scale)
+            return scores.softmax(-1) @ v_BHSV
         return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
 
-    return faster
+    return cast(Operation, faster)
 
 
 class _CPUAttention(torch.autograd.Function):
@@ -94,36 +99,7 @@ def additive_scores(definition: Operation) -> Operation:
         scores = scores_PH.new_zeros(b * t * s, h).index_copy(0, asked * s + key, scores_PH)
         return scores.view(b, t, s, h).permute(0, 3, 1, 2)
 
-    return faster
-
-
-def split_heads(x_BTE: Tensor, h: int) -> Tensor:
-    """[B, T, H * E] to [B, H, T, E]."""
-    return x_BTE.unflatten(-1, (h, -1)).transpose(-2, -3)
-
-
-def heads(x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
-    """Split joint projections [B, T, sum of sizes] into the heads [B, H, T, size / H] of each projection."""
-    if x_BTE.requires_grad and not x_BTE.is_cuda:
-        return _CPUHeads.apply(x_BTE, h, sizes)
-    return tuple(split_heads(part, h) for part in x_BTE.split(sizes, -1))
-
-
-class _CPUHeads(torch.autograd.Function):
-    """`heads`, with gradients that are copied directly to their place in the gradient of the joint projection."""
-
-    @staticmethod
-    def forward(ctx: Any, x_BTE: Tensor, h: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
-        ctx.h, ctx.sizes = h, sizes
-        return tuple(split_heads(part, h).contiguous() for part in x_BTE.split(sizes, -1))
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        b, _, t, _ = grads[0].shape
-        joined = grads[0].new_empty(b, t, sum(ctx.sizes))
-        for part, gradient in zip(joined.split(ctx.sizes, -1), grads, strict=True):
-            split_heads(part, ctx.h).copy_(gradient)
-        return joined, None, None
+    return cast(Operation, faster)
 
 
 def _kept(x: Tensor, p: float) -> Tensor:
@@ -169,7 +145,7 @@ def residual(definition: Operation) -> Operation:
             return definition(norm, x, y, dropout)
         return _CPUResidual.apply(x, y, norm.weight, norm.bias, norm.eps, dropout)
 
-    return faster
+    return cast(Operation, faster)
 
 
 class _CPUResidual(torch.autograd.Function):
@@ -214,3 +190,8 @@ def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
     if source_BS.is_cuda:
         return [source_BS]
     return [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(ENCODED)]
+
+
+def sent(x: Tensor, device: torch.device) -> Tensor:
+    """`x` on a device. The copy to a GPU is asynchronous."""
+    return x.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else x.to(device)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from transformer.model import kernels
 from transformer.model.ids import END
 
 HIDDEN = -1e9  # added to the score of a key that must not be read; the exponential of the sum is 0
@@ -26,24 +27,22 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, ids_RL: Tensor) -> "Rows":
-        """Find the sentences of rows. Each ends with the id END."""
+        """Find the sentences of rows of at least one id. Each ends with the id END."""
         begins = F.pad(ids_RL[:, :-1] == END, (1, 0))
         place = torch.arange(ids_RL.size(1), device=ids_RL.device).expand_as(ids_RL)
         return cls(ids_RL, begins.cumsum(1), place - torch.where(begins, place, 0).cummax(1).values)
 
     def on(self, device: torch.device) -> "Rows":
-        """The rows on a device. The copy to a GPU is asynchronous."""
-        if device.type != "cuda":
-            return self
-        return Rows(*(each.pin_memory().to(device, non_blocking=True) for each in self))
+        """The rows on a device."""
+        return Rows(*(kernels.sent(each, device) for each in self))
 
 
 class Mask:
     """Which keys each query may read, and what the positional encoding adds to their scores.
 
-    `shown` is [R, T, S]; `scores` is [R, H, T, S]. `bias` [R, 1 or H, T, S] has both: it is added to the scores, and is
-    HIDDEN at keys that must not be read. HIDDEN is finite, because padding may have nothing to read, and the softmax of
-    scores that are all -infinity is not a number.
+    `shown` is [R, T, S], or [R, 1, S] if all queries read the same keys; `scores` is [R, H, T, S]. `bias`
+    [R, 1 or H, T, S] joins them, to be added to the scores: it is HIDDEN at keys that must not be read. HIDDEN is finite,
+    because padding may have nothing to read, and the softmax of scores that are all -infinity is not a number.
     """
 
     def __init__(self, shown: Tensor, scores: Tensor | None = None):
@@ -53,6 +52,6 @@ class Mask:
 
     @classmethod
     def between(cls, queries: Rows, keys: Rows, causal: bool = False, scores: Tensor | None = None) -> "Mask":
-        """Each subword reads those of the sentence with its number; with `causal` only itself and those before it."""
+        """Each subword reads the sentence with its number; with `causal`, only itself and the subwords before it."""
         shown = queries.number[:, :, None] == keys.number[:, None, :]
         return cls(shown.tril() if causal else shown, scores)

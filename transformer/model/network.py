@@ -1,4 +1,4 @@
-"""What every network has: one matrix that embeds source and target and also computes the logits (section 3.4)."""
+"""What every network offers: one matrix for embeddings and logits (section 3.4), hypotheses of a search, attention."""
 
 from typing import ClassVar, Literal, Protocol
 
@@ -40,7 +40,7 @@ class Network(nn.Module):
     [R, T, D]. At a target position it depends only on the positions before this one.
     """
 
-    attentions: ClassVar[tuple[Kind, ...]] = ()  # the attentions that the network has
+    attentions: ClassVar[tuple[Kind, ...]] = ()  # which of the three attentions it has
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__()

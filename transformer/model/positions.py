@@ -66,7 +66,7 @@ class SinusoidalPositions(PositionalEncoding):
             self.table = sinusoids(max(length, 2 * len(self.table)), self.table.size(1)).to(self.table)
 
     def of_embeddings(self, position_RL: Tensor) -> Tensor:
-        """Encodings [R, L, width]. Positions are below L, unless the table is prepared for others."""
+        """Encodings [R, L, width]. For positions of L and above, call `prepare` first."""
         self.prepare(position_RL.size(1))
         return F.embedding(position_RL, self.table)
 
@@ -146,7 +146,7 @@ class RotaryPositions(PositionalEncoding):
 
 
 def plus(x: Tensor, more: Tensor | None) -> Tensor:
-    """Embeddings or a bias, plus what an encoding adds to them, if it adds anything."""
+    """Embeddings, plus what an encoding adds to them, if it adds anything."""
     return x if more is None else x + more
 
 

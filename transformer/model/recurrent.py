@@ -99,7 +99,7 @@ def apart(rows: Rows, count_R: Tensor) -> Apart:
     return Apart(ids.view(b, length), place.where(inside, -1))
 
 
-class LSTM(kernels.LSTM):
+class StepwiseLSTM(kernels.LSTM):
     """An LSTM of one layer and one direction."""
 
     def __init__(self, inputs: int, outputs: int):
@@ -120,10 +120,10 @@ class Recurrent(Network):
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
         d = config.d_model
-        self.forwards, self.backwards = LSTM(d, d // 2), LSTM(d, d // 2)
-        self.encoder = nn.ModuleList(LSTM(d, d) for _ in range(config.N - 1))
+        self.forwards, self.backwards = StepwiseLSTM(d, d // 2), StepwiseLSTM(d, d // 2)
+        self.encoder = nn.ModuleList(StepwiseLSTM(d, d) for _ in range(config.N - 1))
         self.attention = SourceAttention(d)
-        self.decoder = nn.ModuleList(LSTM(2 * d, d) for _ in range(config.N))
+        self.decoder = nn.ModuleList(StepwiseLSTM(2 * d, d) for _ in range(config.N))
 
     def compile(self, *_: Any, **__: Any) -> None:
         """Do nothing: PyTorch does not compile LSTMs, and each batch of separated sentences has another shape."""
@@ -149,7 +149,7 @@ class Recurrent(Network):
     def read(self, x_BWD: Tensor, before: Reading, memory: Memory) -> Reading:
         """One step of the decoder's first layer and of attention, for the next input of each hypothesis."""
         given = self.dropout(torch.cat([x_BWD, before.read], -1))
-        state = cast(LSTM, self.decoder[0]).step(given, before)
+        state = cast(StepwiseLSTM, self.decoder[0]).step(given, before)
         return Reading(*state, self.attention(state.output, memory))
 
     def decode(self, y: Tensor, read: Tensor, through: Callable[[int, Tensor], Tensor]) -> Tensor:
@@ -216,7 +216,7 @@ class RecurrentHypotheses:
         """See Hypotheses."""
 
         def through(i: int, x_BWD: Tensor) -> Tensor:
-            self.states[i] = cast(LSTM, self.model.decoder[i]).step(x_BWD, self.states[i])
+            self.states[i] = cast(StepwiseLSTM, self.model.decoder[i]).step(x_BWD, self.states[i])
             return self.states[i].output
 
         x = torch.zeros_like(self.states[0].output) if token_BW is None else self.model.embed(token_BW)

@@ -82,7 +82,8 @@ class Transformer(Network):
     ) -> Tensor:
         """The decoder's output [R, T, D] for its embedded input. The other arguments are those of DecoderLayer.
 
-        With the `caches` of the layers, T counts hypotheses, and y holds the newest subword of each.
+        With the `caches` of the layers, T counts hypotheses, y holds the newest subword of each, and the position is
+        [1, 1].
         """
         y = self.dropout(plus(y_RTD, self.target_positions.of_embeddings(position_RT)))
         turns = self.target_positions.turns(position_RT)

@@ -57,27 +57,28 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, target: Tensor, eps_ls: float, share: float) -> Tensor:
-        flat, expected = logits.detach().flatten(0, -2), target.flatten()
-        total, by = (logits.new_full((), value, dtype=torch.float32) for value in (0.0, share))
+        flat, expected = logits.detach().view(-1, logits.size(-1)), target.flatten()
+        total, scale = (logits.new_full((), value, dtype=torch.float32) for value in (0.0, share))
         rows = max(1, PROBABILITIES[logits.device.type] // logits.size(-1))
         of_part = _compiled_part() if logits.is_cuda else _part
         for start in range(0, len(flat), rows):
             part = slice(start, start + rows)
-            total += of_part(flat[part], expected[part], eps_ls, by)
+            total += of_part(flat[part], expected[part], eps_ls, scale)
         ctx.gradient = logits.detach()
         return total
 
     @staticmethod
-    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, _: Tensor) -> tuple[Tensor, None, None, None]:
+        # Always that of `share` times the sum: to multiply it by the incoming gradient would need another pass.
         return ctx.gradient, None, None, None
 
 
 def smoothed_cross_entropy(logits: Tensor, target: Tensor, eps_ls: float, share: float = 1.0) -> Tensor:
     """The cross-entropy of logits [..., V] and `target` [...], in nats, summed over all but padding.
 
-    The gradient is that of `share` times the sum, so call `backward` of the sum itself. It overwrites the logits, which
-    saves a second copy of a large tensor: 25,000 subwords times a vocabulary of 37,000. The logits must not be a view:
-    autograd would copy the gradient of a view whose base has been overwritten.
+    The gradient is that of `share` times the sum, whatever is done with the result: scale by `share`, and call
+    `backward` of the result itself. The gradient overwrites the logits, which must be contiguous. This saves a second
+    copy of a large tensor: 25,000 subwords times a vocabulary of 37,000.
     """
     return _SmoothedCrossEntropy.apply(logits, target, eps_ls, share)
 
