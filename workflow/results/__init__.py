@@ -4,10 +4,7 @@ Rules, targets, the report, the summary of `make reproduce` and the site follow 
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from workflow.results.result import Result
+from typing import Any
 
 # In this order the tables' runs are groups of the training curves.
 ROOMS = (
@@ -31,6 +28,6 @@ ROOMS = (
 )
 
 
-def load() -> "list[tuple[str, Result]]":
-    """Every result, after the name of its room."""
+def load() -> list[tuple[str, Any]]:
+    """Every `Result`, after the name of its room."""
     return [(room, result) for room in ROOMS for result in import_module(f"workflow.results.{room}").RESULTS]

@@ -1,12 +1,13 @@
 """What a room declares: tables and figures, each with its section, title, caption, inputs and function."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workflow.results.drawing import Drawing, save
-from workflow.results.table_formats import Row, write_table
+from workflow.results.plan import Plan, Run
+from workflow.results.table_formats import Content, write_table
 
 if TYPE_CHECKING:  # a table does not depend on the code of these
     from transformer.experiment.tasks import Task
@@ -14,33 +15,10 @@ if TYPE_CHECKING:  # a table does not depend on the code of these
 else:
     Selection = Task = Any
 
-Run = tuple[str, str]  # task, model
 BASE: Run = ("ende", "base")
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 EVERY = ""  # the section of what concerns the whole paper; it comes first
 OWN = "own"  # the group of rows that the paper does not have
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The inputs and the parameters of a rule: name -> files, name -> value."""
-
-    input: Mapping[str, Any]
-    params: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Content:
-    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
-
-    The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
-    """
-
-    rows: Sequence[Row]
-    names: int
-    notes: Sequence[str]
-    made: Sequence[str] = ()
-    csv_only: Collection[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

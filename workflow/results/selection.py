@@ -12,7 +12,7 @@ from transformer.experiment.config import Experiment
 from transformer.support.strict import plain
 from workflow.lib.runs import Runs, Some
 from workflow.results import load
-from workflow.results.result import Plan, Result, Run, Table
+from workflow.results.plan import Plan, Run
 
 ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes
@@ -28,14 +28,14 @@ class Selection:
         self.experiment, self.runs, self.numbers = experiment, runs, numbers
         self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text("utf-8"))
         self.results = load()
-        self.tables = {result.name: result for _, result in self.results if isinstance(result, Table)}
+        self.tables = {result.name: result for _, result in self.results if result.category == "Tables"}
         self.shown = {name: table.shows(self) for name, table in self.tables.items()}
         self.own = self._own_runs()
         for name, more in self.own.items():
             self.shown[name] = [*self.shown[name], *more]
 
     @cached_property
-    def planned(self) -> list[tuple[str, Result, Plan]]:
+    def planned(self) -> list[tuple[str, Any, Plan]]:
         """The results that the experiment has: room, result, plan."""
         plans = ((room, result, result.plan(self)) for room, result in self.results)
         return [(room, result, plan) for room, result, plan in plans if plan]

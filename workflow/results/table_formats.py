@@ -6,15 +6,12 @@ A column is a heading and a subheading, which may be empty. The first `names` co
 import csv
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from transformer.support.markdown import markdown
-
-if TYPE_CHECKING:
-    from workflow.results.result import Content
 
 Row = dict[tuple[str, str], str]  # column -> the text of the cell
 Columns = Sequence[tuple[str, str]]
@@ -31,7 +28,21 @@ LONG = 24  # characters of a text that gets a wider column
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences"  # where a heading may break
 
 
-def write_table(content: "Content", title: str, paths: Mapping[str, str]) -> None:
+@dataclass(frozen=True)
+class Content:
+    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
+
+    The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
+    """
+
+    rows: Sequence[Row]
+    names: int
+    notes: Sequence[str]
+    made: Sequence[str] = ()
+    csv_only: Collection[str] = ()
+
+
+def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     """Write the csv, md, html and tex of a table to their paths.
 
     The csv has all columns. The other formats leave out those that are for the csv only, and those whose cells are
