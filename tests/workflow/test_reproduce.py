@@ -94,9 +94,9 @@ class Machine:
 
 RUN = [
     "make --silent .venv/installed",
-    "python -m workflow.lib.summary before",
+    "python -m workflow.results.summary before",
     "snakemake --cores all",
-    "python -m workflow.lib.summary after",
+    "python -m workflow.results.summary after",
 ]
 CAPTIONS = [
     RUN[0],

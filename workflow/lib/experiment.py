@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from transformer.experiment.origin import check_origin
 from transformer.support.files import InputError
 from transformer.support.strict import load_sources, merge
 from workflow.lib.runs import Runs
-from workflow.results.selection import Selection
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:
@@ -92,10 +91,10 @@ def missing_treebanks(experiment: Experiment) -> list[str]:
     ]
 
 
-def check_packages(experiment: Experiment, runs: Runs, selection: Selection) -> None:
-    """Raises InputError if a given package is missing, damaged or of another experiment."""
+def check_packages(experiment: Experiment, runs: Runs, scored: Sequence[str]) -> None:
+    """Raises InputError if a package behind the scores is missing, damaged or of another experiment."""
     corpora = [experiment.corpus_of(task) for task in runs.trained]
     parsed = [runs.parses_of(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
-    for package in runs.packages_behind([*selection.scored, runs.attention(), *parsed]):
+    for package in runs.packages_behind([*scored, runs.attention(), *parsed]):
         folder = Path(package).parent
         check_origin(folder, experiment, str(folder.parent.relative_to(runs.paths.packages)))

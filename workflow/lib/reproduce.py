@@ -115,7 +115,7 @@ def _run(target: str, texts: Texts, lock: int) -> None:
         _to_the_end([*SNAKEMAKE, "--cores", "all", *options, "--report", report], lock)
         print(f"The report: {report}")
         return
-    summary = ["python", "-m", "workflow.lib.summary"]
+    summary = ["python", "-m", "workflow.results.summary"]
     with _unlocked(texts.results / ".reproduce", options):
         subprocess.run([*summary, "before", *overlays], check=True)
         _to_the_end([*SNAKEMAKE, "--cores", "all", *options], lock)

@@ -114,6 +114,6 @@ def in_report(result):
 # Check given packages, those that tables and figures need, before anything runs.
 if experiment.packages and workflow.is_main_process:
     try:
-        check_packages(experiment, runs, selection)
+        check_packages(experiment, runs, selection.scored)
     except InputError as error:
         raise WorkflowError(str(error)) from None

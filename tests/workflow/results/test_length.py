@@ -99,4 +99,4 @@ def test_the_study_is_a_target_of_its_own_and_an_overlay_may_make_it_smaller(pro
     (project / "wrong.yaml").write_text("length: {recipe: {tested: 8}}\n")
     run = snakemake(project, "length", "--dry-run", "--configfile", "wrong.yaml")
     assert run.returncode == 1
-    assert "wrong.yaml: length.recipe.tested: 8 is not above the trained lengths; give more" in run.stdout + run.stderr
+    assert "wrong.yaml, line 1: length.recipe.tested: 8 is not above the trained lengths" in run.stdout + run.stderr

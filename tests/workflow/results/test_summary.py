@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from transformer.experiment.config import read_experiment
-from workflow.lib import summary
-from workflow.results import load
+from workflow.results import load, summary
 
 
 def printed(name):

@@ -1,6 +1,6 @@
 """What `make reproduce` prints before it runs an experiment, and the results that it prints afterwards.
 
-python -m workflow.lib.summary before|after [OVERLAY]
+python -m workflow.results.summary before|after [OVERLAY]
 """
 
 import csv
