@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-import remove_states
+from workflow.jobs import remove_states
 
 
 def test_finished_trainings_lose_their_states_and_interrupted_ones_keep_them(tmp_path):

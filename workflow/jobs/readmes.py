@@ -14,8 +14,7 @@ def main(job: Any) -> None:
     for package in (Path(config).parent for config in job.input.packages):
         if not (package / "model.safetensors").exists():
             continue
-        run = package.parent
-        scores = [path for path in map(Path, job.input.scores) if path.parent == run]
+        scores = [path for path in map(Path, job.input.scores) if path.parent == package.parent]
         config = read_package_config(package)
         write_readme(package, config, list(scores_in_words(package, config, scores)))
 

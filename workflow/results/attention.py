@@ -154,7 +154,7 @@ RESULTS = (
         titles={"attention": "Figures to explore: attention"},
         caption=PAGE_CAPTION,
         plan=plan,
-        draw=lambda job: [Path(job.input.page).read_text()],
+        draw=lambda job: [Path(job.input.page).read_text("utf-8")],
         kinds=("html",),
         verb="show",
     ),

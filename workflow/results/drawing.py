@@ -48,7 +48,7 @@ def save(drawing: Drawing | str, paths: Iterable[str]) -> None:
     """Write a drawing to every path, in the format of its suffix, without a date, and close it. A text is written."""
     if isinstance(drawing, str):
         for path in paths:
-            Path(path).write_text(drawing)
+            Path(path).write_text(drawing, "utf-8")
         return
     from matplotlib import pyplot as plt
 

@@ -31,12 +31,12 @@ KEYS = {column.published: column.key for metric in metrics.METRICS for column in
 
 def read_yaml(path: str | Path) -> Any:
     """The content of a YAML file."""
-    return yaml.safe_load(Path(path).read_text())
+    return yaml.safe_load(Path(path).read_text("utf-8"))
 
 
 def read_json(path: str | Path) -> Any:
     """The content of a JSON file."""
-    return json.loads(Path(path).read_text())
+    return json.loads(Path(path).read_text("utf-8"))
 
 
 def read_training(package: str) -> Any:

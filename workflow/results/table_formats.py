@@ -49,16 +49,20 @@ def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     equal, which a note names. They have the title and the notes.
     """
     every = list(dict.fromkeys(column for row in content.rows for column in row))
-    with Path(paths["csv"]).open("w", newline="") as stream:
+    with Path(paths["csv"]).open("w", encoding="utf-8", newline="") as stream:
         rows = [[row.get(column, "") for column in every] for row in content.rows]
         csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *rows])
     shown = [column for column in every if column[1] not in content.csv_only]
     shown_cells = [[row.get(column, "") for column in shown] for row in content.rows]
     columns, cells, names, left_out = without_constants(shown, shown_cells, content.names)
     notes, headings = [*content.notes, *left_out], list(map(heading_of, columns))
-    Path(paths["md"]).write_text(markdown(title, headings, cells, [*notes, *content.made], names))
-    Path(paths["html"]).write_text(as_html(title, columns, cells, notes, content.made, names))
-    Path(paths["tex"]).write_text(as_latex(title, columns, cells, [*notes, *content.made], names))
+    texts = {
+        "md": markdown(title, headings, cells, [*notes, *content.made], names),
+        "html": as_html(title, columns, cells, notes, content.made, names),
+        "tex": as_latex(title, columns, cells, [*notes, *content.made], names),
+    }
+    for kind, text in texts.items():
+        Path(paths[kind]).write_text(text, "utf-8")
 
 
 def heading_of(column: tuple[str, str]) -> str:
