@@ -42,8 +42,10 @@ def build(project):
 def project(tmp_path_factory):
     """A copy of this project, with one experiment more, a trained model, and an image of another host."""
     project = tmp_path_factory.mktemp("site") / "project"
-    unwanted = shutil.ignore_patterns(".*", "__pycache__", "results", "released")
-    shutil.copytree(ROOT, project, ignore=unwanted)
+    hidden = shutil.ignore_patterns(".*", "__pycache__", "released")
+    shutil.copytree(
+        ROOT, project, ignore=lambda at, names: hidden(at, names) | ({"results"} if at == str(ROOT) else set())
+    )
     shutil.copytree(project / "docs/wsj", project / "docs/other")
     (project / CARD).parent.mkdir(parents=True)
     (project / CARD).write_text("# base, en to de\n\nA model.\n")
