@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from transformer.model.kernels import LSTM
+from transformer.model.recurrent import StepwiseLSTM
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
 from transformer.training import loop, loss
@@ -96,7 +96,7 @@ def test_gradients_that_processes_exchange_equal_those_of_one_process(start):
 
 def test_lstms_of_a_training_in_bfloat16_compute_in_float32():
     """PyTorch's autocast would run them in float16."""
-    lstm, x = LSTM(8, 16).to(GPU), torch.randn(2, 5, 8, device=GPU)
+    lstm, x = StepwiseLSTM(8, 16).to(GPU), torch.randn(2, 5, 8, device=GPU)
     with torch.autocast("cuda", torch.bfloat16):
         y, (output, cell) = lstm(x.bfloat16())
     assert {y.dtype, output.dtype, cell.dtype} == {torch.float32}
