@@ -149,8 +149,8 @@ def test_impossible_decoding_settings_are_refused(house, tmp_path, capsys):
     assert main(packing(house, tmp_path, beam=0, extra=-1)) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: --beam, --alpha, --extra")
-    assert "beam: 0 is not above 0" in message
-    assert "extra: -1 is not above 0" in message
+    assert "beam: 0 is not at least 1" in message
+    assert "extra: -1 is not at least 1" in message
     assert not (tmp_path / "package").exists()
 
 

@@ -141,7 +141,7 @@ def test_a_chain_counts_dependent_products_but_not_parallel_ones():
         ({"k": 17}, "k: 17 is wider than the greatest length n, 16; choose a smaller one"),
         ({"d": [4, 6, 8]}, "d: [6] are not multiples of d_k, 4; choose multiples"),
         ({"d_k": 3}, "d_k: 3 divides none of the widths d, [4, 8, 16]; choose a divisor of them"),
-        ({"r": 0}, "r: 0 is not above 0"),
+        ({"r": 0}, "r: 0 is not at least 1"),
         ({"r": 10**23}, f"r: {10**23} is not at most 10000000"),
         (
             {"n": [4, 8, 10_000]},

@@ -93,10 +93,10 @@ def test_parsers_and_experiments_with_null_searches_search_nothing():
 @pytest.mark.parametrize(
     ("searches", "fault"),
     [
-        ({"beams": [0, 4], "alphas": [0]}, "searches.beams[0]: 0 is not above 0"),
+        ({"beams": [0, 4], "alphas": [0]}, "searches.beams[0]: 0 is not at least 1"),
         ({"beams": [4, 4], "alphas": [0]}, "searches.beams: 4 comes twice; name it once"),
-        ({"beams": [4], "alphas": [0.6, -1]}, "searches.alphas[1]: -1 is not at least 0.0"),
-        ({"beams": [4], "alphas": [11]}, "searches.alphas[0]: 11 is not at most 10.0"),
+        ({"beams": [4], "alphas": [0.6, -1]}, "searches.alphas[1]: -1 is not at least 0"),
+        ({"beams": [4], "alphas": [11]}, "searches.alphas[0]: 11 is not at most 10"),
         ({"beams": [4], "alphas": [math.nan]}, "searches.alphas[0]: nan is not a finite number"),
         ({"beams": [4], "alphas": []}, "searches.alphas: is empty; give at least one"),
         ({"beams": 4, "alphas": [0]}, "searches.beams: 4 is not a list; write [4]"),
@@ -178,7 +178,7 @@ def test_a_sub_layer_that_cannot_be_scaled_is_named():
 
 def test_a_fault_of_a_scaled_size_gives_the_value_in_the_config():
     over = {"attention_over_parameters": {"h_p": 8, "d_pk": -4, "d_pv": 64, "n_p": 512}}
-    assert faults(**with_models(over=over)) == ["models.over.attention_over_parameters.d_pk: -4 is not above 0"]
+    assert faults(**with_models(over=over)) == ["models.over.attention_over_parameters.d_pk: -4 is not at least 1"]
     rows = {"odd": {"positions": "rotary", "d_k": 12}, "flat": {"network": "recurrent", "N": 2}}
     assert faults(scale={"width": "1/4", "depth": "1/3"}, **with_models(**rows)) == [
         "models.odd.d_k: 3 (12 x scale.width 1/4) is odd; rotary positions need pairs, so choose an even number",
@@ -225,10 +225,10 @@ def test_a_fault_of_base_is_reported_once():
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("N", 0, "0 is not above 0"),
+        ("N", 0, "0 is not at least 1"),
         ("d_ff", 99999999999, "99999999999 is not at most 10000000"),
-        ("P_drop", 1, "1 is not below 1.0"),
-        ("eps_ls", -0.1, "-0.1 is not at least 0.0"),
+        ("P_drop", 1, "1 is not below 1"),
+        ("eps_ls", -0.1, "-0.1 is not at least 0"),
         ("learning_rate", math.nan, "nan is not a finite number"),
         ("learning_rate", 10**400, "is not a number"),
         ("epsilon", "1e-9", "'1e-9' is not a number (write 1.0e-9, not 1e-9)"),
@@ -267,9 +267,16 @@ def test_the_checkpoints_kept_are_the_last_ones():
             "models.mine.d_ff: attention over parameters takes the place of d_ff; remove it",
         ),
         ({"experiment": "downloads"}, "experiment: `downloads` is the folder that all experiments share; choose"),
+        (
+            {"downloads": {"http://a/b": {"bytes": 1, "sha256": "abc"}}},
+            "downloads.http://a/b.sha256: 'abc' is not 64 digits of 0-9 and a-f",
+        ),
         (with_task(models=["parser", "parser"]), "tasks.wsj.models: parser comes twice; name it once"),
-        (with_task(vocabulary=3), "tasks.wsj.vocabulary: 3 is not above 3"),
-        (with_task(target="words"), "tasks.wsj.target: must differ from source, but both are words; name two sides"),
+        (
+            with_task(vocabulary=3),
+            "tasks.wsj.vocabulary: 3 is too few; padding, end and unknown need room, so give more",
+        ),
+        (with_task(target="words"), "tasks.wsj.target: source and target are both words; name two sides"),
         ({"tasks": {"my task": TASK}}, "tasks.my task: 'my task' cannot name a folder; use letters"),
         ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: no task has models, so nothing would be trained; name a"),
     ],
@@ -310,11 +317,12 @@ def test_all_unknown_names_are_reported_together():
 
 def test_no_other_fault_hides_an_unknown_name():
     tasks = {"wsj": TASK | {"models": ["bas", 1], "corpus": "slef"}, "semi": 3, "more": {"models": None}}
-    for more in (with_base(P_drop=2), {"corpora": {"self": 3}}, {}):
+    for more in (with_base(P_drop=2), {"corpora": {"self": 3}}, {"experiment": "a b"}, {}):
         assert {
             "tasks.wsj.models: unknown model bas; did you mean base?",
             "tasks.wsj.corpus: unknown corpus slef; did you mean self?",
         } < set(faults(**{"tasks": tasks} | more))
+    assert any(fault.startswith("experiment: 'a b' cannot") for fault in faults(experiment="a b", tasks=tasks))
     assert "models: 3 is not a mapping; write keys with values, as {key: value}" in faults(models=3, tasks=tasks)
 
 
@@ -377,7 +385,8 @@ def test_a_recurrent_network_ignores_inherited_keys_that_it_does_not_have():
 
 
 def test_base_has_to_be_a_transformer():
-    assert faults(**with_base(network="recurrent", N=9)) == [
+    figures = {"figures": {"task": "wsj", "model": "base"}}
+    assert faults(**with_base(network="recurrent", N=9), **with_task(models=["base", "parser"]), **figures) == [
         "models.base.network: must be transformer, not recurrent; add a row of your own for it"
     ]
 
@@ -407,11 +416,12 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ),
         ({"rows": ["wsj/parser"]}, "rows: must name at least two rows (task/model), not ['wsj/parser']"),
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
+        ({"section": 6.1}, "section: 6.1 is not a text; write it in quotes"),
         ({"section": "6.4"}, "section: '6.4' is not one of 3.1, 3.2.1"),
         ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
         ({"metric": "bleu"}, "metric: bleu is not measured for wsj (parsing); name another metric"),
         ({"part": "train"}, "part: 'train' is not one of dev, test"),
-        ({"margin": 0}, "margin: 0 is not above 0.0"),
+        ({"margin": 0}, "margin: 0 is not above 0"),
         (
             {"margin": 1, "rows": ["wsj/parser", "semi/parser", "wsj/base"]},
             "margin: needs exactly two rows, not 3; name two",
@@ -422,7 +432,7 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             "if you intend that, write differ: [text]",
         ),
         ({"seeds": 3}, "seeds: 3 are needed, but the experiment has 1; add some to `seeds`"),
-        ({"seeds": 0}, "seeds: 0 is not above 0"),
+        ({"seeds": 0}, "seeds: 0 is not at least 1"),
         ({"steps": 9}, "steps: unknown key steps; did you mean seeds?"),
     ],
 )
@@ -591,10 +601,26 @@ def test_a_fault_names_the_file_whose_value_is_used(tmp_path, monkeypatch):
     assert str(error.value).splitlines() == [
         "the config has 4 faults:",
         "  second.yaml, line 7: seeds[1]: -1 is not at least 0",
-        "  second.yaml, line 4: models.base.warmup: -1 is not above 0",
-        "  second.yaml, line 3: models.D-drop0.0.h: 0 is not above 0",
-        "  first.yaml, line 2: models.D-drop0.0.P_drop: 2 is not below 1.0",
+        "  second.yaml, line 4: models.base.warmup: -1 is not at least 1",
+        "  second.yaml, line 3: models.D-drop0.0.h: 0 is not at least 1",
+        "  first.yaml, line 2: models.D-drop0.0.P_drop: 2 is not below 1",
     ]
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        "tasks: {ende: {source: de}}",
+        "corpora: {libreoffice-help: {shares: {dev: 1}}}",
+        "corpora: {penn-treebank: {train: [2200, 2250]}}",
+        "length: {recipe: {trained: [5]}}",
+    ],
+)
+def test_a_fault_names_the_overlay_that_causes_it(tmp_path, monkeypatch, overlay):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(overlay)
+    with pytest.raises(ConfigError, match=r"\Amine\.yaml, line 1: [^\n]*\Z"):
+        read_experiment([Path("mine.yaml")])
 
 
 def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):

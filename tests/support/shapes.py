@@ -1,7 +1,7 @@
 """Small configs."""
 
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -12,6 +12,8 @@ from transformer.support.strict import added
 
 @dataclass(frozen=True, config=STRICT)
 class Circle(Config):
+    has_corners: ClassVar[bool] = False
+
     origin: Literal["circle"]
     radius: float
 

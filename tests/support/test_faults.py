@@ -18,14 +18,19 @@ def test_every_fault_is_in_one_message():
         "span": [1, 2, 3],
         "words": ["x", 1],
         "inner": {"size": True, "ratio": "a third", "optional": {"origin": "circle", "radius": "1e-9"}},
-        "shapes": {"one": {"origin": "circl"}, "two": 4, "three": {"origin": ["circle"]}, "four": {"origin": "square"}},
+        "shapes": {
+            "one": {"origin": "circl"},
+            "two": 4,
+            "three": {"origin": ["circle"]},
+            "four": {"origin": "square", "square": []},
+        },
         "rows": {"some": {"size": 1.5, "radios": 1, "optional": {"radus": 1}}},
         "free": [],
     }
     with pytest.raises(ConfigError) as error:
         load(Outer, {key: value for key, value in VALUES.items() if key != "name"} | broken | {"nam": "a"}, "here.yaml")
     assert str(error.value).splitlines() == [
-        "here.yaml: the config has 19 faults:",
+        "here.yaml: the config has 20 faults:",
         "  name: missing",
         "  flag: 'yes' is not true or false",
         "  kind: 'automatic' is not one of auto, manual; did you mean auto?",
@@ -38,6 +43,7 @@ def test_every_fault_is_in_one_message():
         "  shapes.two: 4 is not a mapping; write keys with values, as {key: value}",
         "  shapes.three.origin: ['circle'] is not one of circle, square; did you mean circle?",
         "  shapes.four.side: missing",
+        "  shapes.four.square: unknown key square; known: origin, side",
         "  rows.some.size: 1.5 is not a whole number; write digits, without point or quotes",
         "  rows.some.optional.origin: missing",
         "  rows.some.optional.radius: missing",
@@ -56,7 +62,8 @@ def test_every_fault_is_in_one_message():
         ("words", {"x": 1}, "words: {'x': 1} is not a list; write [a, b]"),
         ("words", [], "words: is empty; give at least one"),
         ("words", [1], "words[0]: 1 is not a text; write it in quotes"),
-        ("span", [1], "span[1]: missing"),
+        ("span", [1], "span: [1] has too few values"),
+        ("span", [], "span: [] has too few values"),
         ("number", None, "number: None is not a number; write one such as 0.1"),
         ("number", 10**400, f"number: {10**400} is not a finite number"),
         ("shapes", {"one": {"radius": 1}}, "shapes.one.origin: missing"),
@@ -64,6 +71,11 @@ def test_every_fault_is_in_one_message():
             "shapes",
             {"one": {"origin": "circle", "radius": 1, "r": 1}},
             "shapes.one.r: unknown key r; known: origin, radius",
+        ),
+        (
+            "shapes",
+            {"one": {"origin": "circle", "radius": 1, "has_corner": 1}},
+            "shapes.one.has_corner: unknown key has_corner; known: origin, radius",
         ),
         ("inner", {"size": 1, "ratio": 0}, "inner.ratio: 0 is not above 0"),
     ],

@@ -48,7 +48,7 @@ def test_fields_are_checked_together_when_each_of_them_is_possible_by_itself():
         "total: 2 is not 12",
         "parts.b.size: 11 is more than 9",
     ]
-    assert faults(parts={"a": {"size": -1}}, total=2) == ["parts.a.size: -1 is not above 0"]
+    assert faults(parts={"a": {"size": -1}}, total=2) == ["parts.a.size: -1 is not at least 1"]
     assert faults(total="2") == [
         "total: '2' is not a whole number; write digits, without point or quotes",
         "parts.b.size: 11 is more than 9",

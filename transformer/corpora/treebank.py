@@ -48,7 +48,8 @@ class Treebank(Kind):
         for one, other in combinations(PARTS, 2):
             (first, last), (least, most) = getattr(self, one), getattr(self, other)
             if max(first, least) <= min(last, most):
-                yield other, f"has file {max(first, least)}, as {one} has; give each part files of its own"
+                text = f"{one} and {other} both have file {max(first, least)}; give each part files of its own"
+                yield [other, one], text
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The archive that contains the trees; nothing if they are in a folder."""

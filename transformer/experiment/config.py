@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
@@ -19,7 +26,7 @@ from transformer.experiment.tasks import Figures, Name, Searches, Task, way
 from transformer.length.config import Study
 from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
 from transformer.package.config import Decoding
-from transformer.support.faults import ConfigError, Fault, Keys, unknown
+from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
 from transformer.support.files import InputError
 from transformer.support.strict import load, load_sources, merge, read_keys
@@ -43,21 +50,17 @@ Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
 
 def _unknown_names(values: Any) -> Faults:
     """The unknown models and corpora of tasks, among values as they are written, so that no other fault hides them."""
-    parts: list[Any] = [
-        values.get(key) if isinstance(values, Mapping) else None for key in ("tasks", "models", "corpora")
-    ]
-    if not all(isinstance(part, Mapping) for part in parts):
-        return
-    tasks, models, corpora = parts
+    tasks, models, corpora = (_mapping(_mapping(values).get(key)) for key in ("tasks", "models", "corpora"))
     for name, task in tasks.items():
-        if not isinstance(task, Mapping):
-            continue
-        named = task.get("models")
-        for model in named if isinstance(named, list | tuple) and "base" in models else ():
-            if isinstance(model, str) and model not in models:
-                yield ("tasks", name, "models"), unknown(model, models, "model")
-        if isinstance(corpus := task.get("corpus"), str) and corpus not in corpora:
-            yield ("tasks", name, "corpus"), unknown(corpus, corpora, "corpus")
+        for key, noun, known in (("models", "model", models), ("corpus", "corpus", corpora)):
+            named = _mapping(task).get(key)
+            for each in named if isinstance(named, list) else [named]:
+                if known and isinstance(each, str) and each not in known:
+                    yield ("tasks", name, key), unknown(each, known, noun)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -83,10 +86,16 @@ class Experiment(Config):
     length: Study = Field(description="the study of length: tasks, positions, seeds and recipe")
     claims: dict[str, Claim] = Field(description="what the paper claims about its rows")
 
-    @field_validator("experiment")
+    @field_validator("experiment", mode="wrap")
     @classmethod
-    def _known_names(cls, value: str, info: ValidationInfo) -> str:
-        refuse(_unknown_names(info.context))
+    def _known_names(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        """Reports the unknown names of tasks beside the name's own fault."""
+        faults = list(_unknown_names(info.context))
+        try:
+            value = validate(value)
+        except ValidationError as error:
+            faults += [("experiment", fault.text) for each in error.errors() if (fault := fault_of(each, str, value))]
+        refuse(iter(faults))
         return value
 
     @check("experiment")
@@ -116,7 +125,7 @@ class Experiment(Config):
         elif model not in self.tasks[task].models:
             text = f"{model} is not among tasks.{task}.models; name a task and a model of it in `figures`"
             yield ("figures", "model"), text
-        elif self.models.get(model, {}).get("network") == "recurrent":
+        elif model != "base" and self.models.get(model, {}).get("network") == "recurrent":
             yield ("figures", "model"), f"{model} is recurrent and has no self-attention; name another"
 
     @check("tasks", "corpora")

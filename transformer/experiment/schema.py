@@ -37,7 +37,6 @@ TYPES = {
     "integer": "whole number",
     "null": "null",
     "number": "number",
-    "array": "list",
     "object": "mapping",
     "string": "text",
 }
@@ -108,8 +107,16 @@ def _values(value: JsonSchemaValue) -> str:
         return " or ".join(map(_values, value["anyOf"]))
     if choices := value.get("enum", [value["const"]] if "const" in value else []):
         return ", ".join(f"`{each}`" for each in choices)
+    if pair := value.get("prefixItems"):
+        return f"list of {len(pair)} {_several(pair[0])}"
+    if "items" in value:
+        return f"list of {_several(value['items'])}"
     bounds = [f" {word} {value[bound]:,}".removesuffix(".0") for bound, word in BOUNDS.items() if bound in value]
     return TYPES[value["type"]] + "".join(bounds)
+
+
+def _several(value: JsonSchemaValue) -> str:
+    return re.sub("^(text|whole number|number|mapping)", r"\1s", _values(value))
 
 
 def documented(readme: str) -> str:

@@ -28,14 +28,22 @@ class Task(Config):
     corpus: str = Field(description="name of the corpus")
     source: str = Field(description="the side of the corpus from which models translate, such as en")
     target: str = Field(description="the side into which they translate, such as de")
-    vocabulary: int = Field(gt=UNKNOWN + 1, description="number of subwords, with padding, end and unknown")
+    vocabulary: int = Field(
+        json_schema_extra={"minimum": UNKNOWN + 2}, description="number of subwords, with padding, end and unknown"
+    )
     decoding: Decoding = Field(description="beam search (section 6.1)")
     models: Distinct[Name] = Field(description="the models to train, rows of tables; [] leaves out the task")
 
     @check("source", "target")
     def _two_sides(self) -> Faults:
         if self.source == self.target:
-            yield "target", f"must differ from source, but both are {self.source}; name two sides of the corpus"
+            yield ["target", "source"], f"source and target are both {self.source}; name two sides of the corpus"
+
+    @check("vocabulary")
+    def _room(self) -> Faults:
+        if self.vocabulary <= UNKNOWN + 1:
+            text = f"{self.vocabulary} is too few; padding, end and unknown need room, so give more than {UNKNOWN + 1}"
+            yield "vocabulary", text
 
 
 @dataclass(frozen=True, config=STRICT)

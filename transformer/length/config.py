@@ -23,7 +23,7 @@ from transformer.support.fields import (
 )
 
 LONGEST = 1000  # length of a problem; attention's memory grows with its square
-Few = Annotated[int, Field(gt=0, le=10_000)]  # problems per step or per length, which memory has to hold
+Few = Annotated[int, Field(ge=1, le=10_000)]  # problems per step or per length, which memory has to hold
 
 
 def _task(name: str) -> str:
@@ -49,7 +49,7 @@ class Recipe(Config):
     batch: Few = Field(description="problems per step")
     symbols: int = Field(ge=2, le=10_000, description="number of symbols to copy and reverse")
     trained: Range = Field(description="the smallest and the greatest length of problems in training")
-    tested: int = Field(le=LONGEST, description="the greatest length of problems in the test")
+    tested: int = Field(json_schema_extra={"maximum": LONGEST}, description="greatest length of problems in the test")
     problems: Few = Field(description="test problems of each length")
 
     @check("d_model", "h")
@@ -57,6 +57,11 @@ class Recipe(Config):
         yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
         if self.d_model % self.h:
             yield "h", f"{self.h} does not divide d_model, {self.d_model}; choose a divisor"
+
+    @check("tested")
+    def _fits_into_memory(self) -> Faults:
+        if self.tested > LONGEST:
+            yield "tested", f"{self.tested} needs too much memory for attention; give at most {LONGEST}"
 
     @check("trained", "tested")
     def _longer(self) -> Faults:

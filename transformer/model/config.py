@@ -10,7 +10,7 @@ from transformer.support.strict import added
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
 LARGEST = 10**7  # the limit of every size: more is more than any memory holds
-Size = Annotated[int, Field(gt=0, le=LARGEST)]
+Size = Annotated[int, Field(ge=1, le=LARGEST)]
 BOUNDED = ("learned",)  # the positional encodings that have no positions beyond max_length
 BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
 RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses

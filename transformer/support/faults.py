@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -14,15 +15,17 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Keys = tuple[str | int, ...]  # the way to a value: keys of mappings, places in lists
+A_TEXT = "a text; write it in quotes"
 A_MAPPING = "a mapping; write keys with values, as {{key: value}}"
 
 
 class Fault(NamedTuple):
-    """What is wrong with the value at `keys`, which comes from `source`."""
+    """What is wrong with the value at `keys`, which comes from `source`. It does not fit those at `others`."""
 
     keys: Keys
     text: str
     source: str = ""
+    others: tuple[Keys, ...] = ()
 
     def __str__(self) -> str:
         place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.keys).removeprefix(".")
@@ -56,7 +59,8 @@ _EXPECTED = {
     "int_type": "a whole number; write digits, without point or quotes",
     "less_than": "below {lt}",
     "less_than_equal": "at most {le}",
-    "string_type": "a text; write it in quotes",
+    "string_pattern_mismatch": "64 digits of 0-9 and a-f",  # only a SHA-256 has a pattern
+    "string_type": A_TEXT,
     "too_long": "a list of {max_length}",
 }
 
@@ -67,9 +71,12 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
     keys = _keys(place, values)
     match error["type"]:
         case "fault":
-            return Fault((*keys[:-1], *context["keys"]), context["text"])
+            first, *others = ((*keys[:-1], *inner) for inner in context["keys"])
+            return Fault(first, context["text"], others=tuple(others))
         case "value_error":
             return Fault(keys, str(context["error"]))
+        case "missing" if isinstance(place[-1], int):  # of each value that a list lacks
+            return Fault(keys[:-1], f"{value} has too few values") if place[-1] == len(value) else None
         case "missing":
             return Fault(keys, "missing")
         case "unexpected_keyword_argument" | "extra_forbidden":
@@ -90,13 +97,15 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
             example = " (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "; write one such as 0.1"
             return Fault(keys, f"{value!r} is not a number{example}")
         case kind if kind in _EXPECTED:
-            return Fault(keys, f"{value!r} is not {_EXPECTED[kind].format(**context)}")
+            return Fault(keys, f"{value!r} is not {_EXPECTED[kind].format(**context).removesuffix('.0')}")
     return Fault(keys, error["msg"])
 
 
 def _not_one_of(value: Any, expected: str) -> str:
     """The text that `value` is none of the names that stand between quotes in `expected`."""
     known = expected.split("'")[1::2]
+    if str(value) in known:
+        return f"{value!r} is not {A_TEXT}"
     close = difflib.get_close_matches(str(value), known, n=1)
     return f"{value!r} is not one of {', '.join(known)}" + (f"; did you mean {close[0]}?" if close else "")
 
@@ -104,12 +113,13 @@ def _not_one_of(value: Any, expected: str) -> str:
 def _keys(place: Sequence[int | str], values: Any) -> Keys:
     """The keys that lead to a place of pydantic's, which has further parts for the kind of a union and a faulty key."""
     keys: list[int | str] = []
-    for number, part in enumerate(place, start=1):
-        inside = _inside(values, part)
-        if inside or (number == len(place) and part != "[key]"):
+    is_kind = False
+    for part in place[:-1]:
+        is_kind = not is_kind and isinstance(values, Mapping) and values.get("origin") == part
+        if not is_kind:
             keys.append(part)
-        values = inside[0] if inside else values
-    return tuple(keys)
+            values = values[part]
+    return (*keys, *(part for part in place[-1:] if part != "[key]" or _inside(values, part)))
 
 
 def _inside(values: Any, key: int | str) -> list[Any]:
@@ -132,8 +142,14 @@ def _known(hint: Any, place: Sequence[int | str]) -> list[str]:
     if origin in (dict, tuple):
         return _known(arguments[-1] if origin is dict else arguments[0], place[1:])
     configs = arguments[-1].configs if origin is Annotated else [hint]
-    hints = {name: inner for each in configs for name, inner in get_type_hints(each, include_extras=True).items()}
+    hints = {f.name: get_type_hints(each, include_extras=True)[f.name] for each in configs for f in fields(each)}
     return _known(hints[str(place[0])], place[1:]) if place else list(hints)
+
+
+def with_source(fault: Fault, sources: Mapping[str, Any]) -> Fault:
+    """The fault with its source. Of keys that do not fit together, it is at the one that is set last."""
+    keys = max((fault.keys, *fault.others), key=lambda keys: _found(keys, sources))
+    return fault._replace(keys=keys, source=source_of(keys, sources))
 
 
 def source_of(keys: Keys, sources: Mapping[str, Any]) -> str:
@@ -141,10 +157,15 @@ def source_of(keys: Keys, sources: Mapping[str, Any]) -> str:
 
     Among equals it is the last one, because its value overrides the others.
     """
-    depths = {name: _depth(keys, values) for name, values in sources.items()}
-    name = max(reversed(depths), key=depths.__getitem__)
-    line = _line(Path(name), keys[: depths[name]]) if Path(name).is_file() else 0
+    depth, number = _found(keys, sources)
+    name = list(sources)[number]
+    line = _line(Path(name), keys[:depth]) if Path(name).is_file() else 0
     return f"{name}, line {line}" if line else name
+
+
+def _found(keys: Keys, sources: Mapping[str, Any]) -> tuple[int, int]:
+    """How many of the keys the sources have at most, and the number of the last source that has so many."""
+    return max((_depth(keys, values), number) for number, values in enumerate(sources.values()))
 
 
 def _depth(keys: Keys, values: Any) -> int:

@@ -25,7 +25,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 
 T = TypeVar("T")
-Faults = Iterator[tuple[str | tuple[str, ...], str]]  # (key or keys, what is wrong)
+# (key, keys that lead to a value, or a list of keys that do not fit together; what is wrong)
+Faults = Iterator[tuple[str | tuple[str, ...] | list[str], str]]
 Check = Callable[[Any], Faults]
 
 STRICT = ConfigDict(
@@ -57,7 +58,7 @@ def _exact(value: Any) -> Fraction:
     raise ValueError(f"{value!r} is not a number or a fraction such as 1/4")
 
 
-Positive = Annotated[int, Field(gt=0)]
+Positive = Annotated[int, Field(ge=1)]
 PositiveNumber = Annotated[float, Field(gt=0)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Alpha = Annotated[float, Field(ge=0, le=GREATEST_ALPHA)]
@@ -119,7 +120,7 @@ def refuse(faults: Faults) -> None:
     """Raises, in the validator of a field, the faults of the config that has the field, if there are any."""
     details: list[Any] = []
     for key, text in faults:
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = [each if isinstance(each, tuple) else (each,) for each in (key if isinstance(key, list) else [key])]
         details.append({"type": PydanticCustomError("fault", "{text}", {"text": text, "keys": keys}), "input": None})
     if details:
         raise ValidationError.from_exception_data("config", details)

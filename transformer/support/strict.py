@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from transformer.support.faults import ConfigError, fault_of, source_of
+from transformer.support.faults import ConfigError, fault_of, with_source
 from transformer.support.files import InputError, atomic, read_lines
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def load_sources(cls: type[T], values: Any, sources: Mapping[str, Any]) -> T:
     try:
         return load(cls, values)
     except ConfigError as error:
-        faults = [fault._replace(source=source_of(fault.keys, sources)) for fault in error.faults]
-        raise ConfigError("", faults) from None
+        raise ConfigError("", [with_source(fault, sources) for fault in error.faults]) from None
 
 
 def read_config(cls: type[T], path: Path) -> T:
