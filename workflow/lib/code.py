@@ -48,21 +48,21 @@ def imports(path: Path) -> frozenset[Path]:
 
 def closure(files: Iterable[Path]) -> list[Path]:
     """The files and everything that they import, directly or indirectly, without TELLING, and what these inline."""
-    found: set[Path] = set()
+    behind: set[Path] = set()
     pending = list(files)
     while pending:
         path = pending.pop()
-        if path not in found and path not in TELLING:
-            found.add(path)
+        if path not in behind and path not in TELLING:
+            behind.add(path)
             pending += imports(path)
-    inlined = (path.with_suffix(kind) for path in found for kind in (".css", ".js"))
-    return sorted([*found, *filter(Path.is_file, inlined)])
+    inlined = (path.with_suffix(kind) for path in behind for kind in (".css", ".js"))
+    return sorted([*behind, *filter(Path.is_file, inlined)])
 
 
 @cache
 def _handlers() -> dict[str, frozenset[Path]]:
     """The files that each function of cli/ uses through imports: its own, its module's, and those of its helpers."""
-    found = {}
+    handlers = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
         body = ast.parse(path.read_text("utf-8")).body
         functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
@@ -75,8 +75,8 @@ def _handlers() -> dict[str, frozenset[Path]]:
                 read = _read_names(node)
                 pending += [functions[other] for other in read & functions.keys() if functions[other] not in used]
                 used += [heads[other] for other in read & heads.keys()]
-            found[name] = frozenset(_imported(used))
-    return found
+            handlers[name] = frozenset(_imported(used))
+    return handlers
 
 
 def _names(node: ast.ImportFrom) -> list[str]:

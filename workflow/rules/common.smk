@@ -80,8 +80,8 @@ def of_kind(*of):
 
 def code(stage):
     """The source files behind a command or a kind of corpus. When one changes, the stage runs again."""
-    found = behind_command(stage) if isinstance(stage, str) else behind_kind(stage)
-    return relative(found, HERE)
+    files = behind_command(stage) if isinstance(stage, str) else behind_kind(stage)
+    return relative(files, HERE)
 
 
 def module(name):
