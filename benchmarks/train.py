@@ -71,7 +71,7 @@ def sized(N: int, d_model: int, d_ff: int, h: int, **training: Any) -> RunConfig
     paper = read_experiment([Path("config/paper.yaml")]).run("", "base", 1)
     sizes = {"N": N, "d_model": d_model, "d_ff": d_ff, "h": h, "d_k": d_model // h, "d_v": d_model // h}
     architecture = replace(paper.architecture, **sizes)
-    return replace(paper, architecture=architecture, training=replace(paper.training, **training))
+    return replace(paper, architecture=architecture, training=replace(paper.training, average=1, **training))
 
 
 class Ours:
