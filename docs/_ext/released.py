@@ -67,7 +67,7 @@ def models_page(root: Path) -> str | None:
 
 def table_page(path: Path) -> str:
     """A page for a table: its title, the body of its html, which has notes and sorts itself, and its other formats."""
-    body = re.search(r"<(section|table).*(?=</html>)", path.with_suffix(".html").read_text(), re.DOTALL)
+    body = re.search(r"<(section|table).*(?=</html>)", path.with_suffix(".html").read_text("utf-8"), re.DOTALL)
     if not body:
         raise ValueError(f"{path.with_suffix('.html')}: has no table; make it again")
     return (
@@ -88,7 +88,7 @@ def short_title(table: Path) -> str:
 
 
 def _title(table: Path) -> str:
-    return table.read_text().splitlines()[0].strip("*")
+    return table.read_text("utf-8").splitlines()[0].strip("*")
 
 
 def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
@@ -97,7 +97,7 @@ def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[st
     `rows` has patterns for the cells of a column, `columns` patterns for headings, in the order to show. Raises
     ValueError for a pattern that no heading matches.
     """
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     headings = list(table[0])
     matching = {pattern: [each for each in headings if fnmatchcase(each, pattern)] for pattern in (*rows, *columns)}

@@ -67,8 +67,8 @@ def write_pages(app: Sphinx) -> None:
             path.unlink()
     for name, text in pages.items():
         path = folder / f"{name}.md"
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
 
 
 def read_page(app: Sphinx, docname: str, content: list[str]) -> None:

@@ -110,7 +110,7 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     linked = {root / each for some in app.env.dependencies.values() for each in some}
     folders: dict[str, list[str]] = {}
     for path in sorted(each for each in linked if language(each) and each.is_file()):
-        name, text = path.relative_to(root).as_posix(), path.read_text()
+        name, text = path.relative_to(root).as_posix(), path.read_text("utf-8")
         builder: Any = app.builder  # of html, which has a highlighter
         code = builder.highlighter.highlight_block(text, language(path), linenos="inline", linespans="line")
         yield (

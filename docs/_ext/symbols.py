@@ -16,7 +16,7 @@ def line_of(path: Path, symbol: str) -> int:
     """
     if not path.is_file():
         raise ValueError(f"{path}: no such file")
-    text = path.read_text()
+    text = path.read_text("utf-8")
     if path.suffix == ".py":
         line = _in_python(ast.parse(text).body, symbol.split("."))
     elif path.suffix == ".yaml":

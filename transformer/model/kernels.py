@@ -23,9 +23,9 @@ Operation = TypeVar("Operation", bound=Callable[..., Tensor])
 
 
 def attention(definition: Operation) -> Operation:
-    """Equation 1 without a copy more than necessary: on a GPU by PyTorch's fused attention, on a CPU by two forms.
+    """Equation 1. On a GPU, PyTorch's fused attention computes it; on a CPU it is slow, because sentences are short.
 
-    PyTorch's fused attention is slow on a CPU, because our sentences are short.
+    On a CPU, training and inference in float32 have forms of their own. They have no dropout, and need a bias.
     """
 
     @wraps(definition)
@@ -42,13 +42,12 @@ def attention(definition: Operation) -> Operation:
             return F.scaled_dot_product_attention(
                 q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale
             )
-        if bias is None or dropout:
-            return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
-        if q_BHTK.requires_grad:
-            return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
-        if q_BHTK.dtype == torch.float32:
-            scores = torch.add(bias, q_BHTK @ k_BHSK.transpose(-1, -2), alpha=scale)
-            return scores.softmax(-1) @ v_BHSV
+        if bias is not None and not dropout:
+            if q_BHTK.requires_grad:
+                return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
+            if q_BHTK.dtype == torch.float32:
+                scores = torch.add(bias, q_BHTK @ k_BHSK.transpose(-1, -2), alpha=scale)
+                return scores.softmax(-1) @ v_BHSV
         return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
 
     return cast(Operation, faster)

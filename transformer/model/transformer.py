@@ -131,8 +131,10 @@ class TransformerHypotheses:
     def logits(self, token_BW: Tensor | None) -> Tensor:
         """See Hypotheses."""
         model, cache = self.model, self.cache
-        start = model.embedding.new_zeros(len(cache.own), 1, model.config.d_model)
-        y = start if token_BW is None else model.embed(token_BW)
+        if token_BW is None:
+            y = model.embedding.new_zeros(len(cache.own), 1, model.config.d_model)
+        else:
+            y = model.embed(token_BW)
         position = torch.full((1, 1), cache.length, device=y.device)
         model.target_positions.prepare(cache.length + 1)
         caches = cache.grow(y.size(1))

@@ -16,5 +16,5 @@ def run(main: Callable[[Any], None], names: Mapping[str, Any]) -> None:
             main(job)
         except Exception:
             with contextlib.suppress(OSError):  # the failure itself tells of a full disk
-                log.write_text(traceback.format_exc())
+                log.write_text(traceback.format_exc(), "utf-8")
             raise

@@ -7,7 +7,7 @@ from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, meas
 from workflow.results.cells import is_shown, number
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds
-from workflow.results.result import BASE, Content, Plan, Run, Selection, Table
+from workflow.results.result import BASE, Content, Plan, Run, Selection, Table, ende_rows
 from workflow.results.table_formats import Row
 
 CAPTION = """\
@@ -28,12 +28,7 @@ def curves(selection: Selection) -> dict[str, list[Run]]:
 
 def plan(selection: Selection) -> Plan | None:
     """The rows that are run. There is no table with base alone."""
-    there = curves(selection)
-    return (
-        Plan(selection.on_dev(selection.shown["appendix"]), selection.params(selection.shown["appendix"]))
-        if there
-        else None
-    )
+    return selection.on_dev(selection.shown["appendix"]) if curves(selection) else None
 
 
 def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
@@ -66,7 +61,7 @@ RESULTS = (
         title="Attention over parameters",
         detail="{ende}, development set",
         caption=CAPTION,
-        shows=lambda selection: [("ende", row["model"]) for row in selection.published["appendix"]],
+        shows=ende_rows("appendix"),
         curves=curves,
         plan=plan,
         content=content,

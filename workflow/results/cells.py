@@ -78,6 +78,6 @@ def metric_cells(
     return cells
 
 
-def is_shown(snakemake: Any, ours: Ours, task: str, model: str | None) -> bool:
+def is_shown(job: Any, ours: Ours, task: str, model: str | None) -> bool:
     """Whether the table has this row of the paper: it is run, or its task is shown in full."""
-    return task in snakemake.params.in_full or (task, model) in ours
+    return task in job.params.in_full or (task, model) in ours

@@ -44,12 +44,10 @@ def plan(selection: Selection) -> Plan | None:
     if not (rows := marks(selection)):
         return None
     shown = [(row["task"], row["model"]) for row in rows]
-    compared = {
-        "translations": [path for row in rows for path in row["translations"]],
-        "references": [row["reference"] for row in rows],
-    }
-    params = selection.params(shown) | {"rows": rows}
-    return Plan(selection.on_test(shown) | compared, params)
+    return selection.on_test(shown, rows=rows).reading(
+        translations=[path for row in rows for path in row["translations"]],
+        references=[row["reference"] for row in rows],
+    )
 
 
 def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu) -> dict[str, Any]:

@@ -13,3 +13,7 @@ class Plan:
 
     input: Mapping[str, Any]
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    def reading(self, **more: Any) -> "Plan":
+        """The plan with more inputs."""
+        return Plan({**self.input, **more}, self.params)

@@ -14,7 +14,7 @@ from workflow.results.cells import NOT_RUN, is_shown, spread
 from workflow.results.drawing import POSITIONS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Lengths, Ours, between, over_seeds, perplexity, read_lengths, read_yaml, sacrebleu
-from workflow.results.result import BASE, Content, Figure, Plan, Run, Selection, Table
+from workflow.results.result import BASE, Content, Figure, Plan, Run, Selection, Table, ende_rows
 from workflow.results.table_formats import Row
 
 CAPTION = """\
@@ -62,11 +62,9 @@ def plan(selection: Selection) -> Plan | None:
     """The rows that are run, with their scores by length."""
     if not curves(selection):
         return None
-    shown = selection.shown["positions"]
-    read = selection.on_dev(shown)
-    lengths = [str(Path(path).with_name("lengths.csv")) for path in read["scores"]]
     more = {"longest": selection.longest, "held_out": held_out(selection)}
-    return Plan(read | {"lengths": lengths}, selection.params(shown) | more)
+    scored = selection.on_dev(selection.shown["positions"], **more)
+    return scored.reading(lengths=[str(Path(path).with_name("lengths.csv")) for path in scored.input["scores"]])
 
 
 def classes_of(longest: int, lengths: Lengths) -> list[tuple[int, float]]:
@@ -203,7 +201,7 @@ RESULTS = (
         title="Positional encodings",
         detail="{ende}, development set",
         caption=CAPTION,
-        shows=lambda selection: [("ende", row["model"]) for row in selection.published["positions"]],
+        shows=ende_rows("positions"),
         curves=curves,
         plan=plan,
         content=content,

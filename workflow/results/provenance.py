@@ -37,7 +37,7 @@ def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]]
     return made
 
 
-def listed(names: list[str]) -> str:
+def few(names: list[str]) -> str:
     """The names of a few runs, or how many runs they are."""
     return ", ".join(names) if len(names) <= FEW else f"{len(names)} runs"
 
@@ -49,6 +49,6 @@ def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
         made = by_means(runs, of)
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
-            others = "; ".join(f"{means}: {listed(names)}" for means, names in made.items() if means != usual)
+            others = "; ".join(f"{means}: {few(names)}" for means, names in made.items() if means != usual)
             notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
     return notes

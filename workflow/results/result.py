@@ -21,6 +21,11 @@ EVERY = ""  # the section of what concerns the whole paper; it comes first
 OWN = "own"  # the group of rows that the paper does not have
 
 
+def ende_rows(name: str) -> Callable[[Selection], list[Run]]:
+    """The function that gives the runs of the paper's rows of a table of en-de."""
+    return lambda selection: [("ende", row["model"]) for row in selection.published[name]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result(ABC):
     """What tables and figures share.

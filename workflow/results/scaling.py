@@ -6,7 +6,7 @@ from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, meas
 from workflow.results.cells import is_shown
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds, read_json
-from workflow.results.result import Content, Plan, Run, Selection, Table
+from workflow.results.result import Content, Plan, Run, Selection, Table, ende_rows
 
 CAPTION = """\
 **Scaled, unscaled and additive attention.** Scores are divided by √d_k, left as they are, or additive, each for three
@@ -32,10 +32,7 @@ def plan(selection: Selection) -> Plan | None:
     """The rows that are run, and the measurements of Table 1."""
     if "ende" not in selection.in_full and not curves(selection):
         return None
-    measurements = {"complexity": selection.runs.paths.complexity}
-    return Plan(
-        selection.on_dev(selection.shown["scaling"]) | measurements, selection.params(selection.shown["scaling"])
-    )
+    return selection.on_dev(selection.shown["scaling"]).reading(complexity=selection.runs.paths.complexity)
 
 
 def cost_note(complexity: dict[str, Any]) -> str:
@@ -80,7 +77,7 @@ RESULTS = (
         title="Scaled, unscaled and additive attention",
         detail="{ende}, development set",
         caption=CAPTION,
-        shows=lambda selection: [("ende", row["model"]) for row in selection.published["scaling"]],
+        shows=ende_rows("scaling"),
         curves=curves,
         plan=plan,
         content=content,

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from transformer.experiment.config import Experiment
-from transformer.support.strict import plain
+from transformer.support.strict import listed, plain
 from workflow.lib.runs import Runs, Some
 from workflow.results import load
 from workflow.results.plan import Plan, Run
@@ -87,18 +87,18 @@ class Selection:
             "corpora": self.runs.records(some),
         }
 
-    def on_dev(self, shown: Iterable[Run]) -> dict[str, Any]:
-        """The inputs of a table of some runs with scores on dev, as in Table 3."""
+    def on_dev(self, shown: Sequence[Run], **more: Any) -> Plan:
+        """The plan of a table of some runs with scores on dev, as in Table 3. `more` are further parameters."""
         some = by_task(shown)
-        return self.measured(some, self.runs.dev_scores(some)) | {"comparisons": self.runs.comparisons(some)}
+        read = self.measured(some, self.runs.dev_scores(some)) | {"comparisons": self.runs.comparisons(some)}
+        return Plan(read, self._params(shown) | more)
 
-    def on_test(self, shown: Iterable[Run]) -> dict[str, Any]:
-        """The inputs of a table of some runs with scores on test."""
+    def on_test(self, shown: Sequence[Run], **more: Any) -> Plan:
+        """The plan of a table of some runs with scores on test."""
         some = by_task(shown)
-        return self.measured(some, self.runs.averaged_scores(some))
+        return Plan(self.measured(some, self.runs.averaged_scores(some)), self._params(shown) | more)
 
-    def params(self, shown: Sequence[Run]) -> dict[str, Any]:
-        """The parameters of a table of some runs."""
+    def _params(self, shown: Sequence[Run]) -> dict[str, Any]:
         pairs = {name: f"{task.source}-{task.target}" for name, task in self.experiment.tasks.items()}
         return {"notes": self.notes(shown), "in_full": self.in_full, "equal": self.runs.equal, "pairs": pairs}
 
@@ -181,12 +181,12 @@ class Selection:
         for model in dict.fromkeys(model if task in parsing else "base" for task, model in shown):
             sizes = self._sizes(model, printed["base"])
             if model != "base" or any(value != printed["base"][key] for key, value in sizes.items()):
-                notes.append(f"Our {model} has {_listed(sizes)}.{self._scaled()}")
+                notes.append(f"Our {model} has {listed(sizes)}.{self._scaled()}")
         for model in dict.fromkeys(model for task, model in shown if task == "ende" and model != "base"):
             paper = {key: value for key, value in printed.get(model, {}).items() if key in UNSCALED}
             ours = self._sizes(model, paper) if paper else {}
             if ours != paper:
-                notes.append(f"Our {model} has {_listed(ours)}; the paper's has {_listed(paper)}.")
+                notes.append(f"Our {model} has {listed(ours)}; the paper's has {listed(paper)}.")
         return notes
 
     def _sizes(self, model: str, keys: Collection[str]) -> dict[str, Any]:
@@ -208,7 +208,3 @@ def by_task(shown: Iterable[Run]) -> dict[str, list[str]]:
     for task, model in shown:
         some.setdefault(task, []).append(model)
     return some
-
-
-def _listed(sizes: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in sizes.items())

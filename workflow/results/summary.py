@@ -81,7 +81,7 @@ def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
     """Some columns of a table, without rows that were not run. Empty if there is no such table."""
     if not path.exists():
         return []
-    with path.open(newline="") as stream:
+    with path.open(encoding="utf-8", newline="") as stream:
         rows = [[row[column] for column in columns] for row in csv.DictReader(stream)]
     return [row for row in rows if row[-1] not in ("", "not run")]
 

@@ -33,8 +33,8 @@ NOTES = [
 def plan(selection: Selection) -> Plan | None:
     """The rows that are run."""
     shown = selection.shown["table2"]
-    read = selection.on_test(shown)
-    return Plan(read, selection.params(shown) | {"own": selection.own_rows("table2")}) if read["scores"] else None
+    scored = selection.on_test(shown, own=selection.own_rows("table2"))
+    return scored if scored.input["scores"] else None
 
 
 def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, float]) -> Row:

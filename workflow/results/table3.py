@@ -13,7 +13,7 @@ from workflow.results.cells import LENGTH, is_shown, number
 from workflow.results.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds, read_runs, read_yaml
-from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table
+from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table, ende_rows
 from workflow.results.table_formats import Row
 
 CAPTION = """\
@@ -58,7 +58,7 @@ def own_row(selection: Selection, _: str, model: str) -> dict[str, Any]:
 def plan(selection: Selection) -> Plan:
     """The rows of the paper and your own, as far as they are run."""
     shown = selection.shown["table3"]
-    return Plan(selection.on_dev(shown), selection.params(shown) | {"own": selection.own_rows("table3")})
+    return selection.on_dev(shown, own=selection.own_rows("table3"))
 
 
 def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, paper: Mapping[str, Any]) -> list[Row]:
@@ -181,7 +181,7 @@ RESULTS = (
         title="Table 3: variations on the architecture",
         detail="{ende}, development set",
         caption=CAPTION,
-        shows=lambda selection: [("ende", row["model"]) for row in selection.published["table3"]],
+        shows=ende_rows("table3"),
         own_row=own_row,
         curves=curves,
         plan=lambda selection: each if (each := plan(selection)).input["scores"] else None,

@@ -33,10 +33,9 @@ def shows(selection: Selection) -> list[Run]:
 def plan(selection: Selection) -> Plan | None:
     """The rows that are run."""
     shown, trees = selection.shown["table4"], selection.trees()
-    read = selection.on_test(shown)
-    more = {"own": selection.own_rows("table4"), "trained_on": trees}
-    more["trees"] = "; ".join(f"{task} on {text}" for task, text in trees.items())
-    return Plan(read, selection.params(shown) | more) if read["scores"] else None
+    listed = "; ".join(f"{task} on {text}" for task, text in trees.items())
+    scored = selection.on_test(shown, own=selection.own_rows("table4"), trained_on=trees, trees=listed)
+    return scored if scored.input["scores"] else None
 
 
 def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
