@@ -1,16 +1,18 @@
-"""Show what our choices for training on a CPU gain, in turns on one thread.
+"""Show what our choices for a CPU gain, in turns on one thread.
 
     python -m benchmarks.cpu_training
 
-Prints two tables, from medians of CPU time over the rounds, forward and backward together.
+Prints two tables, from medians of CPU time over the rounds.
 
-1. The kernels for training, and the loss, beside the definitions that they replace, with the sizes of `quick`: 9 rows
-   of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords.
+1. The kernels, and the loss, beside the definitions that they replace. Those for training take forward and backward
+   together, with the sizes of `quick`: 9 rows of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords.
+   The last two are of decoding: attention of 64 sentences with a beam of 4 and 48 positions, and encoding 400 sentences.
 2. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,14 +22,17 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.measuring import in_turns, print_head, print_row
 from benchmarks.train import Ours, sized
 from transformer.model.attention import additive_scores, attention
-from transformer.model.kernels import Dropout
+from transformer.model.ids import UNKNOWN
+from transformer.model.kernels import Dropout, encoded_at_once
 from transformer.model.layers import residual
-from transformer.model.masks import Mask
+from transformer.model.masks import Mask, Rows
+from transformer.model.transformer import Transformer
 from transformer.support.device import auto_precision, keep_freed_memory
 from transformer.training.loss import smoothed_cross_entropy
 
@@ -84,10 +89,33 @@ def operations() -> None:
         "dropout, residual, LayerNorm": both(residual, residual.__wrapped__, norm, x, y, 0.1),
         "smoothed cross-entropy": (plain_loss, lambda: smoothed_cross_entropy(overwritten.clone(), target, 0.1)),
     }
+    rows |= {"attention of a decoding step": decoding_step(), "encoding in parts": encoding()}
     print_head("operation", "definition, ms", "kernel, ms", "x")
     for name, works in rows.items():
         theirs, ours = medians(*works)
         print_row(name, f"{1e3 * theirs:.2f}", f"{1e3 * ours:.2f}", f"{theirs / ours:.1f}")
+
+
+def decoding_step() -> tuple[Callable[[], object], Callable[[], object]]:
+    """Equation 1 for the newest subword of each hypothesis."""
+    q, k, v = (torch.randn(64, HEADS, size, D_MODEL // HEADS) for size in (4, 48, 48))
+    bias = torch.zeros(64, 1, 4, 48)
+    definition, kernel = (partial(form, q, k, v, bias, 0.25) for form in (attention.__wrapped__, attention))
+    return definition, kernel
+
+
+def encoding() -> tuple[Callable[[], object], Callable[[], object]]:
+    """The encoder's pass over sentences sorted by length: all at once, and in parts."""
+    model = Transformer(sized(2, D_MODEL, 4 * D_MODEL, HEADS).architecture, VOCABULARY).eval()
+    lengths = sorted(drawn_lengths(400, 100)[:, 0].tolist(), reverse=True)
+    source = pad_sequence([torch.full((length,), UNKNOWN) for length in lengths], batch_first=True)
+
+    def encode(parts: list[Tensor]) -> None:
+        with torch.inference_mode():
+            for part in parts:
+                model.encode(Rows.of(part))
+
+    return lambda: encode([source]), lambda: encode(encoded_at_once(source))
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor:
