@@ -6,7 +6,8 @@ Prints two tables, from medians of CPU time over the rounds.
 
 1. The kernels, and the loss, beside the definitions that they replace. Those for training take forward and backward
    together, with the sizes of `quick`: 9 rows of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords.
-   The last two are of decoding: attention of 64 sentences with a beam of 4 and 48 positions, and encoding 400 sentences.
+   The last two are of decoding: attention of 64 sentences with a beam of 4 and 48 positions, and encoding 400
+   sentences.
 2. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
 """
 
