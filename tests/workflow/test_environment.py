@@ -1,4 +1,4 @@
-"""Clones in folders with unusual names, elsewhere, or beside files that hide modules; users without a home or a name."""
+"""Clones with unusual paths, that have moved, or with files that hide modules; users without a home or a name."""
 
 import os
 import shutil
