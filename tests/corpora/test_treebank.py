@@ -61,6 +61,25 @@ def test_a_fault_in_a_file_is_reported_with_its_path(treebank):
         read_treebank(treebank, 1, 399)
 
 
+def test_all_faults_of_all_files_and_parts_are_listed_together(tmp_path, corpus, pierre):
+    wsj = tmp_path / "wsj"
+    (wsj / "wsj_0001.mrg").write_text(f"(())\n{pierre[0]}\n( (S (NN\u00a0dog)) )\n( (S (NP (NN a)) the) )\n( (S (NN b")
+    (wsj / "wsj_0004.mrg").write_bytes(b"( (S (NN \xe9)) )\n")
+    (wsj / "wsj_0006.mrg").write_text("(ROOT)\n" * 30)
+    with pytest.raises(InputError) as error:
+        write(corpus, tmp_path, tmp_path)
+    head, *faults, more = str(error.value).split("\n  ")
+    assert (head, len(faults), more) == ("the trees have 35 faults:", 20, "and 15 more")
+    line = 3 + pierre[0].count("\n")
+    assert faults[0] == f"{wsj}/wsj_0001.mrg, line 1: () holds nothing; remove it"
+    assert faults[1].startswith(f"{wsj}/wsj_0001.mrg, line {line}: the label 'NN\\xa0dog' has a blank, U+00A0")
+    assert faults[2].startswith(f"{wsj}/wsj_0001.mrg, line {line + 1}: 'the' in (S ...) has no tag")
+    assert faults[3].startswith(f"{wsj}/wsj_0001.mrg, line {line + 2}: the bracket")
+    assert faults[4].startswith(f"{wsj}/wsj_0004.mrg, line 1: byte 0xe9 is not UTF-8")
+    assert faults[5] == f"{wsj}/wsj_0006.mrg, line 1: (ROOT) holds nothing; remove it"
+    assert not (tmp_path / "train.source").exists()
+
+
 @pytest.fixture
 def corpus(tmp_path, pierre):
     """A treebank of six files with one tree each: three are train, two dev, one test.

@@ -20,7 +20,7 @@ from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
 from transformer.support.fields import STRICT, Faults, Range, check
 from transformer.support.files import InputError, read_lines
-from transformer.trees.penn import read_mrg
+from transformer.trees.penn import TreesError, read_mrg
 from transformer.trees.symbols import Leaves
 from transformer.trees.tree import Tree, constituents
 
@@ -70,8 +70,16 @@ class Treebank(Kind):
         Sources are words, targets are linearised trees, and `.trees` are in Penn brackets. Raises the InputErrors of
         `read_treebank`, and InputError when the number of trees of a part is not the one in `sentences`.
         """
+        parts: dict[str, list[Tree]] = {}
+        faults: list[str] = []
         with _folder_of(self.trees, given.downloads) as trees:
-            parts = {part: read_treebank(trees, *getattr(self, part)) for part in PARTS}
+            for part in PARTS:
+                try:
+                    parts[part] = read_treebank(trees, *getattr(self, part))
+                except TreesError as error:
+                    faults += error.faults
+            if faults:
+                raise TreesError(faults)
         sizes = {part: len(trees) for part, trees in parts.items()}
         if sizes != self.sentences:
             raise InputError(
@@ -90,7 +98,7 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
     """The trees of all files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
 
     Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number,
-    and the InputErrors of `read_mrg`.
+    and TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
     """
     files: dict[int, Path] = {}
     # Unlike Path.rglob, this also enters folders that are links.
@@ -111,7 +119,18 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
         )
-    return [tree for _, path in sorted(files.items()) for tree in read_mrg(str(path), "\n".join(read_lines(path)))]
+    trees: list[Tree] = []
+    faults: list[str] = []
+    for _, path in sorted(files.items()):
+        try:
+            trees += read_mrg(str(path), "\n".join(read_lines(path)))
+        except TreesError as error:
+            faults += error.faults
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        raise TreesError(faults)
+    return trees
 
 
 @contextmanager
