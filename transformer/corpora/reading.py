@@ -4,18 +4,17 @@ import codecs
 import difflib
 import functools
 import itertools
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
-from typing import IO, NoReturn
+from typing import IO
 
 from transformer.corpora.archives import BUFFER, members, open_guarded
 from transformer.corpora.location import Location
+from transformer.corpora.sgml import read_segments
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
@@ -140,60 +139,5 @@ def _columns(location: Location, lines: Iterator[str], first: int, second: int) 
         yield fields[first - 1], fields[second - 1]
 
 
-class _SegmentParser(HTMLParser):
-    """Collects the segments of a NIST or WMT set: a segment's document and id -> its text."""
-
-    def __init__(self, location: Location) -> None:
-        super().__init__()
-        self.location, self.document, self.key = location, "", ""
-        self.segments: dict[str, str] = {}
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        names = dict(attributes)
-        if tag == "doc":
-            self.document = names.get("docid") or ""
-        elif tag == "seg":
-            key = f"segment {names.get('id')} of document {self.document!r}"
-            if self.key or key in self.segments or not names.get("id"):
-                self.fail(f"{key} comes twice, has no id or lies in another segment")
-            self.key, self.segments[key] = key, ""
-        else:  # text such as `a <b and c> d`
-            self.handle_data(self.get_starttag_text() or "")
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
-        if tag == "seg":
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "seg" and self.key:
-            self.segments[self.key] = re.sub("[ \t\n\f\r]+", " ", self.segments[self.key]).strip(" ")
-            self.key = ""
-        else:
-            self.refuse(tag)
-
-    def refuse(self, data: str) -> None:
-        if self.key:
-            self.fail(f"{self.key} has markup ({data.strip()}); write &lt; if its < is text")
-
-    def handle_decl(self, decl: str) -> None:
-        self.refuse(decl)
-
-    handle_comment = handle_pi = unknown_decl = refuse
-
-    def handle_data(self, data: str) -> None:
-        if self.key:
-            self.segments[self.key] += data
-
-    def fail(self, problem: str) -> NoReturn:
-        raise InputError(f"{self.location}, line {self.getpos()[0]}: {problem}; correct the file")
-
-
 def _segments(location: Location, paths: Paths) -> dict[str, str]:
-    parser = _SegmentParser(location)
-    for line in _lines(location, paths):
-        parser.feed(line + "\n")
-    parser.close()
-    if parser.key:
-        parser.fail(f"{parser.key} has no end")
-    return parser.segments
+    return read_segments(str(location), _lines(location, paths))
