@@ -4,6 +4,7 @@ import codecs
 import difflib
 import functools
 import itertools
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +13,21 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from transformer.corpora.archives import BUFFER, members, open_guarded
-from transformer.corpora.location import Location
+from transformer.corpora.archives import BUFFER, check_links, members, open_guarded
+from transformer.corpora.location import ARCHIVES, Location
 from transformer.corpora.sgml import read_segments
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
+HEAD = 512  # bytes, in which compressed files and archives are known by these marks. No text has them
+PACKED = {
+    ".gz": rb"\x1f\x8b",
+    ".bz2": rb"BZh[1-9]1AY&SY",
+    ".xz": rb"\xfd7zXZ\0",
+    ".zip": rb"PK(\x03\x04|\x05\x06)",
+    ".tar": rb".{257}ustar[ \0]",
+}
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
@@ -57,9 +66,10 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
     paths: Paths = {(side.file, None): Path(side.file) for side in sides if side.member is None}
     for file in dict.fromkeys(side.file for side in sides if side.member):
         wanted = {str(side.member) for side in sides if side.file == file}
-        names = []
-        for name, open_member in members(file):
+        names, links = [], []
+        for name, is_link, open_member in members(file):
             names.append(name)
+            links += [name] * is_link
             if name in wanted:
                 if (file, name) in paths:
                     raise InputError(f"{Location(file, name)}: two members have this name; unpack the right one")
@@ -68,6 +78,7 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
                     shutil.copyfileobj(stream, copy, BUFFER)
         if missing := wanted.difference(names):
             name = min(missing)
+            check_links(file, name, links)
             same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
             close = ", ".join(same[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
             raise InputError(
@@ -79,12 +90,27 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
 
 def _lines(location: Location, paths: Paths) -> Iterator[str]:
     with open_guarded(paths[location.file, location.member], location) as stream:
+        _check_packed(location, stream.peek(HEAD))
         try:
             yield from decode_lines(str(location), _split(location, stream))
         except InputError:
             while stream.read(BUFFER):  # if the file is damaged, this raises InputError with the true reason
                 pass
             raise
+
+
+def _check_packed(location: Location, head: bytes) -> None:
+    """Raises InputError for text that begins like a compressed file or an archive whose name does not say so."""
+    for suffix, start in PACKED.items():
+        if re.match(start, head, re.DOTALL):
+            if suffix not in ARCHIVES:
+                raise InputError(f"{location}: is compressed; let the file's name end in {suffix}")
+            packed = PurePosixPath(location.member or location.file).suffix
+            ending = suffix + packed * (packed in PACKED)
+            raise InputError(
+                f"{location}: is an archive; let the file's name end in {ending}, and name a member, as in "
+                f"NAME{ending}/MEMBER"
+            )
 
 
 def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:

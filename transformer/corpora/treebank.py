@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.archives import members
+from transformer.corpora.archives import check_links, members
 from transformer.corpora.fetch import local_path
-from transformer.corpora.location import Location
+from transformer.corpora.location import Location, why_missing
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
@@ -114,7 +114,7 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             files[number] = path
     if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
         sections = f"it has no files wsj_SSNN.mrg of section {', '.join(sorted(missing))}"
-        reason = sections if folder.is_dir() else "no such folder"
+        reason = sections if folder.is_dir() else why_missing(str(folder), "folder")
         raise InputError(
             f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
@@ -142,7 +142,9 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
         return
     archive = downloads / local_path(location.file) if "://" in location.file else Path(location.file)
     with TemporaryDirectory(prefix="transformer-") as folder:
-        for name, open_member in members(str(archive)):
+        links = []
+        for name, is_link, open_member in members(str(archive)):
+            links += [name] * is_link
             if name.startswith(f"{location.member}/") and name.lower().endswith(".mrg"):
                 with open_member() as stream:
                     path = Path(folder, name)
@@ -150,6 +152,7 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
                         raise InputError(f"{archive}/{name}: two members have this name; unpack the right one")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(stream.read())
+        check_links(str(archive), location.member, links)
         try:
             yield Path(folder)
         except InputError as error:
