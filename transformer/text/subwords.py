@@ -3,11 +3,12 @@
 import os
 import signal
 import sys
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import compress, islice
+from itertools import accumulate, compress, islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -132,6 +133,20 @@ class Subwords:
     def pieces(self, line: str) -> list[str]:
         """The subwords of a line as text. A subword that begins a word starts with U+2581."""
         return self.processor.encode(line, out_type=str)
+
+    def words_of_pieces(self, words: Sequence[str]) -> list[int]:
+        """The word, counted from 0, that each subword of a line belongs to. The line is `words` with blanks between.
+
+        Normalisation may part a word ("a\u00b4b" is read as "a \u0301b") or drop it (a zero width space), so the
+        beginnings of words cannot be counted. But the text of a line's subwords is that of the subwords of each word,
+        one word after the other. Raises InputError if it is not.
+        """
+        ends = list(accumulate(len("".join(self.pieces(word))) for word in words))
+        stops = list(accumulate(map(len, self.pieces(" ".join(words)))))
+        if [0, *ends][-1] != [0, *stops][-1]:
+            line = " ".join(words)
+            raise InputError(f"{line!r}: its subwords do not keep its words apart; write it in plain characters")
+        return [bisect_left(ends, stop) for stop in stops]
 
 
 def encode_pairs(

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from transformer.corpora.location import Location
+from transformer.corpora.location import Location, why_missing
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment, read_sources
@@ -85,7 +85,8 @@ def missing_treebanks(experiment: Experiment) -> list[str]:
     """A warning for each treebank whose folder does not exist. Only the jobs that need its trees will fail."""
     corpora = {task.corpus: experiment.corpora[task.corpus] for task in experiment.tasks.values() if task.models}
     return [
-        f"corpora.{name}.trees: {corpus.trees}: no such folder; jobs that need its trees will fail (config/README.md)"
+        f"corpora.{name}.trees: {corpus.trees}: {why_missing(corpus.trees, 'folder')}; jobs that need its trees will "
+        "fail (config/README.md)"
         for name, corpus in corpora.items()
         if isinstance(corpus, Treebank) and not Location.parse(corpus.trees).member and not Path(corpus.trees).is_dir()
     ]
