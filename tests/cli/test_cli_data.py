@@ -23,6 +23,7 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
     for part, wrong, message in (
         ("dev", "the " * 4096, "4097 subwords, but at most 4096 can be translated; split the line"),
         ("test", "a \0 b", "a NUL character, as in damaged files; repair the file"),
+        ("test_2017", "\u200b", "'\\u200b' has no subword; correct or remove this line"),
     ):
         for side, other in (("source", "target"), ("target", "source")):
             write_lines(tmp_path / side, ["a cat", wrong])
@@ -33,6 +34,14 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
             assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["source", "target", "train.ids.npy", "train.offsets.npy"]
+
+
+def test_pairs_of_train_with_a_side_without_a_subword_are_told(house, tmp_path, capsys):
+    write_lines(tmp_path / "en", ["a cat", "\u200b", "", "the"])
+    write_lines(tmp_path / "de", ["a cat", "a cat", "the", "\ufffd\x07"])
+    sides = {"source": tmp_path / "en", "target": tmp_path / "de"}
+    assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
+    assert "3 pairs have a side without a subword; remove them\n" in capsys.readouterr().err
 
 
 def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, refused):

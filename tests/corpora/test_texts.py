@@ -88,6 +88,7 @@ def test_the_texts_of_a_part_follow_each_other_and_may_be_files_or_downloads(tmp
         (b"x\n\xff\nz\n", "dev.de, line 2: byte 0xff is not UTF-8"),
         (b"x\n\xc2\xa0\nz\n", "dev.en and .*dev.de, line 2: empty side"),
         (b"x\ny\n\0z\n", "dev.en and .*dev.de, line 3: NUL character"),
+        ("x\n \u200b\u200f\n".encode(), "dev.en and .*dev.de, line 2: no subword on a side, only U.200B, U.200F; corr"),
         (b"", "dev.en has 3 lines and .*dev.de has 0"),
         (b"x\ny\n" + b"z " * 4097 + b"\n", "dev.en and .*dev.de, line 3: more than 4096 words on a side; correct or"),
     ],
@@ -98,6 +99,15 @@ def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, co
     with pytest.raises(InputError, match=message):
         prepare(own)
     assert not list((tmp_path / "own").glob("[!u]*"))  # nothing but the empty folder `unpacked`
+
+
+def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
+    for path in own.train[0].values():
+        with Path(path).open("a") as stream:
+            stream.write("\u200c\x7f\n")
+    prepare(own)
+    removed = json.loads((tmp_path / "own/corpus.json").read_text())["removed"]
+    assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import sys
 from typing import get_args
 
 from transformer.cli.command import command, count, option, path, positive
@@ -146,4 +147,9 @@ def encode(arguments: argparse.Namespace) -> None:
         for text in (arguments.source, arguments.target):
             check_file(text, subwords)
     parts = encode_pairs(arguments.source, arguments.target, arguments.subwords, arguments.threads)
-    write_pairs(arguments.output, parts, len(subwords), subwords.sha256)
+    if half := write_pairs(arguments.output, parts, len(subwords), subwords.sha256):
+        print(
+            f"warning: {arguments.source} and {arguments.target}: {half:,} pairs have a side without a subword; remove "
+            "them",
+            file=sys.stderr,
+        )

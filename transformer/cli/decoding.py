@@ -22,6 +22,7 @@ from transformer.cli.command import (
     positive,
     threads,
 )
+from transformer.support.characters import is_void
 from transformer.support.files import InputError, as_json, atomic, decode_lines, read_lines, write_output
 
 if TYPE_CHECKING:
@@ -63,12 +64,21 @@ def _translations(
 
 
 def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how: Any) -> Iterator["Translation"]:
-    """`translate`, with further arguments of it. Of a parser's hypotheses trees come first."""
+    """`translate`, with further arguments of it. Of a parser's hypotheses trees come first.
+
+    At the end, a message tells lines that are not empty, but have no subword.
+    """
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
 
-    translations = translate(loaded, map(loaded.as_read, lines), decode, *how)
-    return map(trees_first, translations) if loaded.config.kind == "parsing" else translations
+    void = []
+    for number, translation in enumerate(translate(loaded, map(loaded.as_read, lines), decode, *how), 1):
+        if len(translation.source) == 1 and translation.line.strip():
+            void.append(number)
+        yield trees_first(translation) if loaded.config.kind == "parsing" else translation
+    if void:
+        more = f" and {len(void) - 1:,} more" if void[1:] else ""
+        print(f"warning: {LINE} {void[0]}{more}: the line has no subword, so the model reads nothing", file=sys.stderr)
 
 
 def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
@@ -244,10 +254,10 @@ def draw(arguments: argparse.Namespace) -> None:
 def _check_words(name: str, texts: Iterable[str]) -> None:
     """Raises InputError for a text of the command line that has no words or is not UTF-8."""
     for number, text in enumerate(texts, 1):
-        if not text.split():
-            raise InputError(f"{name} {number} has no words; write some, or leave it out")
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -t utf-8)")
+        if not text.split() or is_void(text):
+            raise InputError(f"{name} {number} has no words; write some, or leave it out")
 
 
 @command(

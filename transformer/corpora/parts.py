@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from transformer.corpora.cleaning import NO_SUBWORD
 from transformer.support.fields import Config
 from transformer.support.files import InputError, atomic, part_folder, write_json
 from transformer.trees.symbols import Leaves
@@ -105,6 +106,7 @@ def write_record(
     """Write corpus.json: what the corpus is, how many pairs each part has, and how many each cleaning step removed.
 
     Its key `read` is the number of pairs in the `cleaned` parts before cleaning. Corpora of trees give their `leaves`.
+    NO_SUBWORD has no key if it removed nothing, so that records of older versions are still equal.
     """
     record = {
         "corpus": name,
@@ -114,7 +116,7 @@ def write_record(
         "target": target,
         "pairs": dict(pairs),
         "read": sum(pairs[part] for part in cleaned) + sum(removed.values()),
-        "removed": dict(removed),
+        "removed": {step: count for step, count in removed.items() if count or step != NO_SUBWORD},
     }
     if leaves:
         record["leaves"] = leaves

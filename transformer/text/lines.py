@@ -23,11 +23,17 @@ def check_length(where: str, length: int, most: int = LONGEST, reason: str = REA
         raise InputError(f"{where}: {length} subwords, but {reason}; split the line")
 
 
-def check_file(path: Path, subwords: Subwords) -> None:
-    """Raises InputError for the first line of a text that cannot be decoded, and the InputErrors of `stream_lines`."""
+def check_file(path: Path, subwords: Subwords, most: int = LONGEST, reason: str = REASON) -> None:
+    """Raises InputError for the first line of a text that cannot be decoded, and the InputErrors of `stream_lines`.
+
+    Such a line has a NUL character, more than `most` subwords, or none.
+    """
     for number, line in enumerate(stream_lines(path), start=1):
-        check_nul(f"{path}, line {number}", line)
-        check_length(f"{path}, line {number}", len(subwords.encode([line])[0]))
+        where, length = f"{path}, line {number}", len(subwords.encode([line])[0])
+        check_nul(where, line)
+        check_length(where, length, most, reason)
+        if length == 1:
+            raise InputError(f"{where}: {line[:20]!a} has no subword; correct or remove this line")
 
 
 def longer(source: Path, target: Path, subwords: Path, than: int) -> Iterator[tuple[str, str]]:
