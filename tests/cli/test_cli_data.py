@@ -65,3 +65,26 @@ def test_a_vocabulary_does_not_depend_on_the_number_of_threads(house, tmp_path):
         line = arguments("subwords", **house.sides("train"), output=output, vocabulary=60, threads=threads)
         assert main(line) == 0
         assert output.read_bytes() == house.subwords.read_bytes()
+
+
+def test_texts_are_checked_against_the_positions_of_their_readers(house, tmp_path, refused):
+    texts = [tmp_path / "dev.source", tmp_path / "test.source"]
+    for text in texts:
+        write_lines(text, ["a cat", "the " * 9])
+    given = {"subwords": house.subwords, "texts": texts}
+    assert main(arguments("check", **given)) == 0
+    assert main(arguments("check", **given, limits="dev=E-learned:10,train=x:1")) == 0
+    for limits, path in (("dev=base:10,test=E-a.b:9", texts[1]), ("dev=E-a.b:9", texts[0])):
+        said = f"{path}, line 2: 10 subwords, but E-a.b has learned 9 positions (max_length); split the line"
+        refused(arguments("check", **given, limits=limits), said)
+    refused(arguments("check", **given, limits="dev=9"), "'dev=9' is not PART=MODEL:SUBWORDS")
+    write_lines(texts[1], ["a cat", " "])
+    refused(arguments("check", **given), f"{texts[1]}, line 2: ' ' has no subword")
+
+
+def test_sentences_that_do_not_fit_into_the_parser_are_left_out_and_counted(house, tmp_path, capsys):
+    write_lines(tmp_path / "text", ["the cat", "the " * 9, "a dog"])
+    options = {"text": tmp_path / "text", "output": tmp_path / "drawn", "count": 2, "words": [1, 9]}
+    assert main(arguments("sentences", **options, subwords=house.subwords, most=9)) == 0
+    assert sorted((tmp_path / "drawn").read_text().splitlines()) == ["a dog", "the cat"]
+    assert capsys.readouterr().err == f"{tmp_path}/text: 1 lines are left out (too many subwords)\n"

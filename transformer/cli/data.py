@@ -3,13 +3,19 @@
 import argparse
 import contextlib
 import os
+import re
 import sys
-from typing import get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
 from transformer.cli.command import command, count, option, path, positive
+from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines, write_output
 from transformer.support.strict import load, read_config
+
+if TYPE_CHECKING:
+    from transformer.text.lines import Limit
 
 MIRROR = path(
     "mirror",
@@ -17,6 +23,18 @@ MIRROR = path(
     required=False,
     default=os.environ.get("TRANSFORMER_MIRROR") or None,
 )
+
+
+def limits(text: str) -> dict[str, "Limit"]:
+    """The limit of each part, from PART=MODEL:SUBWORDS,... Raises ArgumentTypeError."""
+    from transformer.text.lines import of_positions
+
+    found = {}
+    for each in filter(None, text.split(",")):
+        if not (match := re.fullmatch("(.+)=(.+):([1-9][0-9]{0,8})", each)):
+            raise argparse.ArgumentTypeError(f"{each!r} is not PART=MODEL:SUBWORDS, such as dev=E-learned:256")
+        found[match[1]] = of_positions(match[2], int(match[3]))
+    return found
 
 
 @command(
@@ -82,13 +100,22 @@ def corpus(arguments: argparse.Namespace) -> None:
     option("--count", type=positive, required=True, help="number of sentences"),
     option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"), help="length of sentences"),
     option("--seed", type=count, default=1, help="seed of the random choice"),
+    path("subwords", "the parser's vocabulary: leave out sentences of more than --most", False),
+    option("--most", type=positive, default=LONGEST, help="most subwords of a sentence, with its end"),
 )
 def sentences(arguments: argparse.Namespace) -> None:
     """Choose random sentences of a text for parsing, and split them into words like the Penn Treebank."""
     from transformer.corpora.plain import plain_sentences
+    from transformer.text.subwords import Subwords
 
     least, most = arguments.words
-    write_lines(arguments.output, plain_sentences(arguments.text, arguments.count, (least, most), arguments.seed))
+    known = Subwords(arguments.subwords) if arguments.subwords else None
+
+    def fits(sentence: str) -> bool:
+        return known is None or len(known.encode([sentence])[0]) <= arguments.most
+
+    drawn = plain_sentences(arguments.text, arguments.count, (least, most), arguments.seed, fits)
+    write_lines(arguments.output, drawn)
 
 
 @command(
@@ -128,6 +155,27 @@ def longer(arguments: argparse.Namespace) -> None:
         for pair in longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than):
             for stream, line in zip(streams, pair, strict=True):
                 stream.write(f"{line}\n".encode())
+
+
+@command(
+    path("subwords", "the vocabulary"),
+    option("--texts", type=Path, nargs="+", required=True, metavar="PATH", help="texts that will be decoded or scored"),
+    option(
+        "--limits",
+        type=limits,
+        default={},
+        metavar="PART=MODEL:SUBWORDS,...",
+        help="the fewest positions that a model has of those that read the texts PART.*",
+    ),
+)
+def check(arguments: argparse.Namespace) -> None:
+    """Check that models can decode or score each line of some texts."""
+    from transformer.text.lines import WITHOUT, check_file
+    from transformer.text.subwords import Subwords
+
+    subwords = Subwords(arguments.subwords)
+    for text in arguments.texts:
+        check_file(text, subwords, arguments.limits.get(text.stem, WITHOUT))
 
 
 @command(
