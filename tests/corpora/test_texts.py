@@ -48,6 +48,17 @@ def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_corpus_does_not_overwrite_the_text_that_it_is_read_from(tmp_path, own, linked):
+    mine = tmp_path / "train.source"
+    mine.write_text("a b\nb c\na b\n")
+    (tmp_path / "link.en").symlink_to(mine)
+    named = replace(own, train=({**own.train[0], "en": str(tmp_path / "link.en" if linked else mine)},))
+    with pytest.raises(InputError, match="would be overwritten by a part of the corpus; choose another --output-dir"):
+        write_whole(named, tmp_path, Given(Path("corpus.yaml"), tmp_path), **LANGUAGES)
+    assert mine.read_text() == "a b\nb c\na b\n"
+
+
 def test_only_train_is_cleaned(tmp_path, own, prepare):
     prepare(own)
     whole = [["a b", "b c", "a b"], ["x y", "b c", "x y"]]

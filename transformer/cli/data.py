@@ -5,10 +5,9 @@ import contextlib
 import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from transformer.cli.command import command, count, option, path, positive
+from transformer.cli.command import command, count, option, path, positive, writes
 from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines, write_output
@@ -17,6 +16,15 @@ from transformer.support.strict import load, read_config
 if TYPE_CHECKING:
     from transformer.text.lines import Limit
 
+CORPUS_FILES = [
+    "/corpus.json",
+    *(
+        f"/{part}.{kind}"
+        for part in ("train", "dev", "test", "longer", "plain")
+        for kind in ("source", "target", "trees")
+    ),
+]
+TOKEN_FILES = (".ids.npy", ".offsets.npy")
 MIRROR = path(
     "mirror",
     "folder with copies of downloads, laid out as host/path, that is tried first (default: $TRANSFORMER_MIRROR)",
@@ -52,7 +60,7 @@ def plan(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("output", "the file to write"),
+    writes("output", "the file to write"),
     option("--url", required=True),
     option("--bytes", type=positive, required=True, help="size of the file"),
     option("--sha256", required=True),
@@ -66,7 +74,7 @@ def fetch(arguments: argparse.Namespace) -> None:
     download(arguments.url, arguments.output, known.bytes, known.sha256, arguments.mirror)
 
 
-@command(path("config", "the Debian packages"), path("output", "the text, one segment per line"), MIRROR)
+@command(path("config", "the Debian packages"), writes("output", "the text, one segment per line"), MIRROR)
 def pages(arguments: argparse.Namespace) -> None:
     """Download the help pages of LibreOffice and check their SHA-256."""
     from transformer.corpora.libreoffice import DebianPackages, fetch
@@ -76,10 +84,10 @@ def pages(arguments: argparse.Namespace) -> None:
 
 @command(
     path("config", "the corpus of a task"),
-    path("output-dir", "folder for the parts of the corpus"),
+    writes("output-dir", "folder for the parts of the corpus", files=CORPUS_FILES),
     path("text", "the text that `pages` wrote", required=False),
     path("downloads", "folder of the files that `fetch` wrote", required=False, default="results/downloads"),
-    path("gold", "folder of the gold trees", required=False),
+    path("gold", "folder of the gold trees", required=False, files=CORPUS_FILES),
     path("parses", "parses of the plain sentences", required=False),
     path("log-probabilities", "log P of the parses, from `translate`", required=False),
 )
@@ -96,7 +104,7 @@ def corpus(arguments: argparse.Namespace) -> None:
 
 @command(
     path("text", "text with one sentence per line"),
-    path("output", "the file to write the sentences to"),
+    writes("output", "the file to write the sentences to"),
     option("--count", type=positive, required=True, help="number of sentences"),
     option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"), help="length of sentences"),
     option("--seed", type=count, default=1, help="seed of the random choice"),
@@ -121,7 +129,7 @@ def sentences(arguments: argparse.Namespace) -> None:
 @command(
     path("source", "text"),
     path("target", "text"),
-    path("output", "the vocabulary"),
+    writes("output", "the vocabulary"),
     option("--vocabulary", type=positive, required=True, help="number of subwords"),
     option("--pairs", type=positive, default=1_000_000, help="learn from at most this many random pairs of the text"),
     option("--seed", type=count, default=1, help="seed of the random choice"),
@@ -140,7 +148,7 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path to write to, without .source and .target"),
+    writes("output", "path to write to, without .source and .target", files=(".source", ".target")),
     option("--than", type=positive, required=True, metavar="SUBWORDS", help="a side has to have more than this"),
 )
 def longer(arguments: argparse.Namespace) -> None:
@@ -159,7 +167,7 @@ def longer(arguments: argparse.Namespace) -> None:
 
 @command(
     path("subwords", "the vocabulary"),
-    option("--texts", type=Path, nargs="+", required=True, metavar="PATH", help="texts that will be decoded or scored"),
+    path("texts", "texts that will be decoded or scored", nargs="+"),
     option(
         "--limits",
         type=limits,
@@ -182,7 +190,11 @@ def check(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path to write to, without .ids.npy; lines too long to decode are refused unless it ends in /train"),
+    writes(
+        "output",
+        "path to write to, without .ids.npy; lines too long to decode are refused unless it ends in /train",
+        files=TOKEN_FILES,
+    ),
 )
 def encode(arguments: argparse.Namespace) -> None:
     """Encode a part of a corpus as ids."""
