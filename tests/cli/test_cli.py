@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from commands import arguments
+from commands import arguments, in_a_process
 
 from transformer.cli.main import main
 
@@ -74,6 +74,63 @@ def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
 )
 def test_a_wrong_command_line_is_refused(refused, line, message):
     refused(line, message, "--help")
+
+
+@pytest.fixture
+def named(house, tmp_path):
+    """Files of a user's, one of them also by a link, by a hard link and by another spelling of its path."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("the cat .\n")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "hard").hardlink_to(tmp_path / "a")
+    (tmp_path / "p").symlink_to(house.package)
+    return {"other": f"{tmp_path}/../{tmp_path.name}/a", **{name: tmp_path / name for name in ("a", "link", "hard")}}
+
+
+@pytest.mark.parametrize("spelling", ["a", "link", "hard", "other"])
+def test_an_output_may_not_be_an_input_or_another_output(house, tmp_path, refused, named, spelling):
+    texts = {"source": tmp_path / "a", "target": tmp_path / "b"}
+    same, package, p = named[spelling], house.package, tmp_path / "p"
+    new = {"log_probabilities": tmp_path / "new", "record": f"{tmp_path}/./new"}
+    scored = {"reference": tmp_path / "b", "translations": tmp_path / "b", "record": tmp_path / "c", "part": "dev"}
+    three = {"baseline": tmp_path / "b", "system": tmp_path / "a", "reference": tmp_path / "c"}
+    lines = [
+        arguments("subwords", **texts, vocabulary=60, output=same),
+        arguments("subwords", source=tmp_path / "b", target=tmp_path / "a", vocabulary=60, output=same),
+        arguments("sentences", text=tmp_path / "a", output=same, count=1, words=[1, 9]),
+        arguments("encode", subwords=tmp_path / "x.ids.npy", **texts, output=tmp_path / "x"),
+        arguments("longer", subwords=same, source=tmp_path / "x.target", target=same, output=tmp_path / "x", than=3),
+        arguments("score", package=package, **texts, **scored, output=same),
+        arguments("compare", **three, output=same),
+        arguments("draw", reference=tmp_path / "b", translations=tmp_path / "a", output=same),
+        arguments("translate", package=package, attention=same, record=tmp_path / "a"),
+        arguments("translate", package=package, **new),
+        arguments("translate", package=p, record=package / "config.json"),
+        arguments("parse", package=package, svg=p / "model.safetensors"),
+        arguments("attention", "a", package=package, html=same, output=tmp_path / "a"),
+        arguments(
+            "train", config=tmp_path / "r/history.csv", subwords=same, tokens=tmp_path, output_dir=tmp_path / "r"
+        ),
+        arguments("package", **house.packing | {"corpus": p / "config.json"}, output_dir=package),
+        arguments("corpus", config=tmp_path / "c", gold=tmp_path, output_dir=f"{tmp_path}/../{tmp_path.name}"),
+        arguments("complexity", config=tmp_path / "a", output=same),
+    ]
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for line in lines:
+        refused(line, " are both ", "name two files")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_an_output_may_not_be_the_standard_input_or_output(house, tmp_path):
+    text, printed = tmp_path / "text", tmp_path / "printed"
+    text.write_text("the cat .\n")
+    for record, stream in ((text, "standard input"), (printed, "standard output")):
+        line = arguments("translate", package=house.package, record=record)
+        with text.open() as read, printed.open("w") as written:
+            process = in_a_process(line, stdin=read, stdout=written, stderr=subprocess.PIPE)
+            _, errors = process.communicate()
+        assert errors == f"error: --record: {record} is also {stream}; name another file\n"
+    assert text.read_text() == "the cat .\n"
 
 
 @pytest.mark.parametrize("missing", ["source", "target"])

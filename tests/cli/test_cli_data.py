@@ -23,6 +23,7 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
     for part, wrong, message in (
         ("dev", "the " * 4096, "4097 subwords, but at most 4096 can be translated; split the line"),
         ("test", "a \0 b", "a NUL character, as in damaged files; repair the file"),
+        ("test_2017", "\u200b", "'\\u200b' has no subword; correct or remove this line"),
     ):
         for side, other in (("source", "target"), ("target", "source")):
             write_lines(tmp_path / side, ["a cat", wrong])
@@ -33,6 +34,14 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
             assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["source", "target", "train.ids.npy", "train.offsets.npy"]
+
+
+def test_pairs_of_train_with_a_side_without_a_subword_are_told(house, tmp_path, capsys):
+    write_lines(tmp_path / "en", ["a cat", "\u200b", "", "the"])
+    write_lines(tmp_path / "de", ["a cat", "a cat", "the", "\ufffd\x07"])
+    sides = {"source": tmp_path / "en", "target": tmp_path / "de"}
+    assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
+    assert "3 pairs have a side without a subword; remove them\n" in capsys.readouterr().err
 
 
 def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, refused):
@@ -56,3 +65,26 @@ def test_a_vocabulary_does_not_depend_on_the_number_of_threads(house, tmp_path):
         line = arguments("subwords", **house.sides("train"), output=output, vocabulary=60, threads=threads)
         assert main(line) == 0
         assert output.read_bytes() == house.subwords.read_bytes()
+
+
+def test_texts_are_checked_against_the_positions_of_their_readers(house, tmp_path, refused):
+    texts = [tmp_path / "dev.source", tmp_path / "test.source"]
+    for text in texts:
+        write_lines(text, ["a cat", "the " * 9])
+    given = {"subwords": house.subwords, "texts": texts}
+    assert main(arguments("check", **given)) == 0
+    assert main(arguments("check", **given, limits="dev=E-learned:10,train=x:1")) == 0
+    for limits, path in (("dev=base:10,test=E-a.b:9", texts[1]), ("dev=E-a.b:9", texts[0])):
+        said = f"{path}, line 2: 10 subwords, but E-a.b has learned 9 positions (max_length); split the line"
+        refused(arguments("check", **given, limits=limits), said)
+    refused(arguments("check", **given, limits="dev=9"), "'dev=9' is not PART=MODEL:SUBWORDS")
+    write_lines(texts[1], ["a cat", " "])
+    refused(arguments("check", **given), f"{texts[1]}, line 2: ' ' has no subword")
+
+
+def test_sentences_that_do_not_fit_into_the_parser_are_left_out_and_counted(house, tmp_path, capsys):
+    write_lines(tmp_path / "text", ["the cat", "the " * 9, "a dog"])
+    options = {"text": tmp_path / "text", "output": tmp_path / "drawn", "count": 2, "words": [1, 9]}
+    assert main(arguments("sentences", **options, subwords=house.subwords, most=9)) == 0
+    assert sorted((tmp_path / "drawn").read_text().splitlines()) == ["a dog", "the cat"]
+    assert capsys.readouterr().err == f"{tmp_path}/text: 1 lines are left out (too many subwords)\n"

@@ -129,6 +129,19 @@ def test_another_engine_keeps_the_order_of_lines_and_is_recorded(
     assert json.loads((tmp_path / "r").read_text())["engine"] == "ctranslate2"
 
 
+def test_lines_without_a_subword_are_told(house, tree_parser, capsys, standard_input):
+    for command, package in (("translate", house.package), ("parse", tree_parser)):
+        standard_input("dog\n\u200b\n\n\ufeff \u2581\n".encode())
+        assert main(arguments(command, package=package)) == 0
+        shown = capsys.readouterr()
+        assert shown.out.count("\n") == 4
+        told = "warning: standard input, line 2 and 1 more: the line has no subword, so the model reads nothing"
+        assert told in shown.err.splitlines()
+    standard_input(b"dog\n\n \n")
+    assert main(arguments("translate", package=house.package)) == 0
+    assert "no subword" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("beam", [4, 1])
 def test_empty_translations_of_a_beam_are_told_with_a_remedy(house, capsys, standard_input, monkeypatch, beam):
     @contextmanager
@@ -245,6 +258,7 @@ def test_what_attention_cannot_show_is_told_before_anything_is_written(house, tm
     refused(arguments("attention", "a", package=house.package), "give --html for a page, --output for JSON, or both")
     refused(arguments("attention", "a", package=house.package, **same), f"are both {tmp_path / 'a'}; name two files")
     refused(arguments("attention", "a", " ", **html), "sentence 2 has no words; write some")
+    refused(arguments("attention", "a", "\u200b", **html), "sentence 2 has no words; write some")
     refused(arguments("attention", "a", "a\udcff", **html), "sentence 2, 'a\\udcff': not UTF-8")
     refused(arguments("attention", "the cat " * 5000, **html), "sentence 1: ", "subwords, but at most 4096")
     refused(arguments("attention", "a", "b", target="c", **html), "--target is given 1 times for 2 sentences")

@@ -40,12 +40,12 @@ def write(tmp_path):
     ],
 )
 def test_text_is_lower_cased_normalised_and_tokenised(language, line, tokens):
-    assert list(moses_lowercase([line], language)) == [tokens]
+    assert moses_lowercase(language)(line) == tokens
 
 
 def test_text_is_lower_cased_before_it_is_tokenised():
     """The published text is made in this order. Moses takes `Bart.` for an abbreviation, but not `bart.`."""
-    assert list(moses_lowercase(["Er hat einen Bart."], "de")) == ["er hat einen bart ."]
+    assert moses_lowercase("de")("Er hat einen Bart.") == "er hat einen bart ."
 
 
 def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
@@ -87,6 +87,33 @@ def test_a_further_test_set_is_among_the_files_and_bad_text_in_it_is_named(own, 
     Path(own.tests["newer"][0]["de"]).write_text("x\n\n")
     with pytest.raises(InputError, match=r"newer\.en and .*newer\.de, line 2: empty side; correct or remove this pair"):
         write(own)
+
+
+@pytest.fixture
+def without_cats(monkeypatch):
+    """A tokeniser that leaves nothing of the line `Cat`."""
+    monkeypatch.setattr("transformer.corpora.moses.moses_lowercase", lambda _: lambda line: line.replace("Cat", "\x07"))
+
+
+@pytest.mark.usefixtures("without_cats")
+@pytest.mark.parametrize("part", ["dev", "test", "newer"])
+def test_a_line_of_dev_or_test_that_is_empty_once_it_is_tokenised_is_refused(own, write, part):
+    [texts] = own.tests[part] if part in own.tests else getattr(own, part)
+    Path(texts["en"]).write_text("A dog.\nCat\n")
+    said = rf"{part}\.en and .*{part}\.de, line 2: no subword .*, after moses-lowercase; correct or remove this pair"
+    with pytest.raises(InputError, match=said):
+        write(own)
+
+
+@pytest.mark.usefixtures("without_cats")
+def test_a_pair_of_train_that_is_empty_once_it_is_tokenised_is_counted(tmp_path, own, write):
+    for path in own.train[0].values():
+        with Path(path).open("a") as stream:
+            stream.write("Cat\nCats\n \n")
+    write(own)
+    assert read_lines(tmp_path / "own/train.source") == ["A dog.", "It's red.", "\x07s"]
+    record = json.loads((tmp_path / "own/corpus.json").read_text())
+    assert (record["removed"]["empty side"], record["removed"]["no subword"], record["read"]) == (1, 1, 5)
 
 
 @pytest.mark.parametrize(

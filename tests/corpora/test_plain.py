@@ -43,6 +43,13 @@ def test_drawn_sentences_are_different_and_have_the_given_lengths(text):
         plain_sentences(path, 201, (6, 6), 1)
 
 
+def test_lines_that_a_model_cannot_read_are_left_out_and_counted(text, capsys):
+    path = text(["\u200b", "a \0 cat", "", "\u2581\ufffd", "a dog"])
+    assert plain_sentences(path, 1, (1, 9), 1) == ["a dog"]
+    said = [f"{path}: 2 lines are left out (no subword)", f"{path}: 1 lines are left out (NUL character)"]
+    assert capsys.readouterr().err.splitlines() == said
+
+
 def test_the_draw_depends_on_the_seed_but_not_on_order_or_repetition(text):
     drawn = plain_sentences(text(LINES), 20, (1, 9), 1)
     assert plain_sentences(text([*reversed(LINES), *LINES[:50]]), 20, (1, 9), 1) == drawn

@@ -48,6 +48,17 @@ def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_corpus_does_not_overwrite_the_text_that_it_is_read_from(tmp_path, own, linked):
+    mine = tmp_path / "train.source"
+    mine.write_text("a b\nb c\na b\n")
+    (tmp_path / "link.en").symlink_to(mine)
+    named = replace(own, train=({**own.train[0], "en": str(tmp_path / "link.en" if linked else mine)},))
+    with pytest.raises(InputError, match="would be overwritten by a part of the corpus; choose another --output-dir"):
+        write_whole(named, tmp_path, Given(Path("corpus.yaml"), tmp_path), **LANGUAGES)
+    assert mine.read_text() == "a b\nb c\na b\n"
+
+
 def test_only_train_is_cleaned(tmp_path, own, prepare):
     prepare(own)
     whole = [["a b", "b c", "a b"], ["x y", "b c", "x y"]]
@@ -88,6 +99,7 @@ def test_the_texts_of_a_part_follow_each_other_and_may_be_files_or_downloads(tmp
         (b"x\n\xff\nz\n", "dev.de, line 2: byte 0xff is not UTF-8"),
         (b"x\n\xc2\xa0\nz\n", "dev.en and .*dev.de, line 2: empty side"),
         (b"x\ny\n\0z\n", "dev.en and .*dev.de, line 3: NUL character"),
+        ("x\n \u200b\u200f\n".encode(), "dev.en and .*dev.de, line 2: no subword on a side, only U.200B, U.200F; corr"),
         (b"", "dev.en has 3 lines and .*dev.de has 0"),
         (b"x\ny\n" + b"z " * 4097 + b"\n", "dev.en and .*dev.de, line 3: more than 4096 words on a side; correct or"),
     ],
@@ -98,6 +110,15 @@ def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, co
     with pytest.raises(InputError, match=message):
         prepare(own)
     assert not list((tmp_path / "own").glob("[!u]*"))  # nothing but the empty folder `unpacked`
+
+
+def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
+    for path in own.train[0].values():
+        with Path(path).open("a") as stream:
+            stream.write("\u200c\x7f\n")
+    prepare(own)
+    removed = json.loads((tmp_path / "own/corpus.json").read_text())["removed"]
+    assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):

@@ -7,7 +7,7 @@ import torch
 from pydantic import ValidationError
 
 from transformer.model.attention import attention_weights
-from transformer.model.config import BOUNDED, ModelConfig
+from transformer.model.config import BOUNDED, ModelConfig, last_position
 from transformer.model.masks import Rows
 from transformer.model.positions import (
     ENCODINGS,
@@ -17,7 +17,6 @@ from transformer.model.positions import (
     RotaryPositions,
     SinusoidalPositions,
     T5Positions,
-    last_position,
     plus,
     positions,
     sinusoids,

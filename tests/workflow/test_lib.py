@@ -71,6 +71,44 @@ def test_longer_pairs_are_longer_than_any_model_of_the_task_learns_from(select, 
     assert of_packages.vocabulary(ende) == f"{tmp_path}/ende/base/1/average-1/package/subwords.model"
 
 
+def test_the_row_with_the_fewest_positions_limits_the_parts_that_it_decodes(select):
+    learned = {"positions": "learned", "longest_pair": 20}
+    models = {"E-learned": {"max_length": 50, "longest_pair": 20}, "short": {"max_length": 30, **learned}}
+    rows = only(ende=["base", "E-learned", "short"], wsj=["parser"], semi=["parser"])
+
+    def limits(task="ende", **overlay):
+        return select(**{"tasks": rows, "models": models} | overlay).limits(SimpleNamespace(task=task))
+
+    assert limits() == "dev=short:30"
+    assert limits("wsj") == limits(tasks=only(ende=["base"])) == ""
+    assert limits(tasks=only(ende=["base", "E-learned"])) == "dev=E-learned:50"
+    models["parser"] = {"max_length": 90, **learned}
+    assert limits("wsj") == "test=parser:90"
+
+
+def test_plain_sentences_fit_into_the_parser_that_reads_them(select):
+    def most(**overlay):
+        found = select(tasks=only(ende=["base"], wsj=["base", "parser"], semi=["parser"]), **overlay)
+        inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+        return inputs.plain_most(SimpleNamespace(task="wsj"))
+
+    assert most() == most(models={"base": {"max_length": 90}}) == 4096
+    learned = {"positions": "learned", "max_length": 90, "longest_pair": 20}
+    assert most(models={"parser": learned}) == 90
+
+
+def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select):
+    text = [{"en": "x.en", "de": "x.de"}]
+    own = {"origin": "moses-lowercase", "tests": {"newer": text}} | dict.fromkeys(("train", "dev", "test"), text)
+    found = select(corpora={"own": own}, tasks={"ende": {"corpus": "own"}})
+    inputs = Inputs(found.experiment, found.runs, {})
+    folder = "results/quick/corpora/ende"
+    assert inputs.decoded(SimpleNamespace(task="ende")) == [
+        *(f"{folder}/{part}.{side}" for part in ("dev", "test") for side in ("source", "target")),
+        f"{folder}/newer.source",
+    ]
+
+
 def test_a_slash_at_the_end_of_results_changes_nothing(select):
     assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
 

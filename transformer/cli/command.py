@@ -4,16 +4,19 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from transformer.support.files import InputError
+from transformer.package.defaults import HASHED
+from transformer.support.files import InputError, is_open_as, same_file
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 
 MOST_THREADS = 1024
+PACKAGE_FILES = [f"/{name}" for name in ("config.json", "README.md", *HASHED)]
+STREAMS = {"standard input": 0, "standard output": 1}
 N = TypeVar("N", int, float)
 Handler = Callable[[argparse.Namespace], None]
 Arguments = Callable[[Any], object]  # adds arguments to an ArgumentParser or to one of its groups
@@ -38,9 +41,29 @@ def option(*names: str, **settings: Any) -> Arguments:
     return lambda added: added.add_argument(*names, **settings)
 
 
-def path(name: str, text: str, required: bool = True, **settings: Any) -> Arguments:
-    """The option --NAME PATH."""
-    return option(f"--{name}", type=Path, required=required, metavar="PATH", help=text, **settings)
+def path(name: str, text: str, required: bool = True, files: Sequence[str] = ("",), **settings: Any) -> Arguments:
+    """The option --NAME PATH, which names files to read: the path with each ending of `files`."""
+    return _path(False, name, text, required, files, settings)
+
+
+def writes(name: str, text: str, required: bool = True, files: Sequence[str] = ("",), **settings: Any) -> Arguments:
+    """The option --NAME PATH, which names files to write: the path with each ending of `files`."""
+    return _path(True, name, text, required, files, settings)
+
+
+def _path(
+    written: bool, name: str, text: str, required: bool, files: Sequence[str], settings: dict[str, Any]
+) -> Arguments:
+    def add(added: Any) -> None:
+        action = added.add_argument(f"--{name}", type=Path, required=required, metavar="PATH", help=text, **settings)
+        action.files, action.written = files, written
+
+    return add
+
+
+def packaged(text: str = "folder of a trained model") -> Arguments:
+    """The option --package PATH."""
+    return path("package", text, files=PACKAGE_FILES)
 
 
 def one_of(*arguments: Arguments) -> Arguments:
@@ -119,4 +142,21 @@ def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
         added.add_argument("--threads", type=threads, default=cores(), help="CPU threads (default: all)")
         for argument in each.arguments:
             argument(added)
+        added.set_defaults(paths=[action for action in added._actions if hasattr(action, "files")])
     return top
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Raises InputError if a command would write a file that it also reads, or write one file twice."""
+    named: list[tuple[str, Path, bool]] = []  # option, file, whether it is written
+    for action in arguments.paths:
+        given = getattr(arguments, action.dest)
+        for each in given if isinstance(given, list) else filter(None, [given]):
+            files = (Path(f"{each}{ending}") for ending in action.files)
+            named += ((action.option_strings[0], file, action.written) for file in files)
+    for i, (one, file, written) in enumerate(named):
+        for other, another, also_written in named[:i]:
+            if (written or also_written) and one != other and same_file(file, another):
+                raise InputError(f"{other} and {one} are both {another}; name two files")
+        if written and (stream := next((name for name, of in STREAMS.items() if is_open_as(of, file)), "")):
+            raise InputError(f"{one}: {file} is also {stream}; name another file")

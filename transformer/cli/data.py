@@ -3,19 +3,46 @@
 import argparse
 import contextlib
 import os
-from typing import get_args
+import re
+import sys
+from typing import TYPE_CHECKING, get_args
 
-from transformer.cli.command import command, count, option, path, positive
+from transformer.cli.command import command, count, option, path, positive, writes
+from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines, write_output
 from transformer.support.strict import load, read_config
 
+if TYPE_CHECKING:
+    from transformer.text.lines import Limit
+
+CORPUS_FILES = [
+    "/corpus.json",
+    *(
+        f"/{part}.{kind}"
+        for part in ("train", "dev", "test", "longer", "plain")
+        for kind in ("source", "target", "trees")
+    ),
+]
+TOKEN_FILES = (".ids.npy", ".offsets.npy")
 MIRROR = path(
     "mirror",
     "folder with copies of downloads, laid out as host/path, that is tried first (default: $TRANSFORMER_MIRROR)",
     required=False,
     default=os.environ.get("TRANSFORMER_MIRROR") or None,
 )
+
+
+def limits(text: str) -> dict[str, "Limit"]:
+    """The limit of each part, from PART=MODEL:SUBWORDS,... Raises ArgumentTypeError."""
+    from transformer.text.lines import of_positions
+
+    found = {}
+    for each in filter(None, text.split(",")):
+        if not (match := re.fullmatch("(.+)=(.+):([1-9][0-9]{0,8})", each)):
+            raise argparse.ArgumentTypeError(f"{each!r} is not PART=MODEL:SUBWORDS, such as dev=E-learned:256")
+        found[match[1]] = of_positions(match[2], int(match[3]))
+    return found
 
 
 @command(
@@ -33,7 +60,7 @@ def plan(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("output", "the file to write"),
+    writes("output", "the file to write"),
     option("--url", required=True),
     option("--bytes", type=positive, required=True, help="size of the file"),
     option("--sha256", required=True),
@@ -47,7 +74,7 @@ def fetch(arguments: argparse.Namespace) -> None:
     download(arguments.url, arguments.output, known.bytes, known.sha256, arguments.mirror)
 
 
-@command(path("config", "the Debian packages"), path("output", "the text, one segment per line"), MIRROR)
+@command(path("config", "the Debian packages"), writes("output", "the text, one segment per line"), MIRROR)
 def pages(arguments: argparse.Namespace) -> None:
     """Download the help pages of LibreOffice and check their SHA-256."""
     from transformer.corpora.libreoffice import DebianPackages, fetch
@@ -57,10 +84,10 @@ def pages(arguments: argparse.Namespace) -> None:
 
 @command(
     path("config", "the corpus of a task"),
-    path("output-dir", "folder for the parts of the corpus"),
+    writes("output-dir", "folder for the parts of the corpus", files=CORPUS_FILES),
     path("text", "the text that `pages` wrote", required=False),
     path("downloads", "folder of the files that `fetch` wrote", required=False, default="results/downloads"),
-    path("gold", "folder of the gold trees", required=False),
+    path("gold", "folder of the gold trees", required=False, files=CORPUS_FILES),
     path("parses", "parses of the plain sentences", required=False),
     path("log-probabilities", "log P of the parses, from `translate`", required=False),
 )
@@ -77,23 +104,32 @@ def corpus(arguments: argparse.Namespace) -> None:
 
 @command(
     path("text", "text with one sentence per line"),
-    path("output", "the file to write the sentences to"),
+    writes("output", "the file to write the sentences to"),
     option("--count", type=positive, required=True, help="number of sentences"),
     option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"), help="length of sentences"),
     option("--seed", type=count, default=1, help="seed of the random choice"),
+    path("subwords", "the parser's vocabulary: leave out sentences of more than --most", False),
+    option("--most", type=positive, default=LONGEST, help="most subwords of a sentence, with its end"),
 )
 def sentences(arguments: argparse.Namespace) -> None:
     """Choose random sentences of a text for parsing, and split them into words like the Penn Treebank."""
     from transformer.corpora.plain import plain_sentences
+    from transformer.text.subwords import Subwords
 
     least, most = arguments.words
-    write_lines(arguments.output, plain_sentences(arguments.text, arguments.count, (least, most), arguments.seed))
+    known = Subwords(arguments.subwords) if arguments.subwords else None
+
+    def fits(sentence: str) -> bool:
+        return known is None or len(known.encode([sentence])[0]) <= arguments.most
+
+    drawn = plain_sentences(arguments.text, arguments.count, (least, most), arguments.seed, fits)
+    write_lines(arguments.output, drawn)
 
 
 @command(
     path("source", "text"),
     path("target", "text"),
-    path("output", "the vocabulary"),
+    writes("output", "the vocabulary"),
     option("--vocabulary", type=positive, required=True, help="number of subwords"),
     option("--pairs", type=positive, default=1_000_000, help="learn from at most this many random pairs of the text"),
     option("--seed", type=count, default=1, help="seed of the random choice"),
@@ -112,7 +148,7 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path to write to, without .source and .target"),
+    writes("output", "path to write to, without .source and .target", files=(".source", ".target")),
     option("--than", type=positive, required=True, metavar="SUBWORDS", help="a side has to have more than this"),
 )
 def longer(arguments: argparse.Namespace) -> None:
@@ -131,9 +167,34 @@ def longer(arguments: argparse.Namespace) -> None:
 
 @command(
     path("subwords", "the vocabulary"),
+    path("texts", "texts that will be decoded or scored", nargs="+"),
+    option(
+        "--limits",
+        type=limits,
+        default={},
+        metavar="PART=MODEL:SUBWORDS,...",
+        help="the fewest positions that a model has of those that read the texts PART.*",
+    ),
+)
+def check(arguments: argparse.Namespace) -> None:
+    """Check that models can decode or score each line of some texts."""
+    from transformer.text.lines import WITHOUT, check_file
+    from transformer.text.subwords import Subwords
+
+    subwords = Subwords(arguments.subwords)
+    for text in arguments.texts:
+        check_file(text, subwords, arguments.limits.get(text.stem, WITHOUT))
+
+
+@command(
+    path("subwords", "the vocabulary"),
     path("source", "text"),
     path("target", "text"),
-    path("output", "path to write to, without .ids.npy; lines too long to decode are refused unless it ends in /train"),
+    writes(
+        "output",
+        "path to write to, without .ids.npy; lines too long to decode are refused unless it ends in /train",
+        files=TOKEN_FILES,
+    ),
 )
 def encode(arguments: argparse.Namespace) -> None:
     """Encode a part of a corpus as ids."""
@@ -146,4 +207,9 @@ def encode(arguments: argparse.Namespace) -> None:
         for text in (arguments.source, arguments.target):
             check_file(text, subwords)
     parts = encode_pairs(arguments.source, arguments.target, arguments.subwords, arguments.threads)
-    write_pairs(arguments.output, parts, len(subwords), subwords.sha256)
+    if half := write_pairs(arguments.output, parts, len(subwords), subwords.sha256):
+        print(
+            f"warning: {arguments.source} and {arguments.target}: {half:,} pairs have a side without a subword; remove "
+            "them",
+            file=sys.stderr,
+        )

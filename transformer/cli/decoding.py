@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,10 +17,13 @@ from transformer.cli.command import (
     count,
     one_of,
     option,
+    packaged,
     path,
     positive,
     threads,
+    writes,
 )
+from transformer.support.characters import is_void
 from transformer.support.files import InputError, as_json, atomic, decode_lines, read_lines, write_output
 
 if TYPE_CHECKING:
@@ -63,12 +65,21 @@ def _translations(
 
 
 def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how: Any) -> Iterator["Translation"]:
-    """`translate`, with further arguments of it. Of a parser's hypotheses trees come first."""
+    """`translate`, with further arguments of it. Of a parser's hypotheses trees come first.
+
+    At the end, a message tells lines that are not empty, but have no subword.
+    """
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
 
-    translations = translate(loaded, map(loaded.as_read, lines), decode, *how)
-    return map(trees_first, translations) if loaded.config.kind == "parsing" else translations
+    void = []
+    for number, translation in enumerate(translate(loaded, map(loaded.as_read, lines), decode, *how), 1):
+        if len(translation.source) == 1 and translation.line.strip():
+            void.append(number)
+        yield trees_first(translation) if loaded.config.kind == "parsing" else translation
+    if void:
+        more = f" and {len(void) - 1:,} more" if void[1:] else ""
+        print(f"warning: {LINE} {void[0]}{more}: the line has no subword, so the model reads nothing", file=sys.stderr)
 
 
 def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | None]:
@@ -76,7 +87,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
 
 
 @command(
-    path("package", "folder of a trained model"),
+    packaged(),
     one_of(
         option("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)"),
         option("--sample", type=count, metavar="SEED", help="sample from the model, by seed and line number"),
@@ -94,9 +105,9 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         action="store_true",
         help="print all hypotheses, best first (a parser's trees before others), as LINE ||| TEXT ||| SCORE",
     ),
-    path("attention", "write an HTML page to explore the attention of a few lines", required=False),
-    path("log-probabilities", "write log P per subword of each line to this file", required=False),
-    path("record", "write how the lines were translated to this file, for `score`", required=False),
+    writes("attention", "write an HTML page to explore the attention of a few lines", required=False),
+    writes("log-probabilities", "write log P per subword of each line to this file", required=False),
+    writes("record", "write how the lines were translated to this file, for `score`", required=False),
     batch_tokens(None),
     option("--workers", type=threads, default=1, help="number of processes on a CPU, each with --threads threads"),
     option(
@@ -126,11 +137,6 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
-    outputs = {"attention": arguments.attention, "log-probabilities": arguments.log_probabilities}
-    outputs |= {"record": arguments.record}
-    for one, other in combinations(outputs, 2):
-        if outputs[one] and outputs[one] == outputs[other]:
-            raise InputError(f"--{one} and --{other} are both {outputs[one]}; name two files")
     for name, given in (("alpha", arguments.alpha is not None), ("early-stop", arguments.early_stop)):
         if given and arguments.sample is not None:
             raise InputError(f"--{name} applies to beam search, but --sample draws without a beam; give one of the two")
@@ -188,8 +194,8 @@ def translate(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("package", "folder of a trained parser"),
-    path("svg", "also draw the trees, into this file", required=False),
+    packaged("folder of a trained parser"),
+    writes("svg", "also draw the trees, into this file", required=False),
     batch_tokens(None),
     torch=True,
 )
@@ -230,7 +236,7 @@ def parse(arguments: argparse.Namespace) -> None:
 @command(
     path("reference", "gold trees"),
     path("translations", "output of `translate`"),
-    path("output", "svg file to write"),
+    writes("output", "svg file to write"),
 )
 def draw(arguments: argparse.Namespace) -> None:
     """Draw the trees of a part's first three sentences of 5 to 15 words, gold beside parsed."""
@@ -244,16 +250,16 @@ def draw(arguments: argparse.Namespace) -> None:
 def _check_words(name: str, texts: Iterable[str]) -> None:
     """Raises InputError for a text of the command line that has no words or is not UTF-8."""
     for number, text in enumerate(texts, 1):
-        if not text.split():
-            raise InputError(f"{name} {number} has no words; write some, or leave it out")
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -t utf-8)")
+        if not text.split() or is_void(text):
+            raise InputError(f"{name} {number} has no words; write some, or leave it out")
 
 
 @command(
-    path("package", "folder of a trained model"),
-    path("output", "write the encoder's self-attention between words as JSON", required=False),
-    path("html", "write a page to explore the attention of all layers and heads", required=False),
+    packaged(),
+    writes("output", "write the encoder's self-attention between words as JSON", required=False),
+    writes("html", "write a page to explore the attention of all layers and heads", required=False),
     option(
         "--layer", type=int, help="layer that --output holds and --html shows first, from 1 (default: the last but one)"
     ),
@@ -279,8 +285,6 @@ def attention(arguments: argparse.Namespace) -> None:
     output, html, lines, targets = arguments.output, arguments.html, arguments.sentences, arguments.target or []
     if not (output or html):
         raise InputError("give --html for a page, --output for JSON, or both")
-    if output == html:
-        raise InputError(f"--output and --html are both {html}; name two files")
     if targets and not html:
         raise InputError("--target is for --html, and --output holds the encoder's attention alone; give --html")
     if targets and len(targets) != len(lines):

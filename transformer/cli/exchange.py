@@ -2,12 +2,12 @@
 
 import argparse
 
-from transformer.cli.command import command, option, path
+from transformer.cli.command import command, option, packaged, path, writes
 
 
 @command(
-    path("package", "folder of a trained model"),
-    path("output", "new folder to write to"),
+    packaged(),
+    writes("output", "new folder to write to"),
     option("--to", choices=("ctranslate2", "marian"), required=True, help="format of the export"),
     torch=True,
 )
@@ -20,7 +20,7 @@ def export(arguments: argparse.Namespace) -> None:
     write(arguments.package, arguments.output)
 
 
-@command(path("marian", "folder of a Marian model"), path("output", "folder for the package"), torch=True)
+@command(path("marian", "folder of a Marian model"), writes("output", "folder for the package"), torch=True)
 def import_(arguments: argparse.Namespace) -> None:
     """Import a Marian model of Hugging Face Transformers as a package."""
     from transformer.export.import_marian import from_marian

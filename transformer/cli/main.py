@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import argcomplete
 
 from transformer.cli import data, decoding, exchange, scores, training
-from transformer.cli.command import parser
+from transformer.cli.command import check_outputs, parser
 from transformer.support.files import InputError
 
 STAGES = (data, training, decoding, scores, exchange)
@@ -23,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands = parser(__doc__, STAGES)
         argcomplete.autocomplete(commands)
         arguments = commands.parse_args(argv)
+        check_outputs(arguments)
         if arguments.chosen.torch:
             gc.disable()  # it would look for garbage among PyTorch's many objects while they load, in vain
             import torch

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from transformer.cli.command import batch_tokens, command, option, path, positive
+from transformer.cli.command import batch_tokens, command, option, packaged, path, positive, writes
 from transformer.support.files import InputError, as_json, atomic, read_parallel, write_output
 from transformer.support.strict import read_config
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 @command(
-    path("package", "folder of a trained model"),
+    packaged(),
     path("source", "text that was translated"),
     path("target", "its translation, or linearised trees, for the perplexity"),
     path("reference", "what --translations are compared with: reference translations, or gold trees"),
     path("translations", "output of `translate` for the source"),
     path("record", "output of `translate --record` for these translations"),
-    path("output", "scores.json"),
+    writes("output", "scores.json"),
     option("--part", required=True, choices=("dev", "test"), help="name of the part"),
     batch_tokens(4096),
     torch=True,
@@ -71,7 +71,7 @@ def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"
     path("baseline", "translations by one system"),
     path("system", "translations by another system"),
     path("reference", "reference translations"),
-    path("output", "comparison.json"),
+    writes("output", "comparison.json"),
     option("--resamples", type=positive, default=1000, help="number of resamples of each test"),
 )
 def compare(arguments: argparse.Namespace) -> None:
@@ -106,7 +106,7 @@ def _translated(
 
 
 @command(
-    path("package", "folder of a trained model"),
+    packaged(),
     path("source", "text"),
     path("target", "its translation"),
     option(
@@ -150,7 +150,7 @@ def perplexity(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("config", "lengths, widths and the other sizes of Table 1"), path("output", "complexity.json"), torch=True
+    path("config", "lengths, widths and the other sizes of Table 1"), writes("output", "complexity.json"), torch=True
 )
 def complexity(arguments: argparse.Namespace) -> None:
     """Measure the layers of Table 1: time, FLOPs, memory, sequential operations, path lengths."""
@@ -162,7 +162,7 @@ def complexity(arguments: argparse.Namespace) -> None:
         stream.write(as_json(complexity_of(sizes)))
 
 
-@command(path("package", "folder of a trained model"), torch=True)
+@command(packaged(), torch=True)
 def describe(arguments: argparse.Namespace) -> None:
     """Print a description of a package: its model, corpus, training and decoding."""
     import torch

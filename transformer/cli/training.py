@@ -3,19 +3,20 @@
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import get_args
 
-from transformer.cli.command import command, count, option, path
+from transformer.cli.command import PACKAGE_FILES, command, count, option, packaged, path, writes
 from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
 from transformer.support.strict import load, read_config
+
+TOKENS = [f"/{part}.{kind}.npy" for part in ("train", "dev") for kind in ("ids", "offsets")]
 
 
 @command(
     path("config", "the run's config"),
     path("subwords", "the vocabulary"),
-    path("tokens", "folder of encoded parts"),
-    path("output-dir", "the run's folder"),
+    path("tokens", "folder of encoded parts", files=TOKENS),
+    writes("output-dir", "the run's folder", files=("/history.csv", "/training.json")),
     path(
         "tensorboard",
         "folder for TensorBoard's files (default: $TRANSFORMER_TENSORBOARD)",
@@ -62,8 +63,8 @@ def train(arguments: argparse.Namespace) -> None:
     path("corpus", "corpus.json"),
     path("training", "training.json"),
     path("history", "history.csv"),
-    path("output-dir", "folder for the package"),
-    option("--checkpoints", type=Path, nargs="+", required=True, metavar="PATH", help="checkpoints to average"),
+    writes("output-dir", "folder for the package", files=PACKAGE_FILES),
+    path("checkpoints", "checkpoints to average", nargs="+"),
     option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
     option("--beam", type=int, default=BEAM, help="beam size"),
     option("--alpha", type=float, default=ALPHA, help="length penalty"),
@@ -81,8 +82,8 @@ def package(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("package", "folder of a trained model"),
-    option("--scores", type=Path, nargs="*", default=[], metavar="PATH", help="outputs of `score`"),
+    packaged(),
+    path("scores", "outputs of `score`", required=False, nargs="*", default=[]),
 )
 def readme(arguments: argparse.Namespace) -> None:
     """Write a package's README.md again, with scores."""
@@ -94,7 +95,9 @@ def readme(arguments: argparse.Namespace) -> None:
     write_readme(arguments.package, config, list(scores_in_words(arguments.package, config, arguments.scores)))
 
 
-@command(path("config", "the run's config"), path("output", "JSON file with the shares of solved problems"), torch=True)
+@command(
+    path("config", "the run's config"), writes("output", "JSON file with the shares of solved problems"), torch=True
+)
 def length(arguments: argparse.Namespace) -> None:
     """Train a decoder on short problems and test it on longer ones: a run of the study of length."""
     from transformer.length.config import LengthRun

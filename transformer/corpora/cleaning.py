@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import LONGEST
+from transformer.support.characters import is_void
 from transformer.support.fields import STRICT, Config, Range
 
 
@@ -22,30 +23,39 @@ class Cleaning(Config):
     )
 
 
+NO_SUBWORD = "no subword"
+
+
 def unusable(source: str, target: str) -> str:
     """Why a pair is unusable; empty if it is usable."""
     if not source.strip() or not target.strip():
         return "empty side"
-    return "NUL character" if "\0" in source or "\0" in target else ""
+    if "\0" in source or "\0" in target:
+        return "NUL character"
+    return NO_SUBWORD if is_void(source) or is_void(target) else ""
 
 
 def undecodable(source: str, target: str) -> str:
     """Why a pair of dev or test is unusable; empty if it is usable. A word has at least one subword."""
+    if (reason := unusable(source, target)) == NO_SUBWORD:
+        left_out = {letter for side in (source, target) if is_void(side) for letter in side if not letter.isspace()}
+        reason += f" on a side, only {', '.join(f'U+{ord(letter):04X}' for letter in sorted(left_out))}"
     too_long = any(len(side.split()) > LONGEST for side in (source, target))
-    return unusable(source, target) or (f"more than {LONGEST} words on a side" if too_long else "")
+    return reason or (f"more than {LONGEST} words on a side" if too_long else "")
 
 
 class Cleaner:
     """Decides on one pair after the other; `removed` counts the pairs that each step removes, in the order of steps.
 
-    The steps remove pairs with an empty side, with a NUL character (which no vocabulary has), with identical sides,
-    with too few or too many words on a side, with a ratio of words that is too large, and repetitions of a pair or a
-    source that was kept. Memory grows only if duplicates are removed, by about 100 bytes for each pair.
+    The steps remove pairs with an empty side, with a NUL character (which no vocabulary has), with a side of which no
+    subword is left, with identical sides, with too few or too many words on a side, with a ratio of words that is too
+    large, and repetitions of a pair or a source that was kept. Memory grows only if duplicates are removed, by about
+    100 bytes for each pair.
     """
 
     def __init__(self, cleaning: Cleaning):
         self.cleaning = cleaning
-        self.removed = {"empty side": 0, "NUL character": 0}
+        self.removed = {"empty side": 0, "NUL character": 0, NO_SUBWORD: 0}
         if cleaning.identical == "remove":
             self.removed["identical sides"] = 0
         self.removed |= {"words": 0, "ratio": 0}
@@ -56,7 +66,13 @@ class Cleaner:
 
     def keeps(self, source: str, target: str) -> bool:
         """Whether a pair is kept."""
-        fault = self.fault(source, target)
+        return self._counted(self.fault(source, target))
+
+    def usable(self, source: str, target: str) -> bool:
+        """Whether a pair that was kept is still usable after a later step has changed it."""
+        return self._counted(unusable(source, target))
+
+    def _counted(self, fault: str) -> bool:
         if fault:
             self.removed[fault] += 1
         return not fault

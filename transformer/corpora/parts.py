@@ -1,12 +1,14 @@
 """A corpus as files: for each part (train, dev, test) and side a file with one segment a line, and corpus.json."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from transformer.corpora.cleaning import NO_SUBWORD
 from transformer.support.fields import Config
-from transformer.support.files import InputError, atomic, part_folder, write_json
+from transformer.support.files import InputError, atomic, part_folder, same_file, write_json
 from transformer.trees.symbols import Leaves
 
 Pair = tuple[str, str]
@@ -105,6 +107,7 @@ def write_record(
     """Write corpus.json: what the corpus is, how many pairs each part has, and how many each cleaning step removed.
 
     Its key `read` is the number of pairs in the `cleaned` parts before cleaning. Corpora of trees give their `leaves`.
+    NO_SUBWORD has no key if it removed nothing, so that records of older versions are still equal.
     """
     record = {
         "corpus": name,
@@ -114,7 +117,7 @@ def write_record(
         "target": target,
         "pairs": dict(pairs),
         "read": sum(pairs[part] for part in cleaned) + sum(removed.values()),
-        "removed": dict(removed),
+        "removed": {step: count for step, count in removed.items() if count or step != NO_SUBWORD},
     }
     if leaves:
         record["leaves"] = leaves
@@ -124,8 +127,13 @@ def write_record(
 def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
     """Write a corpus to a temporary folder and then move its files to `folder`, corpus.json last.
 
-    Raises the InputErrors of `Kind.write`, and then leaves nothing behind.
+    Raises the InputErrors of `Kind.write`, and then leaves nothing behind. Raises InputError for a file of the corpus
+    that would be overwritten.
     """
+    made = [path for path in folder.glob("*") if re.fullmatch(r"\w+\.(source|target|trees)", path.name)]
+    for file in corpus.files(name, source, target):
+        if "://" not in file and any(same_file(Path(file), path) for path in made):
+            raise InputError(f"{file}: would be overwritten by a part of the corpus; choose another --output-dir")
     folder.mkdir(parents=True, exist_ok=True)
     with part_folder(folder / "corpus") as temporary:
         corpus.write(temporary, given, name=name, source=source, target=target)

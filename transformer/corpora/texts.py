@@ -1,6 +1,6 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +35,7 @@ class Files(Kind):
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs of all parts; see `Kind.files`."""
-        pairs = [pair for part in PARTS for pair in self._texts(part, name, source, target)]
+        pairs = [pair for part in self._parts() for pair in self._texts(part, name, source, target)]
         return list(dict.fromkeys(Location.parse(text).file for pair in pairs for text in pair))
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
@@ -45,10 +45,10 @@ class Files(Kind):
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Read parallel texts, clean train, and write the corpus to `folder`.
 
-        Dev and test are not cleaned, because scores are comparable only on the same text. Raises the InputErrors of
-        `transformer.corpora.reading.open_pairs`, and InputError for an unusable pair of dev or test.
+        Dev, test and further test sets are not cleaned, because scores are comparable only on the same text. Raises the
+        InputErrors of `transformer.corpora.reading.open_pairs`, and InputError for an unusable pair of such a part.
         """
-        cleaner = Cleaner(self.cleaning)
+        cleaner, written = Cleaner(self.cleaning), self._written(source, target)
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
 
         def read(part: str) -> Iterator[Pair]:
@@ -57,30 +57,44 @@ class Files(Kind):
                     for number, pair in enumerate(pairs, start=1):
                         if part == "train":
                             progress.update(1)
-                            if cleaner.keeps(*pair):
-                                yield pair
+                            if cleaner.keeps(*pair) and cleaner.usable(*(changed := written(*pair))):
+                                yield changed
                         elif reason := undecodable(*pair):
-                            where = f"{' and '.join(texts)}, line {number}"
-                            raise InputError(f"{where}: {reason}; correct or remove this pair")
+                            raise InputError(_fault(texts, number, reason))
+                        elif reason := undecodable(*(changed := written(*pair))):
+                            raise InputError(_fault(texts, number, f"{reason}, after {self.origin}"))
                         else:
-                            yield pair
+                            yield changed
 
-        sizes = dict.fromkeys(PARTS, 0)
-        for part in ("dev", "test", "train"):
+        parts = self._parts()
+        sizes = dict.fromkeys(parts, 0)
+        for part in sorted(parts, key=lambda part: part == "train"):  # the longest is read last
             sizes[part] = write_part(folder, part, read(part), cleaner.removed, name)
         progress.close()
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
+    def _parts(self) -> Sequence[str]:
+        """The names of all parts."""
+        return PARTS
+
+    def _written(self, source: str, target: str) -> Callable[[str, str], Pair]:
+        """How a pair of these languages is written: as it is read."""
+        return lambda *pair: pair
+
     def _texts(self, part: str, name: str, source: str, target: str) -> list[tuple[str, str]]:
         """The locations of a part, as (source, target). Raises InputError for a missing language or wrong location."""
-        texts: Texts = getattr(self, part)
+        key, texts = self._part(part)
         for i, text in enumerate(texts):
             for language in (source, target):
                 if language not in text:
-                    raise InputError(f"{self._key(name, part)}[{i}]: " + unknown(language, text, "language"))
-                Location.of(f"{self._key(name, part)}[{i}].{language}", text[language])
+                    raise InputError(f"corpora.{name}.{key}[{i}]: " + unknown(language, text, "language"))
+                Location.of(f"corpora.{name}.{key}[{i}].{language}", text[language])
         return [(text[source], text[target]) for text in texts]
 
-    def _key(self, name: str, part: str) -> str:
-        """The key of a part's texts in the config."""
-        return f"corpora.{name}.{part}"
+    def _part(self, part: str) -> tuple[str, Texts]:
+        """The key of a part in the corpus's config, and its texts."""
+        return part, getattr(self, part)
+
+
+def _fault(texts: tuple[str, str], number: int, reason: str) -> str:
+    return f"{' and '.join(texts)}, line {number}: {reason}; correct or remove this pair"

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.model.config import last_position
 from transformer.model.ids import END, PADDING
 from transformer.model.network import Network
-from transformer.model.positions import last_position
 
 BLOCK = 64  # size of the blocks of subwords whose maxima `top` finds first
 LOOK = {"cpu": 1, "cuda": 8}  # steps between checks for finished sentences; a check makes the CPU wait for the GPU

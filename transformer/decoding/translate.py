@@ -8,10 +8,10 @@ import torch
 
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.search import Decode, Sentence
-from transformer.model.ids import LONGEST
-from transformer.model.positions import last_position
+from transformer.model.config import last_position
+from transformer.package.config import PackageConfig
 from transformer.package.loading import Package
-from transformer.text.lines import REASON, check_length, check_nul
+from transformer.text.lines import WITHOUT, Limit, check_length, check_nul, of_positions
 
 LINES = 8192  # lines in memory at a time
 ON_CPU = 8192  # padded subwords of a batch on a CPU
@@ -63,17 +63,20 @@ def translate(
         first += len(chunk)
 
 
+def limit(config: PackageConfig) -> Limit:
+    """The most subwords of a line that a model can decode."""
+    last = last_position(config.architecture)
+    return WITHOUT if last is None else of_positions(config.model, last)
+
+
 def check_lengths(package: Package, lengths: Iterable[int], first: int = 1, name: str = "line") -> None:
     """Raises InputError for the first line with more subwords than LONGEST, or than the model's learned positions.
 
     `lengths` are the lengths of the lines. The first of them has the number `first`. The message calls a line `name`.
     """
-    architecture = package.config.architecture
-    last = last_position(architecture)
-    most = LONGEST if last is None else last
-    reason = REASON if last is None else f"{package.config.model} has learned {most} positions"
+    of_model = limit(package.config)
     for number, length in enumerate(lengths, first):
-        check_length(f"{name} {number}", length, most, reason)
+        check_length(f"{name} {number}", length, of_model)
 
 
 def hypotheses(

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from transformer.decoding.translate import check_lengths
-from transformer.model.ids import LONGEST
-from transformer.model.positions import last_position
+from transformer.decoding.translate import check_lengths, limit
 from transformer.package.loading import Package
 from transformer.support.device import within_memory
 from transformer.support.files import InputError
@@ -45,7 +43,7 @@ def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int],
     The length of a pair is the number of subwords of its longer side. A class has None if one of its pairs is too long
     for the model. Classes without pairs are left out. Raises InputError when memory runs out.
     """
-    lengths, most = pairs.lengths.max(1), last_position(package.config.architecture) or LONGEST
+    lengths, most = pairs.lengths.max(1), limit(package.config).most
     classes = []
     for below, longest in pairwise(sorted({0, *edges, max(*edges, int(lengths.max()))})):
         which = np.flatnonzero((lengths > below) & (lengths <= longest))

@@ -32,7 +32,7 @@ from transformer.model.transformer import Transformer
 from transformer.package.loading import Package
 from transformer.support.files import InputError, locked, part_folder, read_json, sha256, write_json
 from transformer.support.provenance import code
-from transformer.text.lines import check_length
+from transformer.text.lines import Limit, check_length
 
 CTRANSLATE2 = ("CTranslate2", ("sinusoidal", "learned"))  # its name, and the positions that it has
 NOT_INSTALLED = "CTranslate2 is not installed; install it with `pip install 'ctranslate2>=4.8'`"
@@ -130,10 +130,11 @@ def by_ctranslate2(
     translator = ctranslate2.Translator(model, device="cpu", compute_type=precision, **threads)
     pieces, exponent = pieces_of(package.subwords), length_exponent(search.alpha)
     ids = {piece: i for i, piece in enumerate(pieces)}
+    exported = Limit(positions, f"an exported model has {positions} positions")
 
     def start(batch: list[Sentence]) -> list[Any]:
         for number, source in batch:
-            check_length(f"{name} {number}", len(source), positions, f"an exported model has {positions} positions")
+            check_length(f"{name} {number}", len(source), exported)
         return translator.translate_batch(
             [[pieces[i] for i in source[:-1]] for _, source in batch],
             beam_size=search.width,

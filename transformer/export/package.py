@@ -12,9 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.model.config import ModelConfig
+from transformer.model.config import ModelConfig, last_position
 from transformer.model.ids import PADDING
-from transformer.model.positions import last_position
 from transformer.package.config import PackageConfig
 from transformer.package.loading import Package, load_package
 from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_lines

@@ -85,3 +85,8 @@ class ModelConfig(Config):
         for name, default in TRANSFORMER.items():
             if getattr(self, name) != default:
                 yield name, "a recurrent network does not use it; remove this key"
+
+
+def last_position(config: ModelConfig) -> int | None:
+    """How many positions a model has; None if there is no limit."""
+    return config.max_length if config.positions in BOUNDED else None

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.config import BOUNDED, BUCKETS, ModelConfig
+from transformer.model.config import BUCKETS, ModelConfig
 
 FARTHEST = 128  # `t5` treats this distance and all longer ones alike
 
@@ -187,8 +187,3 @@ ENCODINGS: dict[str, Callable[[ModelConfig, bool], PositionalEncoding]] = {
 def positions(config: ModelConfig, causal: bool) -> PositionalEncoding:
     """The positional encoding that a model's config names, for one stack."""
     return ENCODINGS[config.positions](config, causal)
-
-
-def last_position(config: ModelConfig) -> int | None:
-    """How many positions a model has; None if there is no limit."""
-    return config.max_length if config.positions in BOUNDED else None

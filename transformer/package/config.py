@@ -10,12 +10,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.config import ModelConfig
-from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
+from transformer.package.defaults import ALPHA, BEAM, EXTRA, HASHED, TaskKind
 from transformer.support.fields import STRICT, Alpha, Config, Positive
 from transformer.support.files import InputError, read_bytes, sha256
 from transformer.support.strict import ConfigError, load
-
-HASHED = ("model.safetensors", "subwords.model", "history.csv")
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -25,6 +25,22 @@ def check_mirror(mirror: Path | None) -> None:
         raise InputError(f"{mirror}: no such folder; correct `mirror` in the config, or TRANSFORMER_MIRROR")
 
 
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths name one file, also by links. A file need not exist."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def is_open_as(descriptor: int, path: Path) -> bool:
+    """Whether a file descriptor of this process is open on the plain file `path`."""
+    try:
+        return path.is_file() and os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
 @contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`. On success flush it to disk and rename it to `path`; on failure remove it.

@@ -18,6 +18,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import END, PADDING, UNKNOWN
+from transformer.support.characters import NORMALISATION
 from transformer.support.fields import STRICT, Config, Positive, Seed
 from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
 from transformer.text.tokens import Packed, pack
@@ -33,6 +34,7 @@ class Sample(Config):
 
 
 LONGEST_LEARNT = 4192  # bytes of a line; SentencePiece learns nothing from longer ones
+RESERVED = "\u2585"  # SentencePiece would learn nothing from a line with this character
 PAIRS_AT_ONCE = 4096  # how many pairs a process encodes at a time
 
 
@@ -59,19 +61,21 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
     """Learn a vocabulary of exactly `vocabulary` subwords and write it to `path`. Each of `symbols` is one subword.
 
     The ids are 0 for padding, 1 for the end of a sentence, and 2 for unknown. Lines of more than LONGEST_LEARNT bytes
-    are left out, and a message says how many. Raises InputError when the text is too small or too varied for this size.
+    are left out, RESERVED is learnt as a blank, and messages say how often. Raises InputError when the text is too
+    small or too varied for this size.
     """
     unreadable: list[InputError] = []  # errors of reading the text, which SentencePiece replaces by its own
-    left_out = 0
+    left_out = reserved = 0
 
     def read() -> Iterator[str]:
-        nonlocal left_out
+        nonlocal left_out, reserved
         try:
             for text in texts:
                 if len(text.encode()) > LONGEST_LEARNT:
                     left_out += 1
                 else:
-                    yield text
+                    reserved += RESERVED in text
+                    yield text.replace(RESERVED, " ")
         except InputError as error:
             unreadable.append(error)
             raise
@@ -83,6 +87,7 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
                 model_writer=stream,
                 model_type="bpe",
                 vocab_size=vocabulary,
+                normalization_rule_name=NORMALISATION,
                 character_coverage=1.0,
                 user_defined_symbols=list(symbols),
                 num_threads=2,  # constant, because the model file contains it and so its SHA-256 depends on it
@@ -103,6 +108,10 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
             ) from error
     if left_out:
         print(f"{path}: {left_out:,} lines of more than {LONGEST_LEARNT:,} bytes were not learnt from", file=sys.stderr)
+    if reserved:
+        print(
+            f"{path}: {reserved:,} lines have U+2585, which SentencePiece reserves; it stays unknown", file=sys.stderr
+        )
 
 
 class Subwords:

@@ -19,6 +19,8 @@ from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
+from transformer.model.config import last_position
+from transformer.model.ids import LONGEST
 from transformer.support.strict import plain
 from workflow.lib.runs import Runs
 
@@ -117,6 +119,12 @@ class Inputs:
         folder = self.paths.corpus(wildcards.task)
         return {side: [f"{folder}/{part}.{side}" for part in ("dev", "test", *longer)] for side in SIDES}
 
+    def decoded(self, wildcards: Wildcards) -> list[str]:
+        """The texts of a task that models decode or score: dev and test, and the sources of further test sets."""
+        parts = {"dev": SIDES, "test": SIDES} | dict.fromkeys(self.runs.further_tests(wildcards.task), SIDES[:1])
+        folder = self.paths.corpus(wildcards.task)
+        return [f"{folder}/{part}.{side}" for part, sides in parts.items() for side in sides]
+
     def longest_pair(self, wildcards: Wildcards) -> int:
         """The length of the longest pair that any model of a task learns from, in subwords of the longer side."""
         runs = (self.experiment.run(wildcards.task, model, 0) for model in self.runs.trained[wildcards.task])
@@ -134,6 +142,13 @@ class Inputs:
         """The task whose text a treebank's plain sentences are drawn from, and the settings of the drawing."""
         corpus = cast(Treebank, self.experiment.corpus_of(wildcards.task))
         return {**plain(corpus.plain), "words": " ".join(map(str, corpus.plain.words))}
+
+    def plain_most(self, wildcards: Wildcards) -> int:
+        """The most subwords of a plain sentence that its parsers can read."""
+        corpora = map(self.experiment.corpus_of, self.runs.trained)
+        parsers = [each.parser for each in corpora if isinstance(each, SelfTraining) and each.gold == wildcards.task]
+        runs = (self.experiment.run(wildcards.task, parser, 0) for parser in parsers)
+        return min((last_position(run.architecture) or LONGEST for run in runs), default=LONGEST)
 
     def plain_source(self, wildcards: Wildcards) -> str:
         """The text that a treebank's plain sentences are drawn from."""

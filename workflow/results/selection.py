@@ -1,14 +1,17 @@
 """What an experiment's results show: their runs, their notes, and the plan of each."""
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
+from snakemake.iocontainers import Wildcards
 
 from transformer.experiment.config import Experiment
+from transformer.model.config import last_position
 from transformer.support.strict import listed, plain
 from workflow.lib.runs import Runs, Some
 from workflow.results import load
@@ -17,6 +20,8 @@ from workflow.results.plan import Plan, Run
 ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes
 UNSCALED = ("P_drop", "eps_ls")
+# A file that is made by decoding or scoring a part; groups: task, model, part.
+DECODED = re.compile(r"/runs/([^/]+)/([^/]+)/\d+/average-\d+/(?:[^/]+/)?([^/.]+)\.(?:scores|translation|comparison)\b")
 
 
 class Selection:
@@ -123,6 +128,25 @@ class Selection:
         ]
         shown = [path for path in read if path.endswith(".scores.json")]
         return list(dict.fromkeys([*self.all_scores, *sorted(shown, key=lambda path: "/test." not in path)]))
+
+    @cached_property
+    def decoded(self) -> set[tuple[str, str, str]]:
+        """The tasks, models and parts whose translations or scores results show."""
+        inputs = (files for *_, plan in self.planned for files in plan.input.values())
+        paths = (path for files in inputs for path in (files if isinstance(files, list) else [files]))
+        return {match.groups() for path in paths if (match := DECODED.search(str(path)))}  # type: ignore[misc]
+
+    def limits(self, wildcards: Wildcards) -> str:
+        """For each part of a task, the model with the fewest positions that decodes or scores it, as `check` reads it.
+
+        Models without a limit are left out. They can all read LONGEST subwords.
+        """
+        runs = ((part, self.experiment.run(task, model, 0)) for task, model, part in self.decoded)
+        fewest: dict[str, tuple[int, str]] = {}
+        for part, run in runs:
+            if run.task == wildcards.task and (last := last_position(run.architecture)):
+                fewest[part] = min((last, run.model), fewest.get(part, (last, run.model)))
+        return ",".join(f"{part}={model}:{last}" for part, (last, model) in sorted(fewest.items()))
 
     @property
     def curves(self) -> dict[str, Sequence[Run]]:

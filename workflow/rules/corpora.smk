@@ -103,6 +103,7 @@ for name, making in inputs.makings.items():
 rule draw_plain_sentences:
     input:
         text=inputs.plain_source,
+        subwords=inputs.vocabulary,
         code=code("sentences"),
     output:
         f"{RESULTS}/corpora/{{task}}/plain.source",
@@ -117,6 +118,8 @@ rule draw_plain_sentences:
         mem_mb=growing(demands.reading_megabytes),
     params:
         plain=inputs.plain_text,
+        most=inputs.plain_most,
     shell:
         "python -m transformer sentences --text {input.text:q} --count {params.plain[sentences]:q}"
-        " --words {params.plain[words]} --seed {params.plain[seed]:q} --output {output:q} 2>&1 | tee -i {log:q}"
+        " --words {params.plain[words]} --seed {params.plain[seed]:q} --subwords {input.subwords:q} --most {params.most:q}"
+        " --output {output:q} 2>&1 | tee -i {log:q}"
