@@ -170,9 +170,10 @@ def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, f
     assert [side_of(pairs, side) for side in (0, 1)] == [subwords.encode(lines) for lines in sides]
 
 
-def test_a_process_that_dies_is_told(files, tmp_path):
-    with pytest.raises(InputError, match="a process has died, perhaps because memory ran out; use fewer --threads"):
-        list(encode_pairs(*files, tmp_path / "missing.model", 2))  # a process ends before its first lines
+def test_a_vocabulary_that_is_missing_is_told_by_any_number_of_processes(files, tmp_path):
+    for processes in (1, 2):
+        with pytest.raises(InputError, match="no such vocabulary; learn it"):
+            list(encode_pairs(*files, tmp_path / "missing.model", processes))
 
 
 def test_a_text_that_cannot_be_read_is_named_while_subwords_are_learned(files, tmp_path):

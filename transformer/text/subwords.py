@@ -1,15 +1,10 @@
 """Subwords (section 5.1): one byte-pair encoding for source and target, learned by SentencePiece."""
 
 import os
-import signal
 import sys
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from itertools import accumulate, compress, islice
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +16,7 @@ from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.characters import NORMALISATION
 from transformer.support.fields import STRICT, Config, Positive, Seed
 from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
+from transformer.support.processes import shared
 from transformer.text.tokens import Packed, pack
 from transformer.trees.symbols import symbols
 
@@ -163,43 +159,20 @@ def encode_pairs(
 ) -> Iterator[Packed]:
     """Encode two parallel files with the vocabulary of `path`, and hold only a few thousand lines in memory.
 
-    `as_read` changes each line of the source first. Raises InputError when a process dies, and the InputErrors of
-    `Subwords`, `transformer.support.files.count_parallel` and `stream_lines`.
+    `as_read` changes each line of the source first. Raises the errors of `shared` and `Subwords`, and the InputErrors
+    of `transformer.support.files.count_parallel` and `stream_lines`.
     """
     pairs = count_parallel(source, target)
     lines = (map(as_read, stream_lines(source)), stream_lines(target))
     parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
     if processes == 1:
-        subwords = Subwords(path)
-        yield from (_pack(subwords, *part) for part in parts)
+        yield from map(_encoder(path), parts)
         return
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), _load, (path,))
-    try:
-        pending: deque[Future[Packed]] = deque()
-        for part in parts:
-            pending.append(pool.submit(_encode, *part))
-            if len(pending) > 2 * processes:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    except BrokenProcessPool as error:
-        raise InputError("a process has died, perhaps because memory ran out; use fewer --threads") from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with shared(processes, "--threads", _encoder, path) as encoded:
+        yield from encoded(parts)
 
 
-def _pack(subwords: Subwords, sources: list[str], targets: list[str]) -> Packed:
-    return pack(subwords.encode(sources), subwords.encode(targets), len(subwords))
-
-
-_subwords: Subwords  # set in each process of the pool
-
-
-def _load(path: Path) -> None:
-    global _subwords
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the workers
-    _subwords = Subwords(path)
-
-
-def _encode(sources: list[str], targets: list[str]) -> Packed:
-    return _pack(_subwords, sources, targets)
+def _encoder(path: Path) -> Callable[[list[list[str]]], Packed]:
+    """What a process encodes the two sides of some pairs with."""
+    subwords = Subwords(path)
+    return lambda sides: pack(subwords.encode(sides[0]), subwords.encode(sides[1]), len(subwords))

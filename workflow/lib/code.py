@@ -11,8 +11,9 @@ ROOT = Path(__file__).parents[2]
 TELLING = {
     *(
         ROOT / "transformer/support" / name
-        for name in ("faults.py", "fields.py", "files.py", "strict.py", "progress.py", "provenance.py")
+        for name in ("faults.py", "fields.py", "files.py", "limits.py", "processes.py", "strict.py", "progress.py")
     ),
+    ROOT / "transformer/support/provenance.py",
     ROOT / "transformer/evaluation/attention_page.py",
     *(ROOT / "transformer/export").glob("*.py"),
     ROOT / "transformer/package/readme.py",
