@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 TELLING = {
     *(
         ROOT / "transformer/support" / name
-        for name in ("faults.py", "fields.py", "files.py", "strict.py", "progress.py", "provenance.py")
+        for name in ("faults.py", "fields.py", "files.py", "strict.py", "yaml_words.py", "progress.py", "provenance.py")
     ),
     ROOT / "transformer/evaluation/attention_page.py",
     *(ROOT / "transformer/export").glob("*.py"),
