@@ -15,7 +15,7 @@ from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
-from transformer.support.fields import STRICT, Positive, Some
+from transformer.support.fields import STRICT, Positive, Share, Some
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.trees.linear import linearise, misread
 from transformer.trees.penn import TreesError, is_failed, read_mrg
@@ -69,7 +69,7 @@ class SelfTraining(_WithGold):
     gold: str = Field(description="the task whose trees are part of train, and are dev and test")
     parser: str = Field(description="the model that parses the plain sentences")
     copies: Positive = Field(description="how many times the gold trees appear in train")
-    keep: float = Field(gt=0, le=1, description="share of the parses to keep: those with the highest log P per subword")
+    keep: Share = Field(description="share of the parses to keep: those with the highest log P per subword")
 
     def runs(self) -> dict[str, tuple[str, str]]:
         """The run that parses the plain sentences."""

@@ -35,7 +35,7 @@ from workflow.results.selection import Selection
 gc.freeze()
 
 try:
-    experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)
+    experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     downloads = downloads_of(experiment)
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
@@ -68,7 +68,10 @@ CACHED = workflow.workflow_settings.cache is not None
 
 paths = Paths.of(experiment)
 runs = Runs(experiment, paths)
-selection = Selection(experiment, runs, HERE / "config/published.yaml")
+try:
+    selection = Selection(experiment, runs, HERE / "config/published.yaml")
+except InputError as error:
+    raise WorkflowError(str(error)) from None
 inputs = Inputs(experiment, runs, downloads)
 demands = Demands(experiment, runs)
 
