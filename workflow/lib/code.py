@@ -11,7 +11,17 @@ ROOT = Path(__file__).parents[2]
 TELLING = {
     *(
         ROOT / f"transformer/support/{name}.py"
-        for name in "faults fields files limits processes progress provenance strict yaml_words".split()
+        for name in [
+            "faults",
+            "fields",
+            "files",
+            "limits",
+            "processes",
+            "progress",
+            "provenance",
+            "strict",
+            "yaml_words",
+        ]
     ),
     ROOT / "transformer/evaluation/attention_page.py",
     *(ROOT / "transformer/export").glob("*.py"),
