@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -163,3 +164,14 @@ def test_an_impossible_seed_of_sacrebleu_is_named(house, tmp_path, refused, monk
     line = arguments("compare", **texts, output=tmp_path / "c.json", resamples=10**12)
     refused(line, f"--resamples {10**12}: out of memory; give fewer")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_package_into_what_is_not_a_language_is_refused_before_it_is_scored(
+    house, scoring, tmp_path, refused, change_package
+):
+    package = shutil.copytree(house.package, tmp_path / "other")
+    change_package(package, target="germn")
+    refused(scoring(package=package), f"{package}: its target 'germn' is not a language; did you mean de?")
+    change_package(package, target="German")
+    assert main(scoring(package=package)) == 0
+    assert "|moses:de|" in (tmp_path / "scores.json").read_text()

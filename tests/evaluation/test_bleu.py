@@ -109,3 +109,11 @@ def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
         bleu(["a", "b"], ["a"])
     with pytest.raises(InputError, match="no translations"):
         bleu([], [])
+
+
+@pytest.mark.parametrize("name", ["fr-CA", "FR", "fra", "french"])
+def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
+    references = ["L'homme n'a pas d'argent , dit-il .", "C'est l'été à l'école ."]
+    translations = ["L'homme n'a pas l'argent , dit-il .", "C'est l'hiver à l'école ."]
+    assert paper_bleu(translations, references, name) == paper_bleu(translations, references, "fr")
+    assert "|moses:fr|" in paper_bleu(translations, references, name).signature

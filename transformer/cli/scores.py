@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from transformer.cli.command import batch_tokens, command, option, packaged, path, positive, writes
 from transformer.support.files import InputError, as_json, atomic, read_parallel, write_output
+from transformer.support.languages import not_languages
 from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def score(arguments: argparse.Namespace) -> None:
 
     with atomic(arguments.output) as stream:
         loaded = load_package(arguments.package, choose_device())
+        if loaded.config.kind == "translation":
+            for _, fault in not_languages(target=loaded.config.target):  # BLEU would refuse it after the work
+                raise InputError(f"{arguments.package}: its target {fault}; make corpus and package again")
         record = read_record(arguments.record, arguments.translations, loaded.config)
         with _text(arguments, loaded) as pairs:
             if len(pairs) != record.lines:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from transformer.support.files import InputError
+from transformer.support.languages import code_of
 
 
 @dataclass(frozen=True)
@@ -109,19 +110,20 @@ def split_compounds(line: str) -> str:
     return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
 
 
-def paper_bleu(translations: Sequence[str], references: Sequence[str], language: str) -> Score:
+def paper_bleu(translations: Sequence[str], references: Sequence[str], name: str) -> Score:
     """Cased BLEU without smoothing (multi-bleu) on Moses tokens with split compounds.
 
-    `language` chooses Moses' list of abbreviations; a language without a list uses the English one. Raises InputError
-    when the counts differ or are 0.
+    The language of that name chooses Moses' list of abbreviations; one without a list uses the English one. Raises
+    InputError when the counts differ or are 0, and for what is not a language.
     """
     from sacremoses import MosesTokenizer  # the tables, which only read BLEU, need not load it
 
     check(translations, references)
-    moses = MosesTokenizer(lang=language)
+    code = code_of(name)
+    moses = MosesTokenizer(lang=code)
 
     def tokens(line: str) -> str:
         return split_compounds(moses.tokenize(line, return_str=True))
 
     bleu = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
-    return Score(bleu.score, f"{bleu.signature}|moses:{language}|compounds:split")
+    return Score(bleu.score, f"{bleu.signature}|moses:{code}|compounds:split")
