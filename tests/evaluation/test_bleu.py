@@ -6,6 +6,7 @@ from sacrebleu.metrics import BLEU
 from transformer.evaluation.bleu import (
     Counts,
     counts,
+    notes,
     paper_bleu,
     sacrebleu,
     sacrebleu_of,
@@ -117,3 +118,20 @@ def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
     translations = ["L'homme n'a pas l'argent , dit-il .", "C'est l'hiver à l'école ."]
     assert paper_bleu(translations, references, name) == paper_bleu(translations, references, "fr")
     assert "|moses:fr|" in paper_bleu(translations, references, name).signature
+
+
+@pytest.mark.parametrize(
+    ("references", "note"),
+    [
+        (
+            ["旧的画下面房子。", "狗看见小的房子。"],
+            "the references have no blanks between words",
+        ),
+        (["cat", "dog"], "no translation has four words, so BLEU is 0"),
+        (["the old cat", "dog"], "no translation has four words, so BLEU is 0"),
+        (["旧 的 画 下面 房子 。", "狗 。"], None),
+        (["the old cat sleeps", "dog"], None),
+    ],
+)
+def test_a_bleu_that_says_little_is_explained(references, note):
+    assert [each[: len(note or "")] for each in notes(references, references)] == ([note] if note else [])

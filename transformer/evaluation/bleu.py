@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from transformer.support.characters import lacks_blanks
 from transformer.support.files import InputError
 from transformer.support.languages import code_of
 
@@ -63,6 +64,20 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
         )
     if not references:
         raise InputError("no translations to score; at least one is needed")
+
+
+def notes(translations: Sequence[str], references: Sequence[str]) -> list[str]:
+    """Why the BLEUs of a text say little, if they do. Raises InputError when the counts differ or are 0."""
+    check(translations, references)
+    found = []
+    if 2 * sum(map(lacks_blanks, references)) > len(references):
+        found.append(
+            "the references have no blanks between words, so BLEU and sacreBLEU (13a) take whole phrases for words; "
+            "run `sacrebleu REFERENCE -i TRANSLATIONS -tok zh` (-tok ja-mecab for Japanese, -tok char for others)"
+        )
+    elif not counts(translations, references).ngrams_4:
+        found.append("no translation has four words, so BLEU is 0: it also counts the matches of four words in a row")
+    return found
 
 
 def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBleu:
