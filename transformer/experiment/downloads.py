@@ -5,6 +5,7 @@ from pathlib import Path
 from transformer.corpora.fetch import Download
 from transformer.experiment.config import Experiment
 from transformer.support.faults import ConfigError, Fault
+from transformer.support.files import future_date
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -19,8 +20,8 @@ def tasks_read(experiment: Experiment) -> list[str]:
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
     """The downloads that the experiment's tasks need: URL -> size and SHA-256.
 
-    Raises ConfigError that names all URLs of unknown size and SHA-256 and all missing files of the user's, and the
-    errors of `Experiment.files_of`.
+    Raises ConfigError that names all URLs of unknown size and SHA-256 and all files of the user's that are missing or
+    have a date in the future, and the errors of `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
     faults: dict[Fault, None] = {}  # in order, each once
@@ -34,6 +35,8 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                 faults[Fault(("corpora", corpus), text)] = None
             elif not Path(file).is_file():
                 text = f"{file}: no such file; paths are relative to {Path.cwd()}"
+                faults[Fault(("corpora", corpus), text)] = None
+            elif text := future_date(Path(file)):
                 faults[Fault(("corpora", corpus), text)] = None
     if faults:
         raise ConfigError("", list(faults))
