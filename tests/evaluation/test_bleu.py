@@ -134,4 +134,10 @@ def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
     ],
 )
 def test_a_bleu_that_says_little_is_explained(references, note):
-    assert [each[: len(note or "")] for each in notes(references, references)] == ([note] if note else [])
+    same = notes(references, references)
+    assert [each[: len(note)] for each in same[:1]] == [note] if note else not same
+
+
+def test_references_that_are_too_short_for_bleu_are_told():
+    [note] = notes(["the old cat sleeps", "a dog"], ["cat", "a dog"])
+    assert note.startswith("no reference has four words, so BLEU is 0")

@@ -75,8 +75,10 @@ def notes(translations: Sequence[str], references: Sequence[str]) -> list[str]:
             "the references have no blanks between words, so BLEU and sacreBLEU (13a) take whole phrases for words; "
             "run `sacrebleu REFERENCE -i TRANSLATIONS -tok zh` (-tok ja-mecab for Japanese, -tok char for others)"
         )
-    elif not counts(translations, references).ngrams_4:
-        found.append("no translation has four words, so BLEU is 0: it also counts the matches of four words in a row")
+        return found
+    for name, lines in (("translation", translations), ("reference", references)):
+        if not counts(lines, lines).ngrams_4:
+            found.append(f"no {name} has four words, so BLEU is 0: it also counts the matches of four words in a row")
     return found
 
 
