@@ -2,14 +2,17 @@
 
 PYTHON ?= python3
 # Not 3.14: immutables, a pin of requirements.txt, has no wheel for it.
-CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13")'
+CHECK = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13")' \
+	&& $(PYTHON) -I workflow/lib/environment.py
+# Modules of this clone, and none of another project.
+export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .PHONY: reproduce report test test-cluster test-gpu gpu lint site
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
-	@$(CHECK_PYTHON) && exec $(PYTHON) -m workflow.lib.reproduce $@
+	@$(CHECK) && exec $(PYTHON) -m workflow.lib.reproduce $@
 
 test: .venv/installed
 	.venv/bin/python -m pytest
@@ -42,7 +45,7 @@ site: .venv/site
 # own index, without CUDA. There are two exceptions: a machine with Slurm, because its nodes may have GPUs, and a pip
 # that is configured to use a certain index.
 .venv/installed: requirements.txt
-	@$(CHECK_PYTHON)
+	@$(CHECK)
 	$(PYTHON) -m venv .venv
 	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
 	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \

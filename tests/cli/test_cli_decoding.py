@@ -375,7 +375,7 @@ def test_a_closed_pipe_ends_translation_quietly(house, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interrupt_ends_translation_quietly_after_the_finished_lines(house, tmp_path):
+def test_an_interrupt_ends_translation_with_one_line_after_the_finished_lines(house, tmp_path):
     with in_a_process(
         [*arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"), "--nbest"],
         stdin=subprocess.PIPE,
@@ -389,7 +389,7 @@ def test_an_interrupt_ends_translation_quietly_after_the_finished_lines(house, t
         rest, errors = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGINT
     assert [line.split(" ||| ")[0] for line in finished] == [str(number) for number in range(1, LINES + 1)]
-    assert (rest, errors) == ("", "")
+    assert (rest, errors) == ("", "interrupted\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,5 @@
 import gzip
+import os
 import random
 import re
 import stat
@@ -13,7 +14,7 @@ from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, 
 
 from transformer.corpora import archives, reading
 from transformer.corpora.archives import members
-from transformer.corpora.location import Location
+from transformer.corpora.location import Location, why_missing
 from transformer.support.files import InputError
 
 # Locations
@@ -36,6 +37,57 @@ from transformer.support.files import InputError
 def test_a_location_is_parsed_into_file_member_and_column_and_printed_unchanged(text, location):
     assert Location.parse(text) == location
     assert str(location) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("corpus.zip/train.en", Location("corpus.zip/train.en")),
+        ("corpus.zip/in.tar.gz/train.tsv#2", Location("corpus.zip/in.tar.gz/train.tsv", column=2)),
+        ("corpus.zip/x.tgz/a/train.en", Location("corpus.zip/x.tgz", "a/train.en")),
+        ("corpus.zip", Location("corpus.zip")),
+        ("corpus.zip/in.tar.gz/", Location("corpus.zip/in.tar.gz/")),
+        ("link.tar/train.en", Location("link.tar/train.en")),
+        ("corpus.zip.zip/train.en", Location("corpus.zip.zip", "train.en")),
+        ("https://corpus.zip/x.zip/a", Location("https://corpus.zip/x.zip", "a")),
+    ],
+)
+def test_a_folder_that_is_named_like_an_archive_is_a_folder(tmp_path, monkeypatch, text, location):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.zip/in.tar.gz").mkdir(parents=True)
+    (tmp_path / "link.tar").symlink_to("corpus.zip")
+    assert Location.parse(text) == location
+
+
+def test_text_and_archives_in_a_folder_that_is_named_like_an_archive_are_read(tmp_path):
+    folder = tmp_path / "corpus.zip"
+    folder.mkdir()
+    write(folder / "a.en", ENGLISH)
+    write_tar(folder / "x.tgz", ("b/a.de", GERMAN))
+    assert read(folder / "a.en", folder / "x.tgz/b/a.de", tmp_path) == [("one", "eins"), ("two", "zwei")]
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted", "why"),
+    [
+        ("no/a.en", "file", "no such file; paths are relative to "),
+        ("no", "folder", "no such folder; paths are relative to "),
+        ("corpus.zip", "file", "is a folder; name a file in it"),
+        ("text/a.en", "file", "text is a file, not a folder; if it is an archive, let its name end in .zip, .tar, "),
+        ("text/in/a.en", "file", "text is a file, not a folder; "),
+        ("text", "folder", "is a file, not a folder; "),
+        ("away", "file", "away is a link to nowhere, which does not exist"),
+        ("away/a.en", "file", "away is a link to nowhere, which does not exist"),
+        ("pipe", "file", "is a device or a pipe; name a file"),
+    ],
+)
+def test_a_missing_file_or_folder_is_explained(tmp_path, monkeypatch, path, wanted, why):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.zip").mkdir()
+    (tmp_path / "text").touch()
+    (tmp_path / "away").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    assert why_missing(path, wanted).startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -210,10 +262,43 @@ def test_a_missing_file_is_named(tmp_path, name):
     assert re.search(named, refused(tmp_path / name, tmp_path / name, tmp_path))
 
 
+@pytest.mark.parametrize(("suffix", "writer"), [(".tgz", write_tar), (".zip", write_zip)])
+def test_a_member_whose_path_leads_through_a_link_is_refused_with_the_link(tmp_path, suffix, writer):
+    link = zip_entry("b/link", stat.S_IFLNK | 0o777), b"real"
+    link = special("b/link", tarfile.SYMTYPE, linkname="real") if writer is write_tar else link
+    path = writer(tmp_path / f"x{suffix}", ("b/real/a.en", ENGLISH), link, ("b/link2/a.en", ENGLISH))
+    message = refused(f"{path}/b/link/a.en", f"{path}/b/link/a.en", tmp_path)
+    assert message == f"{path}/b/link/a.en: b/link is a link; name the folder that it links to, or unpack the archive"
+    assert read(f"{path}/b/link2/a.en", f"{path}/b/real/a.en", tmp_path) == [("one", "one"), ("two", "two")]
+
+
+@pytest.mark.parametrize("suffix", [*[each for each in PACK if each], *MODES, ".zip"])
+def test_a_compressed_file_or_archive_whose_name_does_not_say_so_is_refused_with_the_remedy(tmp_path, suffix):
+    if suffix in PACK:
+        packed, ending = PACK[suffix](ENGLISH), suffix
+    else:
+        writer = write_zip if suffix == ".zip" else write_tar
+        packed = writer(tmp_path / f"x{suffix}", ("a.en", ENGLISH)).read_bytes()
+        ending = {".tgz": ".gz"}.get(suffix, f".{suffix.split('.')[-1]}")
+    path = write(tmp_path / "train.en", packed)
+    assert f"{path}: is " in refused(path, path, tmp_path)
+    assert f"; let the file's name end in {ending}" in refused(path, path, tmp_path)
+    inner = write_zip(tmp_path / "y.zip", ("train.en", packed))
+    assert f"{inner}/train.en: is " in refused(f"{inner}/train.en", f"{inner}/train.en", tmp_path)
+
+
+def test_an_archive_that_is_only_named_as_a_compressed_file_is_refused_with_the_remedy(tmp_path):
+    tar = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH)).rename(tmp_path / "x.gz")
+    assert (
+        f"{tar}: is an archive; let the file's name end in .tar.gz, and name a member, as in NAME.tar.gz/M"
+        in refused(tar, tar, tmp_path)
+    )
+
+
 def test_members_are_listed_in_the_order_of_the_archive_and_opened_one_by_one(tmp_path):
     for path in (
         write_tar(tmp_path / "x.tgz", ("b/2", b"two"), special("b", tarfile.DIRTYPE), ("./b/1", b"one")),
         write_zip(tmp_path / "x.zip", ("b/2", b"two"), ("b/", b""), ("b/1", b"one")),
     ):
-        read_members = [(name, open_member().read()) for name, open_member in members(str(path)) if name != "b"]
+        read_members = [(each.path, each.open().read()) for each in members(str(path)) if each.path != "b"]
         assert read_members == [("b/2", b"two"), ("b/1", b"one")]

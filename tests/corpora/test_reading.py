@@ -224,12 +224,18 @@ def test_sgml_sides_with_different_segments_are_refused_and_the_first_difference
         ("<doc docid=a>\n<seg>x</seg>", "line 2: segment None of document 'a' comes twice, has no id"),
         ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=1>y</seg>", "line 3: segment 1 of document 'a' comes twice"),
         ("<doc docid=a>\n<seg id=1>x\n<seg id=2>y</seg>", "line 3: segment 2 of document 'a' comes twice, has no id"),
-        ("<doc docid=a>\n<seg id=1>x\n", "line 3: segment 1 of document 'a' has no end"),
-        ("<doc docid=a>\n<seg id=1>a </b> c</seg>", "line 2: segment 1 of document 'a' has markup (b)"),
-        ("<doc docid=a>\n<seg id=1>a <!-- x --> c</seg>", "line 2: segment 1 of document 'a' has markup (x)"),
-        ("<doc docid=a>\n<seg id=1>a <![CDATA[x]]> c</seg>", "line 2: segment 1 of document 'a' has markup (CDATA[x)"),
-        ("<doc docid=a>\n<seg id=1>a <!doctype x> c</seg>", "line 2: segment 1 of document 'a' has markup (doctype x)"),
-        ("<doc docid=a>\n<seg id=1>a <?x> c</seg>", "line 2: segment 1 of document 'a' has markup (x)"),
+        ("<doc docid=a>\n<seg id=1>x\n", "line 2: segment 1 of document 'a' has no end"),
+        ("<doc docid=a>\n<seg id=1>a </b> c</seg>", "line 2: segment 1 of document 'a' has markup (</b>)"),
+        ("<doc docid=a>\n<seg id=1>a <!-- x --> c</seg>", "line 2: segment 1 of document 'a' has markup (<!-- x -->)"),
+        (
+            "<doc docid=a>\n<seg id=1>a <![CDATA[x]]> c</seg>",
+            "line 2: segment 1 of document 'a' has markup (<![CDATA[x]]>)",
+        ),
+        (
+            "<doc docid=a>\n<seg id=1>a <!doctype x> c</seg>",
+            "line 2: segment 1 of document 'a' has markup (<!doctype x>)",
+        ),
+        ("<doc docid=a>\n<seg id=1>a <?x> c</seg>", "line 2: segment 1 of document 'a' has markup (<?x>)"),
     ],
 )
 def test_sgml_that_is_cut_or_ambiguous_is_refused(tmp_path, text, problem):

@@ -1,5 +1,7 @@
 import gzip
 import json
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -118,22 +120,63 @@ def test_parsed_text_is_read_like_the_treebank(gold, name):
     assert json.loads((folder / "corpus.json").read_text())["pairs"] == {"train": 4, "dev": 1, "test": 1}
 
 
-def test_a_fault_in_parsed_text_is_reported_with_file_and_line(gold):
+def read(gold, **files):
+    """The pairs and the counts of left out lines, from files of parsed text with this content."""
+    for name, text in files.items():
+        (gold / name).write_text(text)
+    removed = Counter()
+    corpus = ParsedText("parsed-text", **TEXT, trees=tuple(f"{gold}/{name}" for name in files), copies=2)
+    return list(parsed_text(corpus, gold, gold, gold, removed)), removed
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        *("", " \u00a0", "()", "( )", "(())", "( (()) )", "(FAIL)", "(ROOT)", "(TOP (S))", "(ROOT (S (NP ) (VP )))"),
+        *("NONE", "SENTENCE_SKIPPED_OR_UNPARSABLE", "(TOP NONE)", "(NN dog)", "(FAIL the dog)", "(S1 (S (-NONE- *)))"),
+    ],
+)
+def test_lines_that_a_parser_failed_to_parse_are_left_out_and_counted(gold, failed, capsys):
+    pairs, removed = read(gold, a=f"{TREE}\n{failed}\n( {TREE} )\n{failed}\n", b=f"{TREE}\n{failed}\n{TREE}\n")
+    assert pairs == [("we go", FORM)] * 4
+    assert removed == {"failed parse": 3}
+    assert f"{gold}/a: 2 of 4 lines hold no tree" in capsys.readouterr().err
+
+
+def test_the_record_of_parsed_text_has_the_number_of_failed_parses(gold):
     (gold / "parsed.mrg").write_text(f"{TREE}\n(())\n")
     corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
-    with pytest.raises(InputError, match=rf"^{gold}/parsed\.mrg, line 2: \(\) holds nothing"):
-        list(parsed_text(corpus, gold, gold, gold))
+    folder = write(corpus, Given(Path("corpus.yaml"), gold, gold=gold))
+    record = json.loads((folder / "corpus.json").read_text())
+    assert (record["pairs"]["train"], record["read"], record["removed"]) == (3, 4, {"failed parse": 1})
+
+
+def test_all_faults_in_parsed_text_are_reported_together_with_file_and_line(gold):
+    with pytest.raises(InputError) as error:
+        read(gold, a=f"{TREE}\n(S (NP (NN a) cat))\n(S ((NN cat)))\n", b=f"{TREE}\n(())\n{TREE}(S (NP (PRP we\n")
+    head, *faults = str(error.value).split("\n  ")
+    assert head == "the trees have 3 faults:"
+    starts = [
+        f"{gold}/a, line 2: 'cat' in (NP ...) has no tag",
+        f"{gold}/a, line 3: (...) has no label",
+        f"{gold}/b, line 3: the br",
+    ]
+    assert [fault[: len(start)] for fault, start in zip(faults, starts, strict=True)] == starts
+    assert faults[-1].endswith("; write parsed text as one tree a line")
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("( (S\n(NP we)))\n", r"line 1: .* is not closed; .*text as one tree a line"), ("\n", "holds no tree")],
+    [
+        ("( (S\n(NP we)))\n", r"line 1: .* is not closed; .*text as one tree a line"),
+        ("( (S\n (NP (PRP we))\n (VP (VBP go))))\n" * 900, r"^the trees have 1,001 faults.*and 981 more"),
+        ("\n", "holds no tree"),
+        ("we go\n", "holds no tree"),
+    ],
 )
 def test_a_file_without_whole_trees_on_its_lines_is_refused(gold, text, fault):
-    (gold / "parsed.mrg").write_text(text)
-    corpus = ParsedText("parsed-text", **TEXT, trees=(f"{gold}/parsed.mrg",), copies=2)
-    with pytest.raises(InputError, match=fault):
-        list(parsed_text(corpus, gold, gold, gold))
+    with pytest.raises(InputError, match=re.compile(fault, re.DOTALL)):
+        read(gold, parsed=text)
 
 
 @pytest.mark.parametrize("value", ["nan", "-inf"])

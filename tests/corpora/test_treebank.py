@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import re
+import stat
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -42,7 +43,11 @@ def test_files_are_found_in_any_folder_and_read_by_their_numbers(treebank, first
 
 @pytest.mark.parametrize(
     ("folder", "found"),
-    [("mrg", r"it has no files wsj_SSNN\.mrg of section 04, 05"), ("nowhere", "no such folder")],
+    [
+        ("mrg", r"it has no files wsj_SSNN\.mrg of section 04, 05"),
+        ("nowhere", "no such folder; .*"),
+        ("mrg/02/wsj_0201.mrg", "is a file, not a folder; if it is an archive, .*"),
+    ],
 )
 def test_the_error_for_missing_sections_says_which_files_are_needed(treebank, folder, found):
     with pytest.raises(InputError, match=rf"{folder}: {found}; set `trees` of the corpus to .*00/wsj_0001\.mrg"):
@@ -59,6 +64,25 @@ def test_a_fault_in_a_file_is_reported_with_its_path(treebank):
     (treebank / "mrg/02/wsj_0201.mrg").write_bytes(b"( (S (NN b)) )\n( (S (NN \xe9)) )\n")
     with pytest.raises(InputError, match=r"02/wsj_0201\.mrg, line 2: byte 0xe9 is not UTF-8"):
         read_treebank(treebank, 1, 399)
+
+
+def test_all_faults_of_all_files_and_parts_are_listed_together(tmp_path, corpus, pierre):
+    wsj = tmp_path / "wsj"
+    (wsj / "wsj_0001.mrg").write_text(f"(())\n{pierre[0]}\n( (S (NN\u00a0dog)) )\n( (S (NP (NN a)) the) )\n( (S (NN b")
+    (wsj / "wsj_0004.mrg").write_bytes(b"( (S (NN \xe9)) )\n")
+    (wsj / "wsj_0006.mrg").write_text("(ROOT)\n" * 30)
+    with pytest.raises(InputError) as error:
+        write(corpus, tmp_path, tmp_path)
+    head, *faults, more = str(error.value).split("\n  ")
+    assert (head, len(faults), more) == ("the trees have 35 faults:", 20, "and 15 more")
+    line = 3 + pierre[0].count("\n")
+    assert faults[0] == f"{wsj}/wsj_0001.mrg, line 1: () holds nothing; remove it"
+    assert faults[1].startswith(f"{wsj}/wsj_0001.mrg, line {line}: the label 'NN\\xa0dog' has a blank, U+00A0")
+    assert faults[2].startswith(f"{wsj}/wsj_0001.mrg, line {line + 1}: 'the' in (S ...) has no tag")
+    assert faults[3].startswith(f"{wsj}/wsj_0001.mrg, line {line + 2}: the bracket")
+    assert faults[4].startswith(f"{wsj}/wsj_0004.mrg, line 1: byte 0xe9 is not UTF-8")
+    assert faults[5] == f"{wsj}/wsj_0006.mrg, line 1: (ROOT) holds nothing; remove it"
+    assert not (tmp_path / "train.source").exists()
 
 
 @pytest.fixture
@@ -120,6 +144,30 @@ def test_a_member_that_comes_twice_is_refused(tmp_path, corpus, pierre):
     corpus = dataclasses.replace(corpus, trees=f"{file}/treebank/wsj")
     with pytest.raises(InputError, match=rf"^{file}/treebank/wsj/00/wsj_0002.MRG: two members have this name"):
         write(corpus, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["wsj.zip", "wsj.tar.gz", "wsj.ZIP"])
+def test_a_folder_may_be_named_like_an_archive(tmp_path, corpus, pierre, name):
+    (tmp_path / "wsj").rename(tmp_path / name)
+    (tmp_path / name / "inner.tgz").mkdir()
+    (tmp_path / name / "wsj_0001.mrg").rename(tmp_path / name / "inner.tgz/wsj_0001.mrg")
+    corpus = dataclasses.replace(corpus, trees=f"{tmp_path}/{name}")
+    assert corpus.files("wsj", "words", "trees") == []
+    write(corpus, tmp_path, tmp_path)
+    assert read_trees(tmp_path / "dev.trees") == [read_tree(pierre[1])] * 2
+
+
+def test_a_folder_of_an_archive_that_is_a_link_is_refused_with_its_name(tmp_path, corpus):
+    with zipfile.ZipFile(tmp_path / "treebank.zip", "a") as archive:
+        link = zipfile.ZipInfo("treebank/parsed")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "wsj")
+    for place in ("treebank/parsed", "treebank/parsed/00"):
+        linked = dataclasses.replace(corpus, trees=f"{tmp_path}/treebank.zip/{place}")
+        with pytest.raises(
+            InputError, match=rf"zip/{place}: treebank/parsed is a link; name the folder that it links to"
+        ):
+            write(linked, tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(

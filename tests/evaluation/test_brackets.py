@@ -39,8 +39,9 @@ def test_repeated_brackets_match_as_often_as_they_occur():
     assert scores((twice, once)).recall == pytest.approx(200 / 3)
 
 
-def test_top_is_ignored_and_prt_is_advp():
-    assert of("(TOP (S (PRT (RP up))))") == of("(S (ADVP (RP up)))") == [("ADVP", 0, 1), ("S", 0, 1)]
+@pytest.mark.parametrize("root", ["TOP", "ROOT", "S1", "VROOT"])
+def test_the_root_is_ignored_and_prt_is_advp(root):
+    assert of(f"({root} (S (PRT (RP up))))") == of("(S (ADVP (RP up)))") == [("ADVP", 0, 1), ("S", 0, 1)]
 
 
 def test_function_tags_are_ignored():

@@ -53,16 +53,38 @@ def test_a_layer_that_is_not_there_is_refused(package, layer):
         word_attention(package(N=2), SENTENCE, layer)
 
 
-@pytest.mark.parametrize("sentence", ["", "  \t"])
+@pytest.mark.parametrize("sentence", ["", "  \t", "\u00a0 \u3000", "\u200b"])
 def test_a_sentence_without_words_is_refused(package, sentence):
     with pytest.raises(InputError, match="without words"):
         word_attention(package(), sentence, 1)
 
 
-@pytest.mark.parametrize("sentence", ["the \u200b cat", "a\u00b4b cat"])
-def test_words_that_normalisation_joins_or_parts_are_refused(package, sentence):
-    with pytest.raises(InputError, match="do not keep its words apart"):
-        word_attention(package(), sentence, 1)
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("it\u00b4s \u200b late", ["it\u00b4s", "late"]),
+        ("\u200b the\u200bcat \u00b4 x", ["the\u200bcat", "\u00b4", "x"]),
+        ("\u00bd cat", ["\u00bd", "cat"]),
+        ("5\u00a0000 \u2026 \ufeff", ["5\u00a0000", "\u2026"]),
+        ("a\ufe30b c\u2028d \x01", ["a\ufe30b", "c\u2028d"]),
+        ("\ufdfa \u337f e\u0301\u0301", ["\ufdfa", "\u337f", "e\u0301\u0301"]),
+        ("a \u0301b \u1112\u1161 \u11ab", ["a", "\u0301b", "\u1112\u1161", "\u11ab"]),
+    ],
+)
+def test_subwords_belong_to_their_words_where_normalisation_parts_and_drops_words(package, sentence, words, capsys):
+    loaded = package()
+    found = word_attention(loaded, sentence, 1)
+    assert found.words == [*words, "<EOS>"]
+    [ids] = loaded.subwords.encode([" ".join(sentence.split(" "))])
+    sizes = [len(loaded.subwords.pieces(word)) for word in words] + [1]
+    assert sum(sizes) == len(ids)
+    [weights] = weights_of_all(loaded.model, ids, [END])["encoder"]
+    for k, part in enumerate(weights.split(sizes, -1)):
+        for q, rows in enumerate(part.split(sizes, -2)):
+            wanted = rows.sum(-1).mean(-1)
+            torch.testing.assert_close(torch.tensor(found.weights)[:, q, k], wanted, rtol=0, atol=1e-6)
+    unread = len(sentence.split(" ")) - len(words)
+    assert (f"sentence 1: {unread} of" in capsys.readouterr().err) == bool(unread)
 
 
 def test_a_sentence_beyond_the_learned_positions_is_refused(package):

@@ -36,9 +36,9 @@ def test_every_fault_is_in_one_message():
         "  kind: 'automatic' is not one of auto, manual; did you mean auto?",
         "  span: [1, 2, 3] is not a list of 2",
         "  words[1]: 1 is not a text; write it in quotes",
-        "  inner.size: True is not a whole number; write digits, without point or quotes",
+        "  inner.size: true is not a whole number; write digits, without point or quotes",
         "  inner.ratio: 'a third' is not a number or a fraction such as 1/4",
-        "  inner.optional.radius: '1e-9' is not a number (write 1.0e-9, not 1e-9)",
+        "  inner.optional.radius: '1e-9' is not a number; write one such as 0.1",
         "  shapes.one.origin: 'circl' is not one of circle, square; did you mean circle?",
         "  shapes.two: 4 is not a mapping; write keys with values, as {key: value}",
         "  shapes.three.origin: ['circle'] is not one of circle, square; did you mean circle?",
@@ -64,7 +64,7 @@ def test_every_fault_is_in_one_message():
         ("words", [1], "words[0]: 1 is not a text; write it in quotes"),
         ("span", [1], "span: [1] has too few values"),
         ("span", [], "span: [] has too few values"),
-        ("number", None, "number: None is not a number; write one such as 0.1"),
+        ("number", None, "number: null is not a number; write one such as 0.1"),
         ("number", 10**400, f"number: {10**400} is not a finite number"),
         ("shapes", {"one": {"radius": 1}}, "shapes.one.origin: missing"),
         (
@@ -106,11 +106,11 @@ def test_a_fault_names_the_line_of_its_key_or_of_the_mapping_that_lacks_it(tmp_p
 
 def test_the_source_of_a_value_is_the_last_one_that_has_most_of_its_keys(tmp_path):
     path = tmp_path / "x.yaml"
-    path.write_text("a:\n- b: 1\n-\n  c: 2\n1.50: 1\n")
+    path.write_text("a:\n- b: 1\n-\n  c: 2\n")
     sources = {"first": {"a": [{}, {"c": 2}], "d": 1}, str(path): read_yaml(path), "last": {"a": 1, "3": {}}}
-    places = [("a", 1, "c"), ("a", 1, "x"), ("a",), ("d", "e"), ("1.5",), ("f",), ()]
+    places = [("a", 1, "c"), ("a", 1, "x"), ("a",), ("d", "e"), ("f",), ()]
     named = [source_of(keys, sources) for keys in places]
-    assert named == [f"{path}, line 4", f"{path}, line 4", "last", "first", str(path), "last", "last"]
+    assert named == [f"{path}, line 4", f"{path}, line 4", "last", "first", "last", "last"]
 
 
 def test_a_fault_is_shown_with_its_source_and_its_keys():

@@ -7,7 +7,18 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass
 
 from transformer.support.faults import ConfigError
-from transformer.support.fields import STRICT, Config, Distinct, Factor, Positive, PositiveNumber, Range, Seed, check
+from transformer.support.fields import (
+    STRICT,
+    Alpha,
+    Config,
+    Distinct,
+    Factor,
+    Positive,
+    PositiveNumber,
+    Range,
+    Seed,
+    check,
+)
 from transformer.support.strict import load
 
 
@@ -62,6 +73,17 @@ def test_a_changed_config_is_checked_again():
         dataclasses.replace(whole, total=2)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [("1e-9", 1e-9), ("1.5E3", 1500.0), ("+.5", 0.5), ("2e+1", 20.0), ("5.e1", 50.0)]
+)
+def test_a_number_that_only_yaml_1_2_reads_as_one_is_a_number(text, value):
+    assert load(PositiveNumber, text) == value
+
+
+def test_zero_has_no_sign():
+    assert str(load(Alpha, -0.0)) == "0.0"
+
+
 @pytest.mark.parametrize(("text", "value"), [("1/4", "1/4"), (0.25, "1/4"), (2, "2"), ("0.1", "1/10"), (0.1, "1/10")])
 def test_a_fraction_is_exact(text, value):
     assert load(Factor, text) == Fraction(value)
@@ -75,6 +97,8 @@ def test_a_fraction_is_exact(text, value):
             for value in ("1/0", True, None, "", math.inf, [1])
         ),
         (Factor, -0.5, "-0.5 is not above 0"),
+        (PositiveNumber, "5", "'5' is not a number; write one such as 0.1"),
+        (PositiveNumber, "1e999", "inf is not a finite number"),
         (PositiveNumber, math.inf, "inf is not a finite number"),
         (PositiveNumber, math.nan, "nan is not a finite number"),
         (Seed, -1, "-1 is not at least 0"),

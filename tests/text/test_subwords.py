@@ -7,6 +7,7 @@ from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.files import InputError
 from transformer.text.subwords import LONGEST_LEARNT, Sample, Subwords, encode_pairs, learn, sampled
 from transformer.text.tokens import Pairs
+from transformer.trees.symbols import split_words
 
 WORDS = ["the", "to", "open", "opens", "file", "files", "document", "größe", "straße", "élan", "über", "naïve"]
 WORDS += list("12345.,()")
@@ -51,6 +52,18 @@ def test_any_text_can_be_encoded(subwords, text):
     (ids,) = subwords.encode([text])
     assert ids[-1] == END
     assert not {PADDING, END} & set(ids[:-1])
+
+
+ODD = "ab \u200b\u00a0\u00b4\u00a8\u00bd\u2026\ufdfa\u0301\ufeff\u1112\u1161\u11ab\u2028\x01\ufffd\u2581\u3099("
+
+
+@given(st.text(st.sampled_from(ODD) | st.characters(exclude_categories=["C"]), max_size=20).map(split_words))
+def test_the_subwords_of_a_line_are_those_of_each_of_its_words(subwords, words):
+    places = subwords.words_of_pieces(words)
+    pieces = subwords.pieces(" ".join(words))
+    assert places == sorted(places)
+    grouped = [[piece for piece, place in zip(pieces, places, strict=True) if place == i] for i in range(len(words))]
+    assert list(map("".join, grouped)) == ["".join(subwords.pieces(word)) for word in words]
 
 
 def test_each_symbol_is_one_subword(subwords):
@@ -157,9 +170,10 @@ def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, f
     assert [side_of(pairs, side) for side in (0, 1)] == [subwords.encode(lines) for lines in sides]
 
 
-def test_a_process_that_dies_is_told(files, tmp_path):
-    with pytest.raises(InputError, match="a process has died, perhaps because memory ran out; use fewer --threads"):
-        list(encode_pairs(*files, tmp_path / "missing.model", 2))  # a process ends before its first lines
+def test_a_vocabulary_that_is_missing_is_told_by_any_number_of_processes(files, tmp_path):
+    for processes in (1, 2):
+        with pytest.raises(InputError, match="no such vocabulary; learn it"):
+            list(encode_pairs(*files, tmp_path / "missing.model", processes))
 
 
 def test_a_text_that_cannot_be_read_is_named_while_subwords_are_learned(files, tmp_path):

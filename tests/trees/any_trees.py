@@ -18,6 +18,8 @@ LABELS = st.sampled_from(["S", "NP", "VP", "PP", "SBAR", "NP-SBJ", "PRP$", "XX"]
 LEAVES = st.builds(
     Leaf,
     st.sampled_from(["DT", "NN", ".", ",", "``", "-LRB-"]),
-    st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="()"), min_size=1, max_size=5),
+    st.text(st.characters(exclude_categories=["C"], exclude_characters="() "), min_size=1, max_size=5).filter(
+        lambda word: not word.isspace()
+    ),
 )
 TREES = trees_of(LABELS, LEAVES)

@@ -1,11 +1,12 @@
 import pytest
+import sentencepiece
 from any_trees import TREES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.trees.linear import linearise, misread, repair, tags_of
+from transformer.trees.linear import as_leaf, linearise, misread, repair, tags_of
 from transformer.trees.penn import read_tree
-from transformer.trees.symbols import leaves, symbols
+from transformer.trees.symbols import leaves, split_words, symbols
 from transformer.trees.tree import Leaf, Tree, build, tags, walk, words
 
 JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
@@ -52,7 +53,8 @@ def test_symbols_are_all_tokens_of_targets_except_words():
 def test_well_formed_output_is_left_as_it_is(tree, form):
     tokens = linearise(tree, form).split(" ")
     assert repair(tokens, words(tree), tags(tree)) == (tree, False)
-    assert leaves(tokens) == {"XX": ["XX"] * len(words(tree)), "tags": tags(tree), "words": words(tree)}[form]
+    written = {"XX": ["XX"] * len(words(tree)), "tags": tags(tree), "words": list(map(as_leaf, words(tree)))}
+    assert leaves(tokens) == written[form]
 
 
 @given(TOKENS, WORDS)
@@ -143,6 +145,48 @@ def test_each_word_gets_the_tag_of_its_leaf(output, expected):
 def test_misread_counts_the_leaves_that_differ_from_their_words():
     assert [misread(text, ["a", "dog"]) for text in ("(S a dog )S", "(S a god )S", "(S XX XX )S")] == [0, 1, 2]
     assert {misread(text, ["a", "dog"]) for text in ("(S a )S", "(S a dog", "(S a a dog )S", "")} == {float("inf")}
+
+
+@given(TREES)
+def test_the_right_leaves_are_never_misread_after_subwords_have_normalised_them(tree):
+    normal = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc", escape_whitespaces=False)
+    output = normal.normalize(linearise(tree, "words"))
+    assert misread(output, words(tree)) == 0
+    assert repair(split_words(output), words(tree), tags(tree)) == (tree, False)
+
+
+@pytest.mark.parametrize(
+    ("word", "leaf"),
+    [
+        ("5\u00a0000", "5000"),
+        ("a\u00b4b", "a\u0301b"),
+        ("a\u200bb", "ab"),
+        ("\u200b", "XX"),
+        ("\uff08", "-LRB-"),
+        ("\u2474", "-LRB-1-RRB-"),
+        ("\u00bd", "\u00bd"),
+        ("na\u00efve", "na\u00efve"),
+    ],
+)
+def test_a_word_that_subwords_would_split_or_drop_is_one_leaf(word, leaf):
+    assert as_leaf(word) == leaf
+
+
+@pytest.mark.parametrize("form", ["XX", "tags", "words"])
+@pytest.mark.parametrize("blank", "\u00a0\u0085\u1680\u2000\u2007\u2028\u2029\u202f\u205f\u3000\x1c\x1d\x1e\x1f")
+def test_a_blank_within_a_word_does_not_end_it(form, blank):
+    tree = read_tree(f"(S (NP (CD 5{blank}000) (NNS dogs)) (VP (VBP sleep)))")
+    line = " ".join(words(tree))
+    assert split_words(line) == words(tree) == [f"5{blank}000", "dogs", "sleep"]
+    output = linearise(tree, form)
+    assert len(leaves(split_words(output))) == 3
+    assert misread(output, split_words(line)) == (0 if form == "words" else 3)
+    assert read_tree(str(tree)) == tree
+
+
+@pytest.mark.parametrize("blank", "\t\r\v\f")
+def test_ascii_blanks_and_blanks_by_themselves_are_no_words(blank):
+    assert split_words(f" a{blank}\u00a0 \u3000 b\u2028 ") == ["a", "b\u2028"]
 
 
 def test_output_of_any_depth_is_repaired():

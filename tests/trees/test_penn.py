@@ -14,7 +14,9 @@ LEAVES = st.builds(
     st.sampled_from(["NN", "PRP$", "-LRB-", "``", ",", ":", "#", "VBG|NN"]),
     st.one_of(
         st.sampled_from(["-LRB-", "-RRB-", "1\\/2", "\\", "*", "10\N{NO-BREAK SPACE}000", "naïve"]),
-        st.text(st.characters(exclude_categories=["C"], exclude_characters="() "), min_size=1, max_size=5),
+        st.text(st.characters(exclude_categories=["C"], exclude_characters="() "), min_size=1, max_size=5).filter(
+            lambda word: not word.isspace()
+        ),
     ),
 )
 TREES = any_trees.trees_of(st.sampled_from(["S", "NP", "VP", "PRN", "ADVP|PRT", "X"]), LEAVES)
@@ -98,6 +100,20 @@ def test_unary_chains_bracket_words_and_a_second_constituent_stay(text, tree):
     assert [str(tree) for tree in read(text)] == [tree]
 
 
+@pytest.mark.parametrize("root", ["", "TOP", "ROOT", "S1", "VROOT", "Top", "root", "ROOT-1"])
+def test_an_outer_bracket_is_removed_whatever_its_label(root):
+    assert read(f"({root} {JOHN})") == [read_tree(JOHN)]
+    assert read(f"({root} (S1 (ROOT {JOHN})))") == [read_tree(JOHN)]
+    assert [str(tree) for tree in read(f"({root} {JOHN} (. .))")] == [f"(TOP {JOHN} (. .))"]
+    assert [str(tree) for tree in read(f"({root} (UH yes))")] == ["(TOP (UH yes))"]
+
+
+def test_blanks_of_unicode_between_brackets_do_not_matter():
+    assert read_tree("(S\u3000(NP (NNP John))\u2028(VP (VBZ runs)) )".replace("S\u3000", "S \u3000")) == read_tree(
+        "(S (NP (NNP John)) (VP (VBZ runs)))"
+    )
+
+
 def test_a_file_without_text_has_no_tree():
     assert read(" \n") == []
 
@@ -145,6 +161,9 @@ def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised
         ("( (S ( cat)))", 1, r"\(cat\) holds nothing"),
         ("(NN cat)", 1, r"\(NN cat\) is a tag without a constituent"),
         ("(S " * 600 + "(NN cat)" + ")" * 600, 1, "500"),
+        ("{}(S (NP\u3000(NN cat)))", 14, r"the label 'NP\\u3000' has a blank, U\+3000; write an ordinary blank"),
+        ("{}(S (NN\u00a0cat))", 14, r"the label 'NN\\xa0cat' has a blank, U\+00A0"),
+        ("{}(S (NN \u00a0))", 14, r"\(NN\) holds nothing"),
     ],
 )
 def test_a_text_that_is_not_a_tree_is_refused_with_the_line(pierre, text, line, fault):

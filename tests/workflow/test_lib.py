@@ -210,12 +210,12 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
     for source in read_sources([]).values():
         merge(values, source)
     with pytest.raises(InputError, match="mirror: nowhere: no such folder; correct mirror"):
-        checked(values | {"mirror": "nowhere"}, [], {})
+        checked(values | {"mirror": "nowhere"}, [], [])
     with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
-        checked(values | {"seeds": 1}, [], {"seeds": 1})
+        checked(values | {"seeds": 1}, [], ["seeds=1"])
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
     with pytest.raises(InputError, match="seeds comes twice"):
-        checked(values, [tmp_path / "twice.yaml"], {})
+        checked(values, [tmp_path / "twice.yaml"], [])
     empty, filled = ({"slurm_account": SimpleNamespace(raw=raw), "gpu": 0} for raw in ("'FILL_IN'", "mine"))
     for some in ((empty,), (filled, empty)):
         with pytest.raises(InputError, match="account or partition is not filled in; copy profiles/slurm to my-slurm"):
@@ -230,7 +230,7 @@ def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):
     values: dict = {}
     for source in read_sources([path]).values():
         merge(values, source)
-    for experiment in (read_experiment([path]), checked(values, [path], {})):
+    for experiment in (read_experiment([path]), checked(values, [path], [])):
         shown = {task: settings.decoding.alpha for task, settings in experiment.tasks.items()}
         assert shown == {"ende": 1.0, "enfr": 0.6, "wsj": 0.3, "semi": 0.3}
         assert experiment.tasks["ende"].decoding.beam == 4

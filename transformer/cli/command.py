@@ -1,17 +1,19 @@
 """Commands: the decorator `@command` declares the arguments of the handler below it."""
 
 import argparse
+import ast
 import contextlib
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from transformer.package.defaults import HASHED
-from transformer.support.files import InputError, is_open_as, same_file
+from transformer.support.files import InputError, is_open_as, same_file, write_output
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 
 MOST_THREADS = 1024
@@ -24,16 +26,17 @@ Arguments = Callable[[Any], object]  # adds arguments to an ArgumentParser or to
 
 @dataclass(frozen=True)
 class Command:
-    """A handler, its arguments, and whether it uses PyTorch."""
+    """A handler, its arguments, whether it uses PyTorch, and whether it writes to standard output."""
 
     handler: Handler
     arguments: tuple[Arguments, ...]
     torch: bool
+    prints: bool
 
 
-def command(*arguments: Arguments, torch: bool = False) -> Callable[[Handler], Command]:
+def command(*arguments: Arguments, torch: bool = False, prints: bool = False) -> Callable[[Handler], Command]:
     """Turn a function into a command. The function's name is the command's, and its docstring is the help text."""
-    return lambda handler: Command(handler, arguments, torch)
+    return lambda handler: Command(handler, arguments, torch, prints)
 
 
 def option(*names: str, **settings: Any) -> Arguments:
@@ -120,12 +123,24 @@ def _number(text: str, kind: type[N], least: int, most: int) -> N:
     raise argparse.ArgumentTypeError(f"{text!r} is not a {whole}number from {least} to {most:,}")
 
 
+def docstring(documented: Callable[..., object] | ModuleType) -> str:
+    """The docstring of a function or a module, from its source where PYTHONOPTIMIZE=2 has dropped it."""
+    if documented.__doc__:
+        return documented.__doc__
+    node: Any = ast.parse(inspect.getsource(documented))
+    return ast.get_docstring(node.body[0] if isinstance(documented, FunctionType) else node) or ""
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises InputError for a wrong command line."""
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError."""
         raise InputError(f"{message}; see {self.prog} --help")
+
+    def print_help(self, _: object = None) -> None:
+        """Print the help. Raises the errors of `write_output`."""
+        write_output(self.format_help())
 
 
 def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
@@ -135,7 +150,7 @@ def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     defined = (each for stage in stages for each in vars(stage).values())
     for each in (each for each in defined if isinstance(each, Command)):
-        text = str(each.handler.__doc__)
+        text = docstring(each.handler)
         name = each.handler.__name__.rstrip("_")  # the handler is import_, because `import` is a Python keyword
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(chosen=each)

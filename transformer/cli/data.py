@@ -48,6 +48,7 @@ def limits(text: str) -> dict[str, "Limit"]:
 @command(
     path("configfile", "files that override config/config.yaml", required=False, nargs="*", default=[]),
     torch=True,
+    prints=True,
 )
 def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""

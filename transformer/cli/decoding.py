@@ -127,6 +127,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         "$XDG_CACHE_HOME/transformer)",
     ),
     torch=True,
+    prints=True,
 )
 def translate(arguments: argparse.Namespace) -> None:
     """Translate standard input to standard output, one sentence per line."""
@@ -198,6 +199,7 @@ def translate(arguments: argparse.Namespace) -> None:
     writes("svg", "also draw the trees, into this file", required=False),
     batch_tokens(None),
     torch=True,
+    prints=True,
 )
 def parse(arguments: argparse.Namespace) -> None:
     """Parse standard input, one sentence per line, to bracketed trees. Blanks separate words as in: I do n't ."""

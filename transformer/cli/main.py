@@ -8,22 +8,30 @@ import gc
 import sys
 from collections.abc import Sequence
 
-import argcomplete
-
-from transformer.cli import data, decoding, exchange, scores, training
-from transformer.cli.command import check_outputs, parser
-from transformer.support.files import InputError
-
-STAGES = (data, training, decoding, scores, exchange)
+from transformer.cli.process import INTERRUPTED, interruptible, prepare
+from transformer.support.files import InputError, check_output
+from transformer.support.limits import explained
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command. Wrong input or an unusable file ends with a message on standard error and status 1."""
+    """Run a command, by default that of this process. Returns its exit status.
+
+    Wrong input or an unusable file ends it with a message on standard error and status 1.
+    """
+    if argv is None:
+        prepare()
     try:
-        commands = parser(__doc__, STAGES)
+        import argcomplete
+
+        from transformer.cli import data, decoding, exchange, scores, training
+        from transformer.cli.command import check_outputs, docstring, parser
+
+        commands = parser(docstring(sys.modules[__name__]), (data, training, decoding, scores, exchange))
         argcomplete.autocomplete(commands)
         arguments = commands.parse_args(argv)
         check_outputs(arguments)
+        if arguments.chosen.prints:
+            check_output()
         if arguments.chosen.torch:
             gc.disable()  # it would look for garbage among PyTorch's many objects while they load, in vain
             import torch
@@ -31,17 +39,29 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.freeze()  # it will not look among them later or at exit either
             gc.enable()
             torch.set_num_threads(arguments.threads)
-        arguments.chosen.handler(arguments)
+        with interruptible():
+            arguments.chosen.handler(arguments)
     except BrokenPipeError:
         _give_up_output()
         return 1
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        _give_up_output()
-        return 1
+    except InputError as error:
+        return _failed(str(error))
+    except (OSError, MemoryError, RuntimeError, ImportError) as error:
+        why = explained(error)
+        if not (why or isinstance(error, OSError)):
+            raise
+        return _failed(f"{error}: {why}" if why and str(error) else why or str(error))
     except KeyboardInterrupt:
-        return 130
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     return 0
+
+
+def _failed(message: str) -> int:
+    """Print why a command failed. Returns its exit status."""
+    print(f"error: {message}", file=sys.stderr)
+    _give_up_output()
+    return 1
 
 
 def _give_up_output() -> None:

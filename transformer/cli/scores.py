@@ -139,6 +139,7 @@ def _translated(
     ),
     batch_tokens(4096),
     torch=True,
+    prints=True,
 )
 def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity per subword of a parallel text."""
@@ -150,6 +151,7 @@ def perplexity(arguments: argparse.Namespace) -> None:
     if arguments.translate and not arguments.by_length:
         raise InputError("--translate needs --by-length; give both")
     loaded = load_package(arguments.package, choose_device())
+    written = io.StringIO()
     with _text(arguments, loaded) as pairs:
         if arguments.by_length:
             rows = perplexity_by_length(loaded, pairs, arguments.by_length, arguments.batch_tokens)
@@ -157,11 +159,10 @@ def perplexity(arguments: argparse.Namespace) -> None:
             if arguments.translate:
                 more = _translated(arguments, loaded, pairs, rows)
                 table = [(*row, *cells) for row, cells in zip(table, more, strict=True)]
-            written = io.StringIO()
             csv.writer(written, lineterminator="\n").writerows(table)
-            write_output(written.getvalue())
         else:
-            write_output(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
+            written.write(f"{perplexity_of(loaded, pairs, arguments.batch_tokens):.4f}\n")
+    write_output(written.getvalue())
 
 
 @command(
@@ -177,7 +178,7 @@ def complexity(arguments: argparse.Namespace) -> None:
         stream.write(as_json(complexity_of(sizes)))
 
 
-@command(packaged(), torch=True)
+@command(packaged(), torch=True, prints=True)
 def describe(arguments: argparse.Namespace) -> None:
     """Print a description of a package: its model, corpus, training and decoding."""
     import torch

@@ -10,10 +10,10 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from transformer.corpora.location import Location
 from transformer.support.files import InputError
@@ -27,11 +27,21 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, "
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
-def members(file: str) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """The members of an archive in their order: the path of each, and a function that opens it.
+class Member(NamedTuple):
+    """A member of an archive.
 
-    Read a member before you ask for the next one. Raises InputError when the archive is damaged. The function raises
-    InputError when the member is not a plain file, lies outside the archive, or unpacks to too many bytes.
+    `open` raises InputError when it is not a plain file, lies outside the archive, or unpacks to too many bytes.
+    """
+
+    path: str
+    is_link: bool
+    open: Callable[[], IO[bytes]]
+
+
+def members(file: str) -> Iterator[Member]:
+    """The members of an archive in their order. Read a member before you ask for the next one.
+
+    Raises InputError when the archive is damaged.
     """
     archive = Location(file)
     if file.lower().endswith(".zip"):
@@ -39,16 +49,25 @@ def members(file: str) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
             for info in zipped.infolist():
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 plain = kind in (0, stat.S_IFREG) and not info.is_dir() and not info.flag_bits & 1  # 1: encrypted
-                yield _member(file, info.filename, info.file_size, plain, functools.partial(zipped.open, info))
+                is_link, opener = kind == stat.S_IFLNK, functools.partial(zipped.open, info)
+                yield _member(file, info.filename, info.file_size, plain, is_link, opener)
     else:
         with open_guarded(Path(file), archive) as content, undamaged(archive), tarfile.open(None, "r|", content) as tar:
             for head in tar:
-                yield _member(file, head.name, head.size, head.isreg(), functools.partial(tar.extractfile, head))
+                is_link, extract = head.issym() or head.islnk(), functools.partial(tar.extractfile, head)
+                yield _member(file, head.name, head.size, head.isreg(), is_link, extract)
 
 
-def _member(
-    file: str, name: str, size: int, plain: bool, opener: Callable[[], Any]
-) -> tuple[str, Callable[[], IO[bytes]]]:
+def check_links(file: str, path: str, links: Iterable[str]) -> None:
+    """Raises InputError if the path of a member leads through one of the archive's links."""
+    for link in links:
+        if f"{path}/".startswith(f"{link}/"):
+            raise InputError(
+                f"{Location(file, path)}: {link} is a link; name the folder that it links to, or unpack the archive"
+            )
+
+
+def _member(file: str, name: str, size: int, plain: bool, is_link: bool, opener: Callable[[], Any]) -> Member:
     path = posixpath.normpath(name).lstrip("/")
     location = Location(file, path)
 
@@ -65,7 +84,7 @@ def _member(
                 return io.BufferedReader(_Guarded(opener(), location, limit), BUFFER)
         raise InputError(f"{location}: the member {problem}; unpack it yourself if you trust it")
 
-    return path, open_member
+    return Member(path, is_link, open_member)
 
 
 def limit_of(path: Path) -> int:

@@ -2,14 +2,14 @@
 
 import hashlib
 import sys
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import LONGEST
 from transformer.support.characters import is_void, lacks_blanks
-from transformer.support.fields import STRICT, Config, Range
+from transformer.support.fields import AS_NUMBER, STRICT, Config, Range
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -17,7 +17,9 @@ class Cleaning(Config):
     """The conditions on which a pair is kept."""
 
     words: Range = Field(default=(1, 250), description="the smallest and the greatest number of words on a side")
-    ratio: float = Field(default=9.0, ge=1, description="the greatest ratio of the two sides' numbers of words")
+    ratio: Annotated[float, Field(ge=1), AS_NUMBER] = Field(
+        default=9.0, description="the greatest ratio of the two sides' numbers of words"
+    )
     identical: Literal["keep", "remove"] = Field(default="keep", description="pairs with equal sides (untranslated)")
     duplicates: Literal["keep", "pair", "source"] = Field(
         default="keep", description="keep all, the first of equal pairs, or the first of each source"

@@ -1,15 +1,17 @@
 """Where a text lies: a file or URL, a member of an archive, a column of a table (docs/reading.md)."""
 
+import os
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from transformer.support.files import InputError
 
 # The URL of a file; groups: the host with its port, the path.
 URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
-# A host may end like an archive, too, so it is matched as a whole (?+).
-ARCHIVE = re.compile(r"((?:\w+://[^/]*/)?+.*?\.(?:tgz|tar|tar\.gz|tar\.bz2|tar\.xz|zip))(?:/(.*))?", re.IGNORECASE)
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+_ARCHIVE = re.compile(f"(?:{'|'.join(map(re.escape, ARCHIVES))})(?=/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,13 @@ class Location:
 
     @classmethod
     def parse(cls, text: str) -> "Location":
-        """Parse `FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError otherwise."""
+        """Parse `FILE`, `TABLE#COLUMN`, `ARCHIVE/MEMBER` or `ARCHIVE/TABLE#COLUMN`. Raises InputError otherwise.
+
+        A folder on this machine is no archive, whatever its name.
+        """
         marked = re.fullmatch(r"(.*)#([^/#]*)", text)
         path, column = marked.groups() if marked else (text, "")
-        archive = ARCHIVE.fullmatch(path)
-        file, member = archive.groups() if archive else (path, None)
+        file, member = _into_archive(path)
         location = cls(file, member, int(column) if re.fullmatch("[1-9][0-9]{0,5}", column) else None)
         table = location.kind == ".tsv"
         if not path.strip():
@@ -40,9 +44,9 @@ class Location:
             problem = "~ does not stand for your home here; write the whole path"
         elif re.search("[{}]", file):
             problem = "{ and } are special to Snakemake; rename the file"
-        elif archive and not member:
+        elif member == "":
             problem = f"it is an archive; add a member, as in {file}/MEMBER"
-        elif member and (ARCHIVE.fullmatch(member) or {"", ".", ".."} & set(member.split("/"))):
+        elif member and (_ARCHIVE.search(member) or {"", ".", ".."} & set(member.split("/"))):
             problem = f"{member!r} is not a member; give a path without . and .. that is not inside another archive"
         elif marked and (not table or not location.column):
             problem = "only a column of a .tsv, counted from 1, may follow #; correct it or rename the file"
@@ -64,3 +68,28 @@ class Location:
     def kind(self) -> str:
         """The suffix that names the format, without that of a compression: `.sgm` for `dev/test.en.sgm.gz`."""
         return PurePosixPath(re.sub(r"\.(gz|bz2|xz)$", "", (self.member or self.file).lower())).suffix
+
+
+def _into_archive(path: str) -> tuple[str, str | None]:
+    """The archive that a path leads into, and the member, which may be empty; if there is no archive, (path, None)."""
+    url = re.match(r"\w+://[^/]*", path)  # a host may end like an archive, too
+    for match in _ARCHIVE.finditer(path, url.end() if url else 0):
+        file, member = path[: match.end()], path[match.end() + 1 :]
+        if url or not os.path.isdir(file):  # noqa: PTH112 (Path.is_dir raises PermissionError)
+            return file, member
+    return path, None
+
+
+def why_missing(path: str, wanted: Literal["file", "folder"]) -> str:
+    """Why there is no such file or folder, and the remedy."""
+    is_a_file = f"is a file, not a folder; if it is an archive, let its name end in {', '.join(ARCHIVES)}"
+    for place in (*reversed(Path(path).parents), Path(path)):
+        if place.is_symlink() and not place.exists():
+            return f"{place} is a link to {place.readlink()}, which does not exist"
+        if place.is_file() and (wanted == "folder" or place != Path(path)):
+            return is_a_file if place == Path(path) else f"{place} {is_a_file}"
+    if wanted == "file" and Path(path).is_dir():
+        return "is a folder; name a file in it"
+    if Path(path).exists():
+        return f"is a device or a pipe; name a {wanted}"
+    return f"no such {wanted}; paths are relative to {Path.cwd()}"

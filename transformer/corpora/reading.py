@@ -10,16 +10,24 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
-from typing import IO, NoReturn
+from typing import IO
 
-from transformer.corpora.archives import BUFFER, members, open_guarded
-from transformer.corpora.location import Location
+from transformer.corpora.archives import BUFFER, check_links, members, open_guarded
+from transformer.corpora.location import ARCHIVES, Location
+from transformer.corpora.sgml import read_segments
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
+HEAD = 512  # bytes, in which compressed files and archives are known by these marks. No text has them
+PACKED = {
+    ".gz": rb"\x1f\x8b",
+    ".bz2": rb"BZh[1-9]1AY&SY",
+    ".xz": rb"\xfd7zXZ\0",
+    ".zip": rb"PK(\x03\x04|\x05\x06)",
+    ".tar": rb".{257}ustar[ \0]",
+}
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
@@ -58,9 +66,10 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
     paths: Paths = {(side.file, None): Path(side.file) for side in sides if side.member is None}
     for file in dict.fromkeys(side.file for side in sides if side.member):
         wanted = {str(side.member) for side in sides if side.file == file}
-        names = []
-        for name, open_member in members(file):
+        names, links = [], []
+        for name, is_link, open_member in members(file):
             names.append(name)
+            links += [name] * is_link
             if name in wanted:
                 if (file, name) in paths:
                     raise InputError(f"{Location(file, name)}: two members have this name; unpack the right one")
@@ -69,6 +78,7 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
                     shutil.copyfileobj(stream, copy, BUFFER)
         if missing := wanted.difference(names):
             name = min(missing)
+            check_links(file, name, links)
             same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
             close = ", ".join(same[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
             raise InputError(
@@ -80,12 +90,27 @@ def _unpack(sides: Sequence[Location], folder: Path) -> Paths:
 
 def _lines(location: Location, paths: Paths) -> Iterator[str]:
     with open_guarded(paths[location.file, location.member], location) as stream:
+        _check_packed(location, stream.peek(HEAD))
         try:
             yield from decode_lines(str(location), _split(location, stream))
         except InputError:
             while stream.read(BUFFER):  # if the file is damaged, this raises InputError with the true reason
                 pass
             raise
+
+
+def _check_packed(location: Location, head: bytes) -> None:
+    """Raises InputError for text that begins like a compressed file or an archive whose name does not say so."""
+    for suffix, start in PACKED.items():
+        if re.match(start, head, re.DOTALL):
+            if suffix not in ARCHIVES:
+                raise InputError(f"{location}: is compressed; let the file's name end in {suffix}")
+            packed = PurePosixPath(location.member or location.file).suffix
+            ending = suffix + packed * (packed in PACKED)
+            raise InputError(
+                f"{location}: is an archive; let the file's name end in {ending}, and name a member, as in "
+                f"NAME{ending}/MEMBER"
+            )
 
 
 def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
@@ -140,60 +165,5 @@ def _columns(location: Location, lines: Iterator[str], first: int, second: int) 
         yield fields[first - 1], fields[second - 1]
 
 
-class _SegmentParser(HTMLParser):
-    """Collects the segments of a NIST or WMT set: a segment's document and id -> its text."""
-
-    def __init__(self, location: Location) -> None:
-        super().__init__()
-        self.location, self.document, self.key = location, "", ""
-        self.segments: dict[str, str] = {}
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        names = dict(attributes)
-        if tag == "doc":
-            self.document = names.get("docid") or ""
-        elif tag == "seg":
-            key = f"segment {names.get('id')} of document {self.document!r}"
-            if self.key or key in self.segments or not names.get("id"):
-                self.fail(f"{key} comes twice, has no id or lies in another segment")
-            self.key, self.segments[key] = key, ""
-        else:  # text such as `a <b and c> d`
-            self.handle_data(self.get_starttag_text() or "")
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
-        if tag == "seg":
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "seg" and self.key:
-            self.segments[self.key] = re.sub("[ \t\n\f\r]+", " ", self.segments[self.key]).strip(" ")
-            self.key = ""
-        else:
-            self.refuse(tag)
-
-    def refuse(self, data: str) -> None:
-        if self.key:
-            self.fail(f"{self.key} has markup ({data.strip()}); write &lt; if its < is text")
-
-    def handle_decl(self, decl: str) -> None:
-        self.refuse(decl)
-
-    handle_comment = handle_pi = unknown_decl = refuse
-
-    def handle_data(self, data: str) -> None:
-        if self.key:
-            self.segments[self.key] += data
-
-    def fail(self, problem: str) -> NoReturn:
-        raise InputError(f"{self.location}, line {self.getpos()[0]}: {problem}; correct the file")
-
-
 def _segments(location: Location, paths: Paths) -> dict[str, str]:
-    parser = _SegmentParser(location)
-    for line in _lines(location, paths):
-        parser.feed(line + "\n")
-    parser.close()
-    if parser.key:
-        parser.fail(f"{parser.key} has no end")
-    return parser.segments
+    return read_segments(str(location), _lines(location, paths))

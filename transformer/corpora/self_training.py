@@ -1,5 +1,7 @@
 """The semi-supervised corpora of Table 4: gold trees, and plain text parsed by the first parser or by another one."""
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from pathlib import Path
@@ -13,12 +15,14 @@ from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
-from transformer.support.fields import STRICT, Positive, Some
+from transformer.support.fields import STRICT, Positive, Share, Some
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.trees.linear import linearise, misread
-from transformer.trees.penn import read_mrg
-from transformer.trees.symbols import Leaves
+from transformer.trees.penn import TreesError, is_failed, read_mrg
+from transformer.trees.symbols import Leaves, split_words
 from transformer.trees.tree import words
+
+FAULTS = 1000  # in parsed text; a file that has more is not read further
 
 
 class _WithGold(Kind):
@@ -65,7 +69,7 @@ class SelfTraining(_WithGold):
     gold: str = Field(description="the task whose trees are part of train, and are dev and test")
     parser: str = Field(description="the model that parses the plain sentences")
     copies: Positive = Field(description="how many times the gold trees appear in train")
-    keep: float = Field(gt=0, le=1, description="share of the parses to keep: those with the highest log P per subword")
+    keep: Share = Field(description="share of the parses to keep: those with the highest log P per subword")
 
     def runs(self) -> dict[str, tuple[str, str]]:
         """The run that parses the plain sentences."""
@@ -105,8 +109,9 @@ class ParsedText(_WithGold):
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Write a corpus from gold trees and the files of trees. Raises the InputErrors of `parsed_text`."""
         gold = given.need("gold")
-        parsed = parsed_text(self, gold, given.downloads, folder)
-        self._write(folder, gold, parsed, {}, name=name, source=source, target=target)
+        removed: Counter[str] = Counter()
+        parsed = parsed_text(self, gold, given.downloads, folder, removed)
+        self._write(folder, gold, parsed, removed, name=name, source=source, target=target)
 
 
 def _leaves_of(gold: Path) -> Leaves:
@@ -142,7 +147,7 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
     removed = {"malformed": 0, "less sure": 0}
     pairs = []
     for (line, parse), log_probability in zip(lines, sure, strict=True):
-        sentence = line.split()
+        sentence = split_words(line)
         if not sentence or misread(parse, sentence) > (0 if of_words else len(sentence)):
             removed["malformed"] += 1
         elif log_probability < least:
@@ -152,21 +157,39 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
     return pairs, removed
 
 
-def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path) -> Iterator[Pair]:
+def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path, removed: Counter[str]) -> Iterator[Pair]:
     """The words and the linearised form of each tree in a corpus's files, in a stream.
 
-    Raises the InputErrors of `open_text` and `read_mrg`, and InputError when the record of `gold` has no `leaves`.
+    Lines whose sentence the parser failed to parse (`is_failed`) are left out and counted in `removed`, and a message
+    says how many. Raises the InputErrors of `open_text`, InputError when a file holds no tree and when the record of
+    `gold` has no `leaves`, and TreesError with the other faults of all files.
     """
     form = _leaves_of(gold)
+    faults: list[str] = []
     for location in corpus.trees:
-        any_tree = False
+        trees = number = 0
+        failed: list[int] = []
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
             for number, line in enumerate(lines, start=1):
+                if is_failed(line):
+                    failed.append(number)
+                    continue
                 try:
                     for tree in read_mrg(location, line, number):
-                        any_tree = True
+                        trees += 1
                         yield " ".join(words(tree)), linearise(tree, form)
-                except InputError as error:
-                    raise InputError(f"{error}; write parsed text as one tree a line") from None
-        if not any_tree:
+                except TreesError as error:
+                    faults += error.faults
+                if len(faults) > FAULTS:
+                    break
+        if not trees and not faults:
             raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")
+        if failed:
+            removed["failed parse"] += len(failed)
+            print(
+                f"{location}: {len(failed):,} of {number:,} lines hold no tree, as where a parser fails, and are left "
+                f"out; the first is line {failed[0]}",
+                file=sys.stderr,
+            )
+    if faults:
+        raise InputError(f"{TreesError(faults)}; write parsed text as one tree a line")

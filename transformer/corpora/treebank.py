@@ -12,15 +12,15 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.archives import members
+from transformer.corpora.archives import check_links, members
 from transformer.corpora.fetch import local_path
-from transformer.corpora.location import Location
+from transformer.corpora.location import Location, why_missing
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
 from transformer.support.fields import STRICT, Faults, Range, check
 from transformer.support.files import InputError, read_lines
-from transformer.trees.penn import read_mrg
+from transformer.trees.penn import TreesError, read_mrg
 from transformer.trees.symbols import Leaves
 from transformer.trees.tree import Tree, constituents
 
@@ -70,8 +70,16 @@ class Treebank(Kind):
         Sources are words, targets are linearised trees, and `.trees` are in Penn brackets. Raises the InputErrors of
         `read_treebank`, and InputError when the number of trees of a part is not the one in `sentences`.
         """
+        parts: dict[str, list[Tree]] = {}
+        faults: list[str] = []
         with _folder_of(self.trees, given.downloads) as trees:
-            parts = {part: read_treebank(trees, *getattr(self, part)) for part in PARTS}
+            for part in PARTS:
+                try:
+                    parts[part] = read_treebank(trees, *getattr(self, part))
+                except TreesError as error:
+                    faults += error.faults
+            if faults:
+                raise TreesError(faults)
         sizes = {part: len(trees) for part, trees in parts.items()}
         if sizes != self.sentences:
             raise InputError(
@@ -90,7 +98,7 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
     """The trees of all files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
 
     Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number,
-    and the InputErrors of `read_mrg`.
+    and TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
     """
     files: dict[int, Path] = {}
     # Unlike Path.rglob, this also enters folders that are links.
@@ -106,12 +114,23 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             files[number] = path
     if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
         sections = f"it has no files wsj_SSNN.mrg of section {', '.join(sorted(missing))}"
-        reason = sections if folder.is_dir() else "no such folder"
+        reason = sections if folder.is_dir() else why_missing(str(folder), "folder")
         raise InputError(
             f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
         )
-    return [tree for _, path in sorted(files.items()) for tree in read_mrg(str(path), "\n".join(read_lines(path)))]
+    trees: list[Tree] = []
+    faults: list[str] = []
+    for _, path in sorted(files.items()):
+        try:
+            trees += read_mrg(str(path), "\n".join(read_lines(path)))
+        except TreesError as error:
+            faults += error.faults
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        raise TreesError(faults)
+    return trees
 
 
 @contextmanager
@@ -123,7 +142,9 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
         return
     archive = downloads / local_path(location.file) if "://" in location.file else Path(location.file)
     with TemporaryDirectory(prefix="transformer-") as folder:
-        for name, open_member in members(str(archive)):
+        links = []
+        for name, is_link, open_member in members(str(archive)):
+            links += [name] * is_link
             if name.startswith(f"{location.member}/") and name.lower().endswith(".mrg"):
                 with open_member() as stream:
                     path = Path(folder, name)
@@ -131,6 +152,7 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
                         raise InputError(f"{archive}/{name}: two members have this name; unpack the right one")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(stream.read())
+        check_links(str(archive), location.member, links)
         try:
             yield Path(folder)
         except InputError as error:

@@ -2,7 +2,7 @@
 
 from transformer.decoding.translate import Translation
 from transformer.trees.linear import misread, repair, tags_of
-from transformer.trees.symbols import WORD
+from transformer.trees.symbols import WORD, split_words
 from transformer.trees.tree import Tree
 
 
@@ -12,7 +12,7 @@ def trees_first(translation: Translation) -> Translation:
     Its output is then the best tree in the whole beam (`Search.nbest`); a hypothesis is repaired only if none is a
     tree. Among trees, those with fewer leaves that differ from the words come first.
     """
-    words = translation.line.split()
+    words = split_words(translation.line)
     if not words:
         return translation
     faults = [misread(text, words) for text in translation.texts]
@@ -27,8 +27,8 @@ def tree_of(translation: Translation, tagged: bool) -> tuple[Tree, bool] | None:
 
     Tags are the parser's own if it writes tags (`tagged`), else XX.
     """
-    words = translation.line.split()
+    words = split_words(translation.line)
     if not words:
         return None
-    tokens = translation.texts[0].split()
+    tokens = split_words(translation.texts[0])
     return repair(tokens, words, tags_of(tokens, words) if tagged else [WORD] * len(words))

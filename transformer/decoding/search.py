@@ -1,13 +1,9 @@
 """Decoding of batches: by beam search or by sampling, in this process or in several."""
 
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +20,7 @@ from transformer.package.config import PackageConfig
 from transformer.package.loading import Package, load_package
 from transformer.support.device import keep_freed_memory
 from transformer.support.files import InputError
+from transformer.support.processes import shared
 
 
 class Sentence(NamedTuple):
@@ -90,7 +87,7 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
     """A function that decodes batches, in this process or in `workers` processes if that is more than 1.
 
     Each of several workers loads the package from `folder`. Raises InputError for several workers on a GPU, and the
-    errors of `check_precision`.
+    errors of `check_precision` and `shared`.
     """
     if workers > 1 and package.model.embedding.is_cuda:
         raise InputError(
@@ -102,30 +99,12 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
         model = in_precision(package.model, precision)
         yield lambda batches: (search(model, batch) for batch in batches)
         return
-    pool = ProcessPoolExecutor(
-        workers, get_context("spawn"), _load, (folder, search, precision, torch.get_num_threads())
-    )
-    try:
-        yield lambda batches: pool.map(_decode, batches)
-    except BrokenProcessPool as error:
-        raise InputError(
-            f"a process of --workers {workers} has died, perhaps because memory ran out; use fewer workers"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with shared(workers, "--workers", _decoder, folder, search, precision, torch.get_num_threads()) as decode:
+        yield decode
 
 
-_decoder: Decoder  # the decoder of this worker process
-
-
-def _load(folder: Path, search: Search, precision: str, threads: int) -> None:
-    global _decoder
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the workers
+def _decoder(folder: Path, search: Search, precision: str, threads: int) -> Decoder:
+    """What a worker decodes a batch with."""
     torch.set_num_threads(threads)
     keep_freed_memory()
-    model = in_precision(load_package(folder, torch.device("cpu")).model, precision)
-    _decoder = partial(search, model)
-
-
-def _decode(batch: list[Sentence]) -> list[list[Hypothesis]]:
-    return _decoder(batch)
+    return partial(search, in_precision(load_package(folder, torch.device("cpu")).model, precision))

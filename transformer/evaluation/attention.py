@@ -1,5 +1,6 @@
 """Attention weights of a trained model: between subwords, and between words (figures 3 to 5)."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,8 +14,7 @@ from transformer.model.masks import Rows
 from transformer.model.network import Kind, Network
 from transformer.package.loading import Package
 from transformer.support.files import InputError
-
-WORD_START = "\u2581"
+from transformer.trees.symbols import split_words
 
 
 def chosen_layer(package: Package, layer: int | None) -> int:
@@ -45,11 +45,11 @@ class WordAttention:
 
 @torch.inference_mode()
 def word_attention(package: Package, sentence: str, layer: int, number: int = 1) -> WordAttention:
-    """Encoder self-attention in `layer`, counted from 1, between the words of a sentence. Blanks separate words.
+    """Encoder self-attention in `layer`, counted from 1, between the words of a sentence (`split_words`).
 
     The weight to a word is the sum over its subwords, the weight from a word the mean over them (Clark et al. 2019).
-    Messages call the sentence by its `number`. Raises InputError when it has no words or too many, or the model has no
-    such layer or no self-attention.
+    Words without subwords are left out, and a message says so. Messages call the sentence by its `number`. Raises
+    InputError when it has no words or too many, or the model has no such layer or no self-attention.
     """
     model = package.model
     if "encoder" not in model.attentions:
@@ -58,20 +58,21 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
             "self-attention; name a Transformer, or see its encoder-decoder attention with `attention --html`"
         )
     layer = chosen_layer(package, layer)
-    words = sentence.split()
-    if not words:
-        raise InputError("a sentence without words has no attention; give one with words")
-    pieces = package.subwords.pieces(" ".join(words))
-    starts = torch.tensor([piece.startswith(WORD_START) for piece in pieces] + [True])
-    membership = torch.nn.functional.one_hot(starts.cumsum(0) - 1).float()  # [subwords, words]
-    if membership.size(1) != len(words) + 1:
-        raise InputError(f"{sentence!r}: its subwords do not keep its words apart; write it in plain characters")
-    check_lengths(package, [len(starts)], number, "sentence")
+    words = split_words(sentence)
     [ids] = package.subwords.encode([" ".join(words)])
+    if len(ids) == 1:
+        raise InputError("a sentence without words has no attention; give one with words")
+    check_lengths(package, [len(ids)], number, "sentence")
+    places = torch.tensor([*package.subwords.words_of_pieces(words), len(words)])
+    read, places = places.unique(return_inverse=True)
+    if unread := len(words) + 1 - len(read):
+        print(f"sentence {number}: {unread} of {len(words)} words have no subwords and are left out", file=sys.stderr)
+    membership = torch.nn.functional.one_hot(places).float()  # [subwords, words]
     weights = weights_of_all(model, ids, [END])["encoder"][layer - 1].cpu()  # [heads, subwords, subwords]
     mean = membership / membership.sum(0)
     between = mean.t() @ weights @ membership
-    return WordAttention(sentence, [*words, "<EOS>"], [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])
+    words = [[*words, "<EOS>"][place] for place in read.tolist()]
+    return WordAttention(sentence, words, [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])
 
 
 def attention_record(package: Package, lines: Sequence[str], layer: int) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from transformer.trees.linear import read_parses
-from transformer.trees.penn import TRACE
+from transformer.trees.penn import ROOTS, TRACE
 from transformer.trees.tree import Leaf, Tree, tags, walk
 
-DELETED = frozenset({"TOP", TRACE, ",", ":", "``", "''", "."})
+DELETED = frozenset({*ROOTS, TRACE, ",", ":", "``", "''", "."})
 EQUIVALENT = {"PRT": "ADVP"}
 
 
@@ -57,7 +57,8 @@ def brackets(tree: Tree) -> tuple[list[Leaf], Counter[tuple[str, int, int]]]:
     """The parts of a tree that are scored: its leaves, and its brackets (label, start, end) with their counts.
 
     Words whose tag is in DELETED are removed before positions are counted. Then empty brackets are removed, and
-    brackets whose label is in DELETED. Labels lose their function (NP-SBJ becomes NP), and PRT becomes ADVP.
+    brackets whose label is in DELETED: TOP, as in COLLINS.prm, and the other ROOTS. Labels lose their function (NP-SBJ
+    becomes NP), and PRT becomes ADVP.
     """
     kept: list[Leaf] = []
     starts: list[int] = []

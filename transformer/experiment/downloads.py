@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from transformer.corpora.fetch import Download
+from transformer.corpora.location import why_missing
 from transformer.experiment.config import Experiment
 from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import future_date
@@ -34,7 +35,7 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                 text = f"{file} has no size and SHA-256; add it to `downloads` (config/corpora.yaml)"
                 faults[Fault(("corpora", corpus), text)] = None
             elif not Path(file).is_file():
-                text = f"{file}: no such file; paths are relative to {Path.cwd()}"
+                text = f"{file}: {why_missing(file, 'file')}"
                 faults[Fault(("corpora", corpus), text)] = None
             elif text := future_date(Path(file)):
                 faults[Fault(("corpora", corpus), text)] = None

@@ -106,7 +106,7 @@ def write_common(
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
-    write_lines(folder / "README.md", (text + reading).splitlines())
+    write_lines(folder / "README.md", (text + reading).removesuffix("\n").split("\n"))
     write_json(folder / "package.json", plain(config) | more)
     for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:

@@ -31,7 +31,7 @@ def save_package(
         with atomic(folder / name) as stream:
             stream.write(read_bytes(source))
     hashes = {name: sha256(folder / name) for name in HASHED}
-    write_lines(folder / "README.md", text.splitlines())
+    write_lines(folder / "README.md", text.removesuffix("\n").split("\n"))
     write_json(folder / "config.json", signed({**plain(config), "sha256": hashes}))
 
 

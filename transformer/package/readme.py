@@ -79,7 +79,7 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
 def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> None:
     """Write the README.md of a package again, with scores as texts. Raises the errors of `readme`."""
     text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
-    write_lines(folder / "README.md", text.splitlines())
+    write_lines(folder / "README.md", text.removesuffix("\n").split("\n"))
 
 
 def _dev_perplexity(history: Path) -> str:

@@ -1,6 +1,7 @@
 """Faults of configs: what pydantic's errors say, in words for a user, and the file and the line that they come from."""
 
 import difflib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -91,14 +92,18 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
         case "too_short":
             return None if value else Fault(keys, "is empty; give at least one")
         case "tuple_type":
-            example = "a, b" if isinstance(value, Mapping) else value
-            return Fault(keys, f"{value!r} is not a list; write [{example}]")
+            example = "a, b" if isinstance(value, Mapping) or value is None else value
+            return Fault(keys, f"{shown(value)} is not a list; write [{example}]")
         case "float_type":
-            example = " (write 1.0e-9, not 1e-9)" if isinstance(value, str) else "; write one such as 0.1"
-            return Fault(keys, f"{value!r} is not a number{example}")
+            return Fault(keys, f"{shown(value)} is not a number; write one such as 0.1")
         case kind if kind in _EXPECTED:
-            return Fault(keys, f"{value!r} is not {_EXPECTED[kind].format(**context).removesuffix('.0')}")
+            return Fault(keys, f"{shown(value)} is not {_EXPECTED[kind].format(**context).removesuffix('.0')}")
     return Fault(keys, error["msg"])
+
+
+def shown(value: Any) -> str:
+    """A value as YAML has it, if it is null, true or false; else as Python has it."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
 def _not_one_of(value: Any, expected: str) -> str:
@@ -107,7 +112,7 @@ def _not_one_of(value: Any, expected: str) -> str:
     if str(value) in known:
         return f"{value!r} is not {A_TEXT}"
     close = difflib.get_close_matches(str(value), known, n=1)
-    return f"{value!r} is not one of {', '.join(known)}" + (f"; did you mean {close[0]}?" if close else "")
+    return f"{shown(value)} is not one of {', '.join(known)}" + (f"; did you mean {close[0]}?" if close else "")
 
 
 def _keys(place: Sequence[int | str], values: Any) -> Keys:
@@ -175,7 +180,7 @@ def _depth(keys: Keys, values: Any) -> int:
 
 
 def _line(path: Path, keys: Keys) -> int:
-    """The line of the last of the keys in a YAML file; 0 without keys. A key may be written otherwise, as 1.50 is."""
+    """The line of the last of the keys in a YAML file; 0 without keys."""
     node: Any = yaml.compose(path.read_text(encoding="utf-8"))
     line = 0
     for key in keys:

@@ -22,7 +22,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from transformer.support.faults import shown
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
+from transformer.support.yaml_words import ONLY_TEXT_IN_1_1
 
 T = TypeVar("T")
 # (key, keys that lead to a value, or a list of keys that do not fit together; what is wrong)
@@ -55,13 +57,22 @@ def _exact(value: Any) -> Fraction:
     if isinstance(value, int | float | str | Fraction) and not isinstance(value, bool):
         with suppress(ValueError, ZeroDivisionError):
             return Fraction(str(value))
-    raise ValueError(f"{value!r} is not a number or a fraction such as 1/4")
+    raise ValueError(f"{shown(value)} is not a number or a fraction such as 1/4")
+
+
+def _number(value: Any) -> Any:
+    """1e-9 as a number, which PyYAML reads as a text, and 0 for -0.0."""
+    if isinstance(value, str) and ONLY_TEXT_IN_1_1.fullmatch(value):
+        value = float(value)
+    return value + 0.0 if isinstance(value, float) else value
 
 
 Positive = Annotated[int, Field(ge=1)]
-PositiveNumber = Annotated[float, Field(gt=0)]
-Probability = Annotated[float, Field(ge=0, lt=1)]
-Alpha = Annotated[float, Field(ge=0, le=GREATEST_ALPHA)]
+AS_NUMBER = BeforeValidator(_number)  # it stands last, or else the JSON Schema loses the range
+PositiveNumber = Annotated[float, Field(gt=0), AS_NUMBER]
+Probability = Annotated[float, Field(ge=0, lt=1), AS_NUMBER]
+Share = Annotated[float, Field(gt=0, le=1), AS_NUMBER]
+Alpha = Annotated[float, Field(ge=0, le=GREATEST_ALPHA), AS_NUMBER]
 Seed = Annotated[int, Field(ge=0, le=GREATEST_SEED)]
 Factor = Annotated[Fraction, BeforeValidator(_exact), Field(gt=0)]
 Range = Annotated[tuple[int, int], AfterValidator(_ascending)]

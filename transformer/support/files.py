@@ -137,16 +137,23 @@ def write_json(path: Path, value: Any) -> None:
         stream.write(as_json(value))
 
 
+def check_output() -> None:
+    """Raises InputError when standard output is closed."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed; open it, or redirect it with > FILE")
+
+
 def write_output(text: str) -> bytes:
     """Write to standard output, at once. Returns the bytes.
 
     Raises InputError when standard output is closed or full, and BrokenPipeError when its reader has ended.
     """
-    if sys.stdout is None:
-        raise InputError("standard output is closed; open it, or redirect it with > FILE")
+    check_output()
     content = text.encode()
+    left = memoryview(content)
     try:
-        sys.stdout.buffer.write(content)
+        while left:  # with PYTHONUNBUFFERED, a write may be partial
+            left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise

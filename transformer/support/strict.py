@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from transformer.support.faults import ConfigError, fault_of, with_source
+from transformer.support.faults import ConfigError, Fault, fault_of, with_source
 from transformer.support.files import InputError, atomic, read_lines
+from transformer.support.yaml_words import Dumper, Loader
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -22,40 +23,41 @@ GREATEST_SEED = 2**63 - 1  # that PyTorch accepts
 GREATEST_ALPHA = 10  # of a length penalty
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a mapping in which a key comes twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key in (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"):
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} comes twice", key.start_mark)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file.
 
-    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key. Also raises InputError
-    if a mapping or a list contains itself.
+    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key, and if a mapping or a
+    list contains itself. Also raises the errors of `parse_yaml`.
     """
-    text = "\n".join(read_lines(path))
+    return parse_yaml("\n".join(read_lines(path)), str(path))
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """The value that is written as YAML in `text`, which comes from `name`. Raises the errors of `read_yaml`.
+
+    Raises ConfigError that lists all values that YAML 1.1 and YAML 1.2 read differently: Snakemake reads YAML 1.1.
+    """
     try:
-        return copy.deepcopy(_value(text))
-    # PyYAML raises the others for values such as the date 2001-99-99, `!!bool maybe` and `!!int ''`.
+        value, doubts = _value(text)
+    # PyYAML raises the others for values such as `!!bool maybe` and `!!int ''`.
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
-        raise InputError(f"{path}: not YAML: {message}") from error
+        raise InputError(f"{name}: not YAML: {message}") from error
+    if doubts:
+        raise ConfigError("", [Fault((), doubt, f"{name}, line {line}") for line, doubt in doubts])
+    return copy.deepcopy(value)
 
 
 @cache
-def _value(text: str) -> Any:
-    """The value that is written as YAML. Snakemake has the same files read three times, and PyYAML is slow."""
-    value = yaml.load(text.encode(), _Loader)
-    json.dumps(value, default=str)  # refuses a mapping that contains itself, and a key such as a date
-    return value
+def _value(text: str) -> tuple[Any, list[tuple[int, str]]]:
+    """The value, and its doubts (`Loader`). Snakemake has the same files read three times, and PyYAML is slow."""
+    loader = Loader(text.encode())
+    try:
+        value = loader.get_single_data()
+    finally:
+        loader.dispose()
+    json.dumps(value)  # refuses a mapping that contains itself, and a value that JSON does not have, such as a set
+    return value, loader.doubts
 
 
 def read_keys(path: Path) -> dict[Any, Any]:
@@ -124,7 +126,12 @@ def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
 def write_config(path: Path, config: Any) -> None:
     """Write a config as YAML that `read_config` reads."""
     with atomic(path) as stream:
-        stream.write(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True).encode())
+        stream.write(as_yaml(plain(config)).encode())
+
+
+def as_yaml(values: Any) -> str:
+    """`values` as YAML that `parse_yaml` reads."""
+    return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True)
 
 
 def added(default: T, description: str) -> T:

@@ -1,14 +1,10 @@
 """Subwords (section 5.1): one byte-pair encoding for source and target, learned by SentencePiece."""
 
 import os
-import signal
 import sys
-from collections import deque
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import compress, islice
-from multiprocessing import get_context
+from itertools import accumulate, compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +16,7 @@ from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.characters import NORMALISATION
 from transformer.support.fields import STRICT, Config, Positive, Seed
 from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
+from transformer.support.processes import shared
 from transformer.text.tokens import Packed, pack
 from transformer.trees.symbols import symbols
 
@@ -142,49 +139,40 @@ class Subwords:
         """The subwords of a line as text. A subword that begins a word starts with U+2581."""
         return self.processor.encode(line, out_type=str)
 
+    def words_of_pieces(self, words: Sequence[str]) -> list[int]:
+        """The word, counted from 0, that each subword of a line belongs to. The line is `words` with blanks between.
+
+        Normalisation may part a word ("a\u00b4b" is read as "a \u0301b") or drop it (a zero width space), so the
+        beginnings of words cannot be counted. But the text of a line's subwords is that of the subwords of each word,
+        one word after the other. Raises InputError if it is not.
+        """
+        ends = list(accumulate(len("".join(self.pieces(word))) for word in words))
+        stops = list(accumulate(map(len, self.pieces(" ".join(words)))))
+        if [0, *ends][-1] != [0, *stops][-1]:
+            line = " ".join(words)
+            raise InputError(f"{line!r}: its subwords do not keep its words apart; write it in plain characters")
+        return [bisect_left(ends, stop) for stop in stops]
+
 
 def encode_pairs(
     source: Path, target: Path, path: Path, processes: int, as_read: Callable[[str], str] = str
 ) -> Iterator[Packed]:
     """Encode two parallel files with the vocabulary of `path`, and hold only a few thousand lines in memory.
 
-    `as_read` changes each line of the source first. Raises InputError when a process dies, and the InputErrors of
-    `Subwords`, `transformer.support.files.count_parallel` and `stream_lines`.
+    `as_read` changes each line of the source first. Raises the errors of `shared` and `Subwords`, and the InputErrors
+    of `transformer.support.files.count_parallel` and `stream_lines`.
     """
     pairs = count_parallel(source, target)
     lines = (map(as_read, stream_lines(source)), stream_lines(target))
     parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
     if processes == 1:
-        subwords = Subwords(path)
-        yield from (_pack(subwords, *part) for part in parts)
+        yield from map(_encoder(path), parts)
         return
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), _load, (path,))
-    try:
-        pending: deque[Future[Packed]] = deque()
-        for part in parts:
-            pending.append(pool.submit(_encode, *part))
-            if len(pending) > 2 * processes:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    except BrokenProcessPool as error:
-        raise InputError("a process has died, perhaps because memory ran out; use fewer --threads") from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with shared(processes, "--threads", _encoder, path) as encoded:
+        yield from encoded(parts)
 
 
-def _pack(subwords: Subwords, sources: list[str], targets: list[str]) -> Packed:
-    return pack(subwords.encode(sources), subwords.encode(targets), len(subwords))
-
-
-_subwords: Subwords  # set in each process of the pool
-
-
-def _load(path: Path) -> None:
-    global _subwords
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the workers
-    _subwords = Subwords(path)
-
-
-def _encode(sources: list[str], targets: list[str]) -> Packed:
-    return _pack(_subwords, sources, targets)
+def _encoder(path: Path) -> Callable[[list[list[str]]], Packed]:
+    """What a process encodes the two sides of some pairs with."""
+    subwords = Subwords(path)
+    return lambda sides: pack(subwords.encode(sides[0]), subwords.encode(sides[1]), len(subwords))

@@ -9,22 +9,42 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+import sentencepiece
+
 from transformer.support.files import InputError
 from transformer.trees.penn import read_trees
-from transformer.trees.symbols import LEAF, WORD, Leaves, leaves
+from transformer.trees.symbols import LEAF, WORD, Leaves, leaves, split_words
 from transformer.trees.tree import Leaf, Tree, escaped, tags, walk, words
 
-_SYMBOL = re.compile(r"[()][^()\s]+")
-_PENN_LINE = re.compile(r"(\([^()\s]+ )+\([^()\s]+ [^()\s]+\)")
+_SYMBOL = re.compile(f"[()]{LEAF.pattern}")
+_PENN_LINE = re.compile(rf"(\({LEAF.pattern} )+\({LEAF.pattern} {LEAF.pattern}\)")
+
+# What SentencePiece makes of text when it learns and uses subwords.
+_NORMAL = sentencepiece.SentencePieceNormalizer(
+    rule_name="nmt_nfkc", add_dummy_prefix=False, escape_whitespaces=False, remove_extra_whitespaces=True
+)
+
+
+def as_leaf(word: str) -> str:
+    """A word as a leaf: the word itself, unless subwords would split it, drop it or make brackets of it."""
+    normal = _NORMAL.normalize(word)
+    return word if re.fullmatch(r"[^() ]+", normal) else escaped(normal.replace(" ", "")) or WORD
+
+
+@lru_cache(2**16)
+def _as_written(word: str) -> str:
+    """A word as a leaf that a decoder writes."""
+    return _NORMAL.normalize(as_leaf(word))
 
 
 def linearise(tree: Tree, form: Leaves = "XX") -> str:
     """What the model writes: "John has a dog ." is `(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S`."""
     texts: dict[Leaves, Callable[[Leaf], str]]
-    texts = {"XX": lambda _: WORD, "tags": lambda leaf: leaf.tag, "words": lambda leaf: escaped(leaf.word)}
+    texts = {"XX": lambda _: WORD, "tags": lambda leaf: leaf.tag, "words": lambda leaf: as_leaf(leaf.word)}
     return " ".join(texts[form](item) if isinstance(item, Leaf) else item for item in walk(tree))
 
 
@@ -80,7 +100,8 @@ def _aligned(written: Sequence[str], words: Sequence[str]) -> list[int]:
     """How many words of the sentence each leaf stands for. From 200 words on, frequent words are not aligned."""
     counts = [1] * len(written)
     if len(written) != len(words):
-        for _, start, end, first, last in SequenceMatcher(None, written, words).get_opcodes():
+        one, other = ([*map(_as_written, side)] for side in (written, words))
+        for _, start, end, first, last in SequenceMatcher(None, one, other).get_opcodes():
             for leaf in range(start + last - first, end):
                 counts[leaf] = 0
             if last < len(words):
@@ -101,11 +122,11 @@ def misread(output: str, words: Sequence[str]) -> float:
 
     Raises the ValueErrors of `repair`.
     """
-    tokens = output.split()
+    tokens = split_words(output)
     written = leaves(tokens)
     if len(written) != len(words) or repair(tokens, words, [WORD] * len(words))[1]:
         return math.inf
-    return sum(leaf != word for leaf, word in zip(written, words, strict=True))
+    return sum(_as_written(leaf) != _as_written(word) for leaf, word in zip(written, words, strict=True))
 
 
 def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bool]]:
@@ -124,4 +145,4 @@ def read_parses(outputs: Sequence[str], gold: Path) -> list[tuple[Tree, Tree, bo
             f"{gold} has {len(trees)} trees, but there are {len(outputs)} translations; translate the same part"
         )
     pairs = zip(trees, outputs, strict=True)
-    return [(tree, *repair(output.split(), words(tree), tags(tree))) for tree, output in pairs]
+    return [(tree, *repair(split_words(output), words(tree), tags(tree))) for tree, output in pairs]

@@ -2,18 +2,19 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from transformer.support.files import InputError, read_lines
+from transformer.trees.symbols import BLANK
 from transformer.trees.tree import Leaf, Tree
 
 TRACE = "-NONE-"  # the tag of traces, which are not words
-ROOTS = ("TOP", "ROOT")
+ROOTS = ("TOP", "ROOT", "S1", "VROOT")  # labels of the bracket around a whole tree
 DEEPEST = 500  # the most brackets within brackets
-# Only ASCII blanks end a word, because a word may contain a no-break space.
-_TOKEN = re.compile(r"\(\s*(?P<label>[^()\t-\r ]+)?|\)|[^()\t-\r ]+")
+MOST = 20  # faults that one message lists
+_TOKEN = re.compile(rf"\(\s*(?P<label>[^(){BLANK}]+)?|\)|[^(){BLANK}]+")
 _FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
 
 
@@ -36,6 +37,16 @@ class _FaultError(ValueError):
         self.place = place
 
 
+class TreesError(InputError):
+    """All faults of gold trees, each with its file and line; the message lists the first MOST of them."""
+
+    def __init__(self, faults: Sequence[str]):
+        more = [f"and {len(faults) - MOST:,} more"] * (len(faults) > MOST)
+        head = [f"the trees have {len(faults):,} faults:"] * (len(faults) > 1)
+        super().__init__("\n  ".join([*head, *faults[:MOST], *more]))
+        self.faults = faults
+
+
 def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
     """The outermost brackets of a text.
 
@@ -52,13 +63,15 @@ def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
             if opened:
                 opened[-1].children.append(bracket)
             opened.append(bracket)
-        elif not opened and not token.isspace():
+        elif token.isspace():  # other blanks than ASCII's, by themselves
+            continue
+        elif not opened:
             raise _FaultError(place, f"{token!r} stands outside of a tree; remove it, or a bracket before it")
         elif token == ")":
             bracket = opened.pop()
             if not opened:
                 yield bracket
-        elif opened:
+        else:
             opened[-1].children.append(_Word(place, token))
     if opened:
         start = opened[-1].place
@@ -79,6 +92,8 @@ def _tree(outermost: _Bracket, treebank: bool) -> Tree:
             continue
         place, label, inside = item
         words = [child for child in inside if isinstance(child, _Word)]
+        if blank := next(filter(str.isspace, label), None):
+            raise _FaultError(place, f"the label {label!r} has a blank, U+{ord(blank):04X}; write an ordinary blank")
         if not inside:
             raise _FaultError(place, f"({label}) holds nothing; remove it")
         if not label and (words or not treebank or item is not outermost):
@@ -100,8 +115,11 @@ def _tree(outermost: _Bracket, treebank: bool) -> Tree:
         raise _FaultError(
             outermost.place, f"({tree.tag} {tree.word}) is a tag without a constituent; write (S (TAG word))"
         )
-    while treebank and tree.label in ROOTS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
-        tree = tree.children[0]
+    while treebank and tree.label.upper() in ROOTS:
+        [child, *others] = tree.children
+        if others or isinstance(child, Leaf):
+            return Tree(ROOTS[0], tree.children)
+        tree = child
     return tree
 
 
@@ -123,13 +141,15 @@ def read_tree(line: str) -> Tree:
 
 
 def read_trees(path: Path) -> list[Tree]:
-    """The trees of a file, one a line. Raises the InputErrors of `read_tree`, with file and line."""
-    trees = []
+    """The trees of a file, one a line. Raises TreesError: all InputErrors of `read_tree`, with file and line."""
+    trees, faults = [], []
     for number, line in enumerate(read_lines(path), start=1):
         try:
             trees.append(read_tree(line))
         except InputError as error:
-            raise InputError(f"{path}, line {number}, {error}") from None
+            faults.append(f"{path}, line {number}, {error}")
+    if faults:
+        raise TreesError(faults)
     return trees
 
 
@@ -139,16 +159,39 @@ def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
     `text` is the content of the file, from its line `first` on. This function removes
     - traces: words with the tag -NONE-, and constituents that hold nothing else;
     - functions and indices of labels: NP-SBJ-1 and NP=2 become NP, while -LRB- and ADVP|PRT stay;
-    - the outer bracket if it has no label or is TOP or ROOT. If an outer bracket without label holds several
-      constituents, it becomes TOP, which EVALB does not count.
+    - outer brackets that have no label or one of ROOTS, in capitals or not. One that holds several constituents or a
+      word becomes TOP, which EVALB does not count.
     Unary chains stay, even X over X, because EVALB counts both. Words stay unchanged, also -LRB- and 1\\/2.
 
-    Raises InputError with the file's `name` and the line of the fault: the faults of `read_tree`, a tree without words,
-    and a tree nested more than DEEPEST deep.
+    Raises TreesError at the end, with the file's `name` and the line of each fault: the faults of `read_tree`, a tree
+    without words, and a tree nested more than DEEPEST deep. Nothing is read after brackets that are unbalanced.
     """
+    faults: list[_FaultError] = []
     try:
         for outermost in _brackets(text, DEEPEST):
-            yield _tree(outermost, treebank=True)
+            try:
+                yield _tree(outermost, treebank=True)
+            except _FaultError as fault:
+                faults.append(fault)
     except _FaultError as fault:
-        line = text.count("\n", 0, fault.place) + first
-        raise InputError(f"{name}, line {line}: {fault}") from None
+        faults.append(fault)
+    if faults:
+        raise TreesError([f"{name}, line {text.count(chr(10), 0, fault.place) + first}: {fault}" for fault in faults])
+
+
+def is_failed(text: str) -> bool:
+    """Whether a parser's line has balanced brackets but no constituent with words: it could not parse the sentence.
+
+    Such lines are empty, `(())`, `(ROOT)`, `(TOP NONE)`, `(TOP (S (-NONE- *)))` and `FAIL`.
+    """
+    depth = 0
+    for match in _TOKEN.finditer(re.sub(rf"\(\s*{TRACE}\s[^()]*\)", "", text)):
+        if match[0] == ")":
+            depth -= 1
+        elif match[0][0] == "(":
+            depth += 1
+        elif depth > 1 and not match[0].isspace():
+            return False
+        if depth < 0:
+            return False
+    return depth == 0

@@ -6,7 +6,17 @@ from typing import Literal
 
 Leaves = Literal["XX", "tags", "words"]  # what stands for words in linearised trees
 WORD = "XX"
-LEAF = re.compile(r"[^()\s]+")
+BLANK = "\t-\r "  # the ASCII blanks, in a class of a regular expression
+LEAF = re.compile(f"[^(){BLANK}]+")
+
+
+def split_words(line: str) -> list[str]:
+    """The words of a sentence, or the symbols of a linearised tree.
+
+    Only ASCII blanks separate them, because a word may contain others, as in 5 000 with a no-break space. Blanks alone
+    are no word.
+    """
+    return [word for word in re.split(f"[{BLANK}]+", line) if word and not word.isspace()]
 
 
 def leaves(tokens: Iterable[str]) -> list[str]:
@@ -19,7 +29,7 @@ def symbols(sources: Iterable[str], targets: Iterable[str]) -> list[str]:
     seen: set[str] = set()
     of_words = 0  # the number of trees whose leaves are the words, minus the number of others
     for source, target in zip(sources, targets, strict=False):
-        tokens = target.split()
+        tokens = split_words(target)
         seen.update(tokens)
-        of_words += 1 if leaves(tokens) == source.split() else -1
+        of_words += 1 if leaves(tokens) == split_words(source) else -1
     return sorted(seen.difference(leaves(seen)) if of_words > 0 else seen)

@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from transformer.support.strict import as_yaml
 from workflow.jobs.job import run
 
 
 def main(job: Any) -> None:
     """Write the config that a job has as a parameter."""
-    Path(job.output[0]).write_text(yaml.safe_dump(job.params.config, sort_keys=False, allow_unicode=True), "utf-8")
+    Path(job.output[0]).write_text(as_yaml(job.params.config), "utf-8")
 
 
 run(main, globals())

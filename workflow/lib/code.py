@@ -10,8 +10,18 @@ ROOT = Path(__file__).parents[2]
 # left out, so that a new message makes nothing run again.
 TELLING = {
     *(
-        ROOT / "transformer/support" / name
-        for name in ("faults.py", "fields.py", "files.py", "strict.py", "progress.py", "provenance.py")
+        ROOT / f"transformer/support/{name}.py"
+        for name in [
+            "faults",
+            "fields",
+            "files",
+            "limits",
+            "processes",
+            "progress",
+            "provenance",
+            "strict",
+            "yaml_words",
+        ]
     ),
     ROOT / "transformer/evaluation/attention_page.py",
     *(ROOT / "transformer/export").glob("*.py"),

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from transformer.corpora.location import Location
+from transformer.corpora.location import Location, why_missing
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
+from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import InputError, future_date
-from transformer.support.strict import load_sources, merge
+from transformer.support.strict import load_sources, merge, parse_yaml
 from workflow.lib.runs import Runs
 
 
@@ -26,19 +25,19 @@ def check_overlays(overlays: Iterable[Path]) -> None:
         sys.exit(f"error: {error}")
 
 
-def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[str, Any]) -> Experiment:
-    """The experiment of a config that Snakemake has merged from `overlays` and from the keys `given` with --config.
+def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable[str]) -> Experiment:
+    """The experiment of a config that Snakemake has merged from `overlays` and from --config, whose words are `given`.
 
     When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
     Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources` and
     `read_sources`.
     """
+    sources = read_sources(overlays) | {"--config": _typed(given)}
     values: dict[str, Any] = {}
-    typed = _typed(given)
-    for source in (*read_sources([]).values(), config, typed):
+    for source in (*read_sources([]).values(), config, sources["--config"]):
         merge(values, source)
-    experiment = load_sources(Experiment, values, read_sources(overlays) | {"--config": typed})
+    experiment = load_sources(Experiment, values, sources)
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
@@ -46,19 +45,24 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Mapping[
     return experiment
 
 
-def _typed(value: Any) -> Any:
-    """A value of --config, read as YAML. Snakemake leaves numbers, true and null in mappings and lists as texts."""
-    if isinstance(value, Mapping):
-        return {key: _typed(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_typed(inner) for inner in value]
-    if not isinstance(value, str):
-        return value
-    try:
-        read = yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError):
-        return value
-    return read if read is None or isinstance(read, int | float) else value
+def _typed(given: Iterable[str]) -> dict[str, Any]:
+    """The keys and values of --config, read as in a file. Snakemake reads 1_0 as 10, and leaves true and null as texts.
+
+    A value that is not YAML is a text. Raises ConfigError that lists the faults of `parse_yaml`.
+    """
+    values: dict[str, Any] = {}
+    faults: list[Fault] = []
+    for entry in given:
+        key, _, text = entry.partition("=")
+        try:
+            merge(values, {key: parse_yaml(text, "--config")})
+        except ConfigError as error:
+            faults += [fault._replace(keys=(key,), source="--config") for fault in error.faults]
+        except InputError:
+            merge(values, {key: text})
+    if faults:
+        raise ConfigError("", faults)
+    return values
 
 
 def check_writable(results: Path) -> None:
@@ -85,7 +89,8 @@ def missing_treebanks(experiment: Experiment) -> list[str]:
     """A warning for each treebank whose folder does not exist. Only the jobs that need its trees will fail."""
     corpora = {task.corpus: experiment.corpora[task.corpus] for task in experiment.tasks.values() if task.models}
     return [
-        f"corpora.{name}.trees: {corpus.trees}: no such folder; jobs that need its trees will fail (config/README.md)"
+        f"corpora.{name}.trees: {corpus.trees}: {why_missing(corpus.trees, 'folder')}; jobs that need its trees will "
+        "fail (config/README.md)"
         for name, corpus in corpora.items()
         if isinstance(corpus, Treebank) and not Location.parse(corpus.trees).member and not Path(corpus.trees).is_dir()
     ]

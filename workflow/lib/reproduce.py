@@ -19,7 +19,7 @@ from pathlib import Path
 
 from transformer.corpora.debian import DebianPackage, fetch_pages
 from transformer.support.files import InputError, check_mirror, locked, sha256
-from workflow.lib.programs import find_first_in
+from workflow.lib.environment import find_first_in
 
 TEXTS = {"quick": "the help pages of LibreOffice", "quick-captions": "the captions of Multi30k"}
 CORPORA = Path("config/corpora.yaml")

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
 from transformer.evaluation.bleu import Counts, sacrebleu_of
+from transformer.support import strict
 
 Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
 Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
@@ -31,7 +31,7 @@ KEYS = {column.published: column.key for metric in metrics.METRICS for column in
 
 def read_yaml(path: str | Path) -> Any:
     """The content of a YAML file."""
-    return yaml.safe_load(Path(path).read_text("utf-8"))
+    return strict.read_yaml(Path(path))
 
 
 def read_json(path: str | Path) -> Any:

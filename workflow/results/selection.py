@@ -7,12 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
 from snakemake.iocontainers import Wildcards
 
 from transformer.experiment.config import Experiment
 from transformer.model.config import last_position
-from transformer.support.strict import listed, plain
+from transformer.support.strict import listed, plain, read_yaml
 from workflow.lib.runs import Runs, Some
 from workflow.results import load
 from workflow.results.plan import Plan, Run
@@ -31,7 +30,7 @@ class Selection:
 
     def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
         self.experiment, self.runs, self.numbers = experiment, runs, numbers
-        self.published: Mapping[str, Any] = yaml.safe_load(numbers.read_text("utf-8"))
+        self.published: Mapping[str, Any] = read_yaml(numbers)
         self.results = load()
         self.tables = {result.name: result for _, result in self.results if result.category == "Tables"}
         self.shown = {name: table.shows(self) for name, table in self.tables.items()}

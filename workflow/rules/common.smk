@@ -1,13 +1,17 @@
 # What all rules share: the checked experiment, its paths and its runs. workflow/lib computes them.
 
 import gc
-import os
 import re
 import shlex
 import sys
 from pathlib import Path
 
 sys.path.insert(0, CLONE)
+
+from workflow.lib import environment
+
+if fault := environment.fault_of(Path(CLONE)):
+    raise WorkflowError(fault)
 
 from transformer.corpora import kinds
 from transformer.experiment.downloads import downloads_of
@@ -23,7 +27,6 @@ from workflow.lib.experiment import (
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
-from workflow.lib.programs import find_first_in
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
 from workflow.results.selection import Selection
@@ -32,7 +35,7 @@ from workflow.results.selection import Selection
 gc.freeze()
 
 try:
-    experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config)
+    experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     downloads = downloads_of(experiment)
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
@@ -42,24 +45,33 @@ except InputError as error:
 for warning in missing_treebanks(experiment):
     logger.warning(warning)
 
-# Jobs call `python`. It is the one that runs Snakemake, whichever environment is active. If jobs have conda
-# environments, Snakemake activates these later, so they come first.
-find_first_in(Path(sys.executable).parent)
-# The path is relative, so that nothing is made again in a clone that is moved or mounted elsewhere.
-HERE = Path(os.path.relpath(CLONE))
-exports = f"export PYTHONUTF8=1 PYTHONPATH={shlex.quote(CLONE)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
-exports += f"LAUNCH={shlex.quote(str(HERE / 'workflow/jobs/launch.sh'))}; "
+# The path to the clone by which rules name its files. It stays the same if the clone is moved, mounted elsewhere or
+# reached by a link, so nothing is made again.
+HERE = environment.path_to(Path(CLONE))
+# Jobs call `python`. It is the one that runs Snakemake, whichever environment is active, unless jobs have environments
+# or containers of their own. They look for modules in the clone first, and never in the working folder.
+exports = "export PYTHONUTF8=1 PYTHONSAFEPATH=1"
+exports += f" PYTHONPATH={shlex.quote(CLONE)}${{PYTHONPATH:+:$PYTHONPATH}}"
+exports += f" LAUNCH={shlex.quote(f'{CLONE}/workflow/jobs/launch.sh')}; "
+if not workflow.deployment_settings.deployment_method:
+    exports += f"PATH={shlex.quote(str(environment.PYTHON.parent))}:$PATH; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
 # What a job prints goes to its log. If the job runs on a cluster, it also goes to the batch system.
 silent = "" if workflow.remote_exec else "exec > /dev/null; "
-shell.prefix(f"set -euo pipefail; {silent}{exports}")
+prefix = f"set -euo pipefail; {silent}{exports}"
+shell.prefix(prefix.replace("{", "{{").replace("}", "}}"))
+# Snakemake puts the path of Python into commands without quotes.
+sys.executable = shlex.quote(str(environment.PYTHON))
 # Snakemake warns about rules with `cache` if the user has not asked for caching, so they then have none.
 CACHED = workflow.workflow_settings.cache is not None
 
 paths = Paths.of(experiment)
 runs = Runs(experiment, paths)
-selection = Selection(experiment, runs, HERE / "config/published.yaml")
+try:
+    selection = Selection(experiment, runs, HERE / "config/published.yaml")
+except InputError as error:
+    raise WorkflowError(str(error)) from None
 inputs = Inputs(experiment, runs, downloads)
 demands = Demands(experiment, runs)
 

@@ -1,0 +1,111 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.corpora.sgml import read_segments
+from transformer.support.files import InputError
+
+TAGS = ["script", "style", "title", "textarea", "xmp", "iframe", "noscript", "noembed", "noframes", "plaintext"]
+TAGS += ["svg", "math", "template", "select", "table", "p", "html", "body", "head", "hl", "docs", "segment", "seg-x"]
+
+
+def read(*texts):
+    """The texts that are read from a set with these segments."""
+    segments = (f'<seg id="{number}">{text}</seg>' for number, text in enumerate(texts, 1))
+    lines = ['<srcset setid="x" srclang="any">', '<doc docid="d">', *segments, "</doc>", "</srcset>"]
+    found = read_segments("a.sgm", "\n".join(lines).split("\n"))
+    assert list(found) == [f"segment {number} of document 'd'" for number in range(1, len(texts) + 1)]
+    return list(found.values())
+
+
+def refused(*lines):
+    with pytest.raises(InputError) as error:
+        read_segments("a.sgm", lines)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("tag", [*TAGS, *map(str.upper, TAGS)])
+@pytest.mark.parametrize(
+    "form", ["<{}>", "<{} a='b>c' d=\"e>f\">", "<{}/>", "<{} />", "<{} src=x.js async>", "< {}>", "<{}"]
+)
+def test_a_start_tag_in_a_segment_stays_and_the_segments_after_it_are_read(tag, form):
+    text = f"write a {form.format(tag)} at the top ."
+    assert read("one", text, "a &lt;b&gt; &amp; c", f"{text} {text}") == ["one", text, "a <b> & c", f"{text} {text}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "&lt;script&gt; &amp;lt; &quot;&apos;&#39;&#x2014;&nbsp;&hellip;&AMP;",
+            "<script> &lt; \"''\u2014\u00a0\u2026&",
+        ),
+        ("AT&T R&D a & b &; &# &#; &#x; &unknown; &notit;", "AT&T R&D a & b &; &# &#; &#x; &unknown; &notit;"),
+        ("?a=1&copy=2&region=3&lt=4 &copy 1 &amp b &ampere;", "?a=1&copy=2&region=3&lt=4 &copy 1 &amp b &ampere;"),
+        ('<a href="x?a&amp;b"> &amp; c', '<a href="x?a&amp;b"> & c'),
+        ("1 < 2 <3 a<b a <b c> d <= e <", "1 < 2 <3 a<b a <b c> d <= e <"),
+        ("a &#10; &#13; \n b &#xD800; &#1;", "a b \ufffd &#1;"),
+        ('it is "quoted <b" and don\'t <c', 'it is "quoted <b" and don\'t <c'),
+    ],
+)
+def test_references_with_a_semicolon_become_characters_and_all_else_is_text(text, expected):
+    assert read("one", text, "three") == ["one", expected, "three"]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        *("</script>", "</b x=1>", "</>", "</3", "</ b>", "<!-- x -->", "<!-- x", "<!>", "<![CDATA[x]]>", "<![if x]>"),
+        *("<![ x", "<!DOCTYPE html>", "<?xml x?>", "<?", "<doc>", "<DOC docid=2>", "<doc x", "</doc>", "<Seg>", "<seg"),
+    ],
+)
+def test_other_markup_in_a_segment_is_refused_with_its_line(markup):
+    lines = (
+        "<doc docid=d>",
+        "<seg id=1>one</seg>",
+        "<seg id=2>a",
+        f"{markup} b</seg>",
+        "<seg id=3>three</seg>",
+        "</doc>",
+    )
+    message = refused(*lines)
+    assert message.startswith("a.sgm, line 4: segment ")
+    assert "write &lt; if its < is text" in message or "lies in another segment" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("markup", ["<!-- a", '<seg id="2>x</seg>', "<seg id=2", "<doc docid='d>", "<DOC"])
+def test_markup_between_segments_that_has_no_end_is_refused_with_its_line(markup):
+    message = refused("<doc docid=d>", "<seg id=1>one</seg>", markup, '<seg id="3">three</seg>', "</doc>")
+    assert message.startswith("a.sgm, line 3: the markup that begins here, ")
+    assert message.endswith(", has no end; correct the file")
+
+
+def test_the_end_of_a_segment_that_has_not_begun_is_refused():
+    lines = ("<doc docid=d>", "<segm id=1>one</seg>", "<seg id=2>two</seg>", "</doc>")
+    assert refused(*lines) == "a.sgm, line 2: </seg> closes no segment; correct the file"
+
+
+def test_names_and_attributes_may_be_in_capitals_and_in_any_form():
+    lines = [
+        "<?xml version='1.0'?><!DOCTYPE mteval SYSTEM 'x.dtd'><!-- <seg id=0>no",
+        "</seg> --><REFSET><title>no</title><script>",
+        "<DOC sysid=\"docid='no'\" DocID='a&amp;b' genre = news><HL>",
+        "<Seg note='id=7'  ID = 1 >x</SEG><seg id='2'/><seg id=\"3\" a=\"b>c\">y</ seg >",
+        "</hl></DOC><doc><seg id=1>z</seg></doc>",
+    ]
+    names = ["segment 1 of document 'a&b'", "segment 2 of document 'a&b'", "segment 3 of document 'a&b'"]
+    assert read_segments("a.sgm", lines) == dict(
+        zip([*names, "segment 1 of document ''"], ["x", "", "y", "z"], strict=True)
+    )
+
+
+@given(st.text(st.sampled_from("<>/!?&;#\"'= -seg[]docabx1\n"), max_size=30))
+def test_a_segment_is_read_whole_or_refused(text):
+    try:
+        found = read("one", text, "three")
+    except InputError:
+        return
+    assert [found[0], found[2]] == ["one", "three"]
+    if "&" not in text:
+        assert found[1] == " ".join(text.split())

@@ -1,0 +1,117 @@
+import functools
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from transformer.support import processes
+from transformer.support.files import InputError
+from transformer.support.processes import shared
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 30
+WORK = "import os, pathlib, time; pathlib.Path(str(os.getpid())).touch(); time.sleep(600)"
+PARENT = f"""
+import functools
+from transformer.support.processes import shared
+with shared(2, "--workers", functools.partial, exec) as done:
+    list(done([{WORK!r}] * 4))
+"""
+
+
+def test_results_have_the_order_of_the_items():
+    with shared(3, "--workers", functools.partial, divmod, 1000) as divided:
+        for _ in range(2):
+            assert list(divided(range(1, 300))) == [divmod(1000, number) for number in range(1, 300)]
+
+
+def test_results_wait_for_an_earlier_one_but_not_all_of_them(monkeypatch):
+    monkeypatch.setattr(processes, "AHEAD", 2)
+    taken = []
+    with shared(2, "--workers", functools.partial, time.sleep) as slept:
+        next(slept(taken.append(number) or 0.3 * (number == 0) for number in range(50)))
+    assert len(taken) <= 6
+
+
+def test_a_process_starts_when_there_is_an_item_for_it():
+    with shared(50, "--workers", functools.partial, abs) as absolute:
+        assert list(absolute([])) == []
+        assert list(absolute([-1, -2])) == [1, 2]
+        assert len(multiprocessing.active_children()) == 2
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize(("item", "error"), [("x", ValueError), (None, TypeError)])
+def test_an_error_in_a_process_is_raised_here(item, error):
+    with pytest.raises(error), shared(2, "--workers", functools.partial, int) as whole:
+        list(whole(["1", item, "2"]))
+    assert not multiprocessing.active_children()
+
+
+def test_an_error_of_what_a_process_prepares_is_raised_here():
+    with pytest.raises(FileNotFoundError), shared(2, "--workers", open, "/nowhere/file") as read:
+        list(read([1]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_process_that_is_killed_is_told(number):
+    message = f"--workers 2: a process was ended by {number.name}, perhaps because memory ran out; use fewer"
+    with pytest.raises(InputError, match=message), shared(2, "--workers", functools.partial, exec) as done:
+        list(done(["", f"import os; os.kill(os.getpid(), {number})", "import time; time.sleep(600)"]))
+    assert not multiprocessing.active_children()
+
+
+def test_a_process_that_ends_by_itself_is_told():
+    with (
+        pytest.raises(InputError, match="--workers 2: a process has died"),
+        shared(2, "--workers", functools.partial, exec) as done,
+    ):
+        list(done(["import os; os._exit(3)"]))
+
+
+def test_too_few_open_files_are_told_with_a_remedy(monkeypatch):
+    def full(*_):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(multiprocessing.context.SpawnContext, "Pipe", full)
+    message = "--workers 2: a process cannot be started: too many open files; raise the limit .*, or use fewer"
+    with pytest.raises(InputError, match=message), shared(2, "--workers", functools.partial, abs) as absolute:
+        list(absolute([1]))
+
+
+def gone(pids):
+    """Whether these processes end within a few seconds."""
+    end = time.monotonic() + SECONDS
+    while any(map(psutil.pid_exists, pids)) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not any(map(psutil.pid_exists, pids))
+
+
+@pytest.mark.parametrize("to", [os.kill, os.killpg], ids=["the parent", "its group"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_process_outlives_its_parent(tmp_path, number, to):
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background process ignores it
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        while len(pids := [int(file.name) for file in tmp_path.iterdir()]) < 2 and parent.poll() is None:
+            time.sleep(0.01)
+        to(parent.pid, number)
+        errors = parent.stderr.read()  # until all processes have closed it
+    assert parent.returncode == -number
+    assert gone(pids)
+    assert len(pids) == 2
+    assert errors.count("Traceback") == (number == signal.SIGINT)  # the parent's own
+    assert "Process SpawnProcess" not in errors
+    assert "leaked" not in errors

@@ -1,0 +1,24 @@
+"""Limits of the system, in words: memory, open files, processes and threads."""
+
+import errno
+
+_MEMORY = "memory ran out; free some, or raise the limit (ulimit -v)"
+_FILES = "too many open files; raise the limit (ulimit -n)"
+_PROCESSES = "no more processes or threads can be started; use fewer, or raise the limit (ulimit -u)"
+_BY_NUMBER = {errno.EMFILE: _FILES, errno.ENFILE: _FILES, errno.ENOMEM: _MEMORY, errno.EAGAIN: _PROCESSES}
+_BY_TEXT = {
+    "Too many open files": _FILES,
+    "can't start new thread": _PROCESSES,
+    "Resource temporarily unavailable": _PROCESSES,
+    "failed to map segment": _MEMORY,
+    "annot allocate memory": _MEMORY,
+}
+
+
+def explained(error: BaseException) -> str | None:
+    """Which limit an error is about, and the remedy. None for an error of another kind."""
+    if isinstance(error, MemoryError):
+        return _MEMORY
+    if isinstance(error, OSError) and error.errno in _BY_NUMBER:
+        return _BY_NUMBER[error.errno]
+    return next((words for text, words in _BY_TEXT.items() if text in str(error)), None)
