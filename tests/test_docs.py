@@ -5,6 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from sentencepiece import SentencePieceNormalizer
+
+from transformer.support.characters import NORMALISATION
+from transformer.text.subwords import Subwords
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/paper/*.md"), ROOT / "config/README.md"]
@@ -142,3 +146,21 @@ def test_links_lead_to_files_and_headings_that_exist(page):
         if not target.exists() or (heading and heading not in anchors(target)):
             broken.append(link)
     assert broken == []
+
+
+def test_the_page_on_reading_says_what_becomes_of_each_special_character(subwords):
+    normalise = SentencePieceNormalizer(rule_name=NORMALISATION).normalize
+    rows = cells("docs/reading.md", "| character | in subwords |")
+    told = {"a blank": "a▁b", "dropped, so the words beside it become one": "ab", "two question marks": "a??b"}
+    seen = set()
+    for names, in_subwords, in_words, _ in rows:
+        ranges = re.findall(r"U\+([0-9A-F]{4})(?: to U\+([0-9A-F]{4}))?", names)
+        for code in (code for first, last in ranges for code in range(int(first, 16), int(last or first, 16) + 1)):
+            letter = chr(code)
+            seen.add(code)
+            assert normalise(f"a{letter}b")[1:] == told.get(in_subwords, f"a{letter}b"), (names, in_subwords)
+            assert (len(f"a{letter}b".split()) == 2) == (in_words == "a blank"), (names, in_words)
+    assert {0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2581, 0xFFFD, 0x2066, 0xAD, 0xFEFF} <= seen
+    symbols = Subwords(subwords)
+    for text in ("<unk>", "</s>", "<pad>"):
+        assert symbols.encode([text])[0][:-1] != [symbols.processor.piece_to_id(text)]

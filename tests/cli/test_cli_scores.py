@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from commands import arguments, in_a_process
 
 from transformer.cli.main import main
-from transformer.support.files import write_json
+from transformer.support.files import write_json, write_lines
 
 
 def scores_of(line):
@@ -163,3 +164,28 @@ def test_an_impossible_seed_of_sacrebleu_is_named(house, tmp_path, refused, monk
     line = arguments("compare", **texts, output=tmp_path / "c.json", resamples=10**12)
     refused(line, f"--resamples {10**12}: out of memory; give fewer")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_package_into_what_is_not_a_language_is_refused_before_it_is_scored(
+    house, scoring, tmp_path, refused, change_package
+):
+    package = shutil.copytree(house.package, tmp_path / "other")
+    change_package(package, target="germn")
+    refused(scoring(package=package), f"{package}: its target 'germn' is not a language; did you mean de?")
+    change_package(package, target="German")
+    assert main(scoring(package=package)) == 0
+    assert "|moses:de|" in (tmp_path / "scores.json").read_text()
+
+
+def test_scores_that_say_little_are_explained_in_the_file_and_on_standard_error(scoring, tmp_path, capsys):
+    short = tmp_path / "short"
+    write_lines(short, ["cat"] * 8)
+    assert main(scoring(translations=short, reference=short)) == 0
+    [note, _] = json.loads((tmp_path / "scores.json").read_text())["notes"]
+    assert note.startswith("no translation has four words, so BLEU is 0")
+    assert f"warning: {short}: {note}\n" in capsys.readouterr().err
+    assert main(arguments("compare", baseline=short, system=short, reference=short, output=tmp_path / "c.json")) == 0
+    assert f"warning: {short}: {note}\n" in capsys.readouterr().err
+    assert main(scoring()) == 0
+    assert "notes" not in json.loads((tmp_path / "scores.json").read_text())
+    assert "warning" not in capsys.readouterr().err

@@ -38,7 +38,7 @@ ORIGINS = "libreoffice-help, files, moses-lowercase, treebank, grammar, self-tra
 
 def test_the_origin_decides_the_kind_of_corpus():
     kinds = [
-        type(load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": c}, "").corpus)
+        type(load(TaskCorpus, {"name": "x", "source": "en", "target": "de", "corpus": c}, "").corpus)
         for c in (GRAMMAR, SELF, FILES, PARSED)
     ]
     assert kinds == [Grammar, SelfTraining, Files, ParsedText]
@@ -75,5 +75,17 @@ def test_every_corpus_in_the_config_is_read_and_written_unchanged(tmp_path, corp
 )
 def test_an_impossible_corpus_is_refused(corpus, said):
     with pytest.raises(ConfigError) as error:
-        load(TaskCorpus, {"name": "x", "source": "a", "target": "b", "corpus": corpus})
+        load(TaskCorpus, {"name": "x", "source": "en", "target": "de", "corpus": corpus})
     assert str(error.value) == f"corpus.{said}"
+
+
+def test_both_sides_of_parallel_text_are_languages():
+    texts = {name: [{"en": "x", "tree": "x"}] for name in ("train", "dev", "test")}
+    values = {"name": "x", "source": "fr CA", "target": "germn", "corpus": {"origin": "files", **texts}}
+    with pytest.raises(ConfigError) as caught:
+        load(TaskCorpus, values)
+    assert [str(fault).partition("?")[0] for fault in caught.value.faults] == [
+        "source: 'fr CA' is not a language; did you mean fr",
+        "target: 'germn' is not a language; did you mean de",
+    ]
+    load(TaskCorpus, values | {"source": "fr-CA", "target": "German"})

@@ -36,6 +36,8 @@ def write(tmp_path):
         ("en", "He said “stop” …", "he said &quot; stop &quot; ..."),
         ("de", "„Halt“ & weiter , 1,5 km", "&quot; halt &quot; &amp; weiter , 1,5 km"),
         ("fr", "L'Homme est là .", "l&apos; homme est là ."),
+        ("fr_CA", "L'Homme est là .", "l&apos; homme est là ."),
+        ("French", "L'Homme est là .", "l&apos; homme est là ."),
         ("de", "Ein T-Shirt", "ein t-shirt"),
     ],
 )

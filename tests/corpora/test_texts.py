@@ -121,6 +121,18 @@ def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
     assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
 
 
+def test_pairs_removed_for_words_that_a_script_does_not_separate_are_told_with_a_remedy(tmp_path, own, prepare, capsys):
+    long, short = "the old dog sees a small house near the green river", "旧的狗看见小的房子在绿色的河附近。"
+    for path, text in zip(own.train[0].values(), (long, short), strict=True):
+        Path(path).write_text(f"{text}\nthe cat\n", encoding="utf-8")
+    prepare(replace(own, cleaning=Cleaning()))
+    said = "warning: own: 1 pairs are removed by `words` or `ratio` although a side has a script without blanks"
+    assert said in capsys.readouterr().err
+    prepare(replace(own, cleaning=Cleaning(ratio=250)))
+    assert "without blanks" not in capsys.readouterr().err
+    assert read_parts(tmp_path / "own")["train"][1] == [short, "the cat"]
+
+
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
     for path in own.test[0].values():
         (tmp_path / path).write_text("")

@@ -6,6 +6,7 @@ from sacrebleu.metrics import BLEU
 from transformer.evaluation.bleu import (
     Counts,
     counts,
+    notes,
     paper_bleu,
     sacrebleu,
     sacrebleu_of,
@@ -109,3 +110,34 @@ def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
         bleu(["a", "b"], ["a"])
     with pytest.raises(InputError, match="no translations"):
         bleu([], [])
+
+
+@pytest.mark.parametrize("name", ["fr-CA", "FR", "fra", "french"])
+def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
+    references = ["L'homme n'a pas d'argent , dit-il .", "C'est l'été à l'école ."]
+    translations = ["L'homme n'a pas l'argent , dit-il .", "C'est l'hiver à l'école ."]
+    assert paper_bleu(translations, references, name) == paper_bleu(translations, references, "fr")
+    assert "|moses:fr|" in paper_bleu(translations, references, name).signature
+
+
+@pytest.mark.parametrize(
+    ("references", "note"),
+    [
+        (
+            ["旧的画下面房子。", "狗看见小的房子。"],
+            "the references have no blanks between words",
+        ),
+        (["cat", "dog"], "no translation has four words, so BLEU is 0"),
+        (["the old cat", "dog"], "no translation has four words, so BLEU is 0"),
+        (["旧 的 画 下面 房子 。", "狗 。"], None),
+        (["the old cat sleeps", "dog"], None),
+    ],
+)
+def test_a_bleu_that_says_little_is_explained(references, note):
+    same = notes(references, references)
+    assert [each[: len(note)] for each in same[:1]] == [note] if note else not same
+
+
+def test_references_that_are_too_short_for_bleu_are_told():
+    [note] = notes(["the old cat sleeps", "a dog"], ["cat", "a dog"])
+    assert note.startswith("no reference has four words, so BLEU is 0")

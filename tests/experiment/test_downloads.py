@@ -1,4 +1,7 @@
+import os
+import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -76,3 +79,17 @@ def test_missing_files_and_unknown_urls_are_told_together(own):
     first, *faults = str(caught.value).splitlines()
     assert first == "the config has 3 faults:"
     assert [fault.split()[1].rstrip(":") for fault in faults] == ["no.en", "no.de", "http://a/b"]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_text_with_a_date_in_the_future_is_refused_with_its_cure(own, tmp_path, linked):
+    text, later = Path(own.train[0]["en"]), time.time() + 3600
+    os.utime(text, (later, later))
+    if linked:
+        (tmp_path / "link.en").symlink_to(text)
+        text = tmp_path / "link.en"
+    corpus = replace(own, train=({**own.train[0], "en": str(text)},))
+    with pytest.raises(InputError, match=rf"^corpora\.c: {text}: its date, 2.* in the future.*; run touch {text}"):
+        downloads_of(experiment(corpus, {}))
+    os.utime(text)
+    downloads_of(experiment(corpus, {}))

@@ -67,7 +67,7 @@ def experiment(**changes):
 def translating(beam, **changes):
     """A task that translates with this beam, and that the figures show."""
     decoding = {"beam": beam, "alpha": 0.6, "extra": 50}
-    task = TASK | {"kind": "translation", "decoding": decoding, "models": ["base"]}
+    task = TASK | {"kind": "translation", "source": "en", "target": "de", "decoding": decoding, "models": ["base"]}
     return experiment(tasks={"mine": task}, figures={"task": "mine", "model": "base"}, **changes)
 
 
@@ -328,8 +328,8 @@ def test_no_other_fault_hides_an_unknown_name():
 
 @pytest.mark.parametrize("gold", ["ende", "semi"])
 def test_gold_trees_are_of_a_task_that_has_trees_of_its_own(gold):
-    text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
-    ende = TASK | {"kind": "translation", "corpus": "text", "models": []}
+    text = {"origin": "files"} | {part: [{"en": "a", "de": "b"}] for part in ("train", "dev", "test")}
+    ende = TASK | {"kind": "translation", "source": "en", "target": "de", "corpus": "text", "models": []}
     reported = faults(
         tasks={**VALUES["tasks"], "ende": ende},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": gold}, "text": text},
@@ -451,7 +451,12 @@ def test_a_claim_about_rows_with_different_steps_has_to_say_so():
     assert experiment(claims={"big": rows})  # this experiment runs neither
 
 
-TRANSLATION = TASK | {"kind": "translation", "source": "en", "target": "de", "models": ["base", "big"]}
+TRANSLATION = TASK | {
+    "kind": "translation",
+    "source": "en",
+    "target": "de",
+    "models": ["base", "big"],
+}
 
 
 def test_rows_of_one_corpus_but_other_languages_or_subwords_are_of_different_texts():
@@ -641,3 +646,11 @@ def test_learned_positions_have_to_hold_the_longest_pair(run_config):
     assert str(error.value) == (
         "training.longest_pair: 25 is more than the 24 learned positions (max_length); lower it"
     )
+
+
+def test_the_sides_of_a_translation_are_languages():
+    texts = {part: [{"en": "a", "de": "b"}] for part in ("train", "dev", "test")}
+    task = TASK | {"kind": "translation", "source": "fr CA", "target": "Germn"}
+    reported = faults(tasks={"mine": task}, corpora={"grammar": {"origin": "files", **texts}})
+    assert any(fault.startswith("tasks.mine.source: 'fr CA' is not a language; did you mean fr?") for fault in reported)
+    assert any(fault.startswith("tasks.mine.target: 'Germn' is not a language; did you mean de?") for fault in reported)

@@ -114,3 +114,25 @@ def test_the_marian_folder_searches_like_the_package(marian):
 def test_the_exponent_ranks_like_our_penalty_at_the_typical_length():
     """d log(length^p) = d log((5 + length)^alpha) at 20 subwords."""
     assert 20**-1 * length_exponent(0.6) == pytest.approx(0.6 / (5 + 20))
+
+
+def test_the_readme_says_which_text_transformers_reads_otherwise(ours, marian):
+    transformers = pytest.importorskip("transformers")
+    subwords = load_package(ours, CPU).subwords
+    theirs, said = transformers.MarianTokenizer.from_pretrained(marian), (marian / "README.md").read_text()
+    alike = [
+        "a\u200bb",
+        "a\u200cb",
+        "a\u00adb",
+        "a\u2066b",
+        "a\u2581b",
+        "a\ufffdb",
+        "a ||| b",
+        "\u201cthe\u201d",
+        " a  b ",
+    ]
+    other = {"<unk>": "a <unk> b", "</s>": "a </s> b", "<pad>": "a <pad> b", ">>...<<": ">>de<< a"}
+    for text in [*alike, *other.values()]:
+        same = theirs(text)["input_ids"] == subwords.encode([text])[0]
+        assert same == (text in alike), text
+    assert all(name in said.partition("MarianTokenizer takes")[2] for name in other)

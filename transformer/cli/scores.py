@@ -4,12 +4,15 @@ import argparse
 import contextlib
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer.cli.command import batch_tokens, command, option, packaged, path, positive, writes
 from transformer.support.files import InputError, as_json, atomic, read_parallel, write_output
+from transformer.support.languages import not_languages
 from transformer.support.strict import read_config
 
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ def score(arguments: argparse.Namespace) -> None:
 
     with atomic(arguments.output) as stream:
         loaded = load_package(arguments.package, choose_device())
+        if loaded.config.kind == "translation":
+            for _, fault in not_languages(target=loaded.config.target):  # BLEU would refuse it after the work
+                raise InputError(f"{arguments.package}: its target {fault}; make corpus and package again")
         record = read_record(arguments.record, arguments.translations, loaded.config)
         with _text(arguments, loaded) as pairs:
             if len(pairs) != record.lines:
@@ -48,7 +54,14 @@ def score(arguments: argparse.Namespace) -> None:
                 raise InputError(f"{has}; give the text that was translated")
             measured = perplexity_of(loaded, pairs, arguments.batch_tokens)
         output = Output(measured, arguments.translations, arguments.reference, loaded.config.target)
-        stream.write(as_json(score_part(loaded.config, arguments.part, record, output)))
+        scored = score_part(loaded.config, arguments.part, record, output)
+        stream.write(as_json(scored))
+    _warn(arguments.translations, scored.get("notes", ()))
+
+
+def _warn(translations: Path, notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"warning: {translations}: {note}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -76,12 +89,14 @@ def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"
 )
 def compare(arguments: argparse.Namespace) -> None:
     """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
+    from transformer.evaluation.bleu import notes
     from transformer.evaluation.significance import compare as comparison_of
 
     with atomic(arguments.output) as stream:
         baseline, _ = read_parallel(arguments.baseline, arguments.reference)
         system, references = read_parallel(arguments.system, arguments.reference)
         stream.write(as_json(asdict(comparison_of(baseline, system, references, arguments.resamples))))
+    _warn(arguments.system, notes(system, references))
 
 
 def _translated(

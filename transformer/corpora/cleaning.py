@@ -1,13 +1,14 @@
 """Decide which pairs of a corpus are kept."""
 
 import hashlib
+import sys
 from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import LONGEST
-from transformer.support.characters import is_void
+from transformer.support.characters import is_void, lacks_blanks
 from transformer.support.fields import AS_NUMBER, STRICT, Config, Range
 
 
@@ -65,10 +66,24 @@ class Cleaner:
         if cleaning.duplicates != "keep":
             self.removed[self.duplicate] = 0
         self.seen: set[bytes] = set()
+        self.unbroken = 0  # pairs removed for their numbers of words, although a side has no blanks between words
 
     def keeps(self, source: str, target: str) -> bool:
         """Whether a pair is kept."""
-        return self._counted(self.fault(source, target))
+        fault = self.fault(source, target)
+        if fault in ("words", "ratio"):
+            self.unbroken += lacks_blanks(source) or lacks_blanks(target)
+        return self._counted(fault)
+
+    def warn(self, name: str) -> None:
+        """Warn if pairs were removed for numbers of words that a script does not have."""
+        if self.unbroken:
+            print(
+                f"warning: {name}: {self.unbroken:,} pairs are removed by `words` or `ratio` although a side has a "
+                "script without blanks, in which a line counts as one word; set cleaning: {words: [1, 250], ratio: "
+                "250}, or put blanks between words first",
+                file=sys.stderr,
+            )
 
     def usable(self, source: str, target: str) -> bool:
         """Whether a pair that was kept is still usable after a later step has changed it."""

@@ -9,7 +9,8 @@ from transformer.corpora.moses import MosesFiles
 from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
-from transformer.support.fields import STRICT, Config
+from transformer.support.fields import STRICT, Config, Faults, check
+from transformer.support.languages import not_languages
 
 Corpus = LibreOfficeHelp | Files | MosesFiles | Treebank | Grammar | SelfTraining | ParsedText
 
@@ -22,3 +23,8 @@ class TaskCorpus(Config):
     source: str = Field(description="the side from which models translate")
     target: str = Field(description="the side into which they translate")
     corpus: Corpus = Field(discriminator="origin", description="the corpus itself")
+
+    @check("source", "target", "corpus")
+    def _languages(self) -> Faults:
+        if not self.corpus.has_trees:
+            yield from not_languages(source=self.source, target=self.target)

@@ -13,17 +13,20 @@ from transformer.corpora.texts import Files, Texts
 from transformer.support.faults import unknown
 from transformer.support.fields import STRICT, Faults, check
 from transformer.support.files import InputError, stream_lines
+from transformer.support.languages import code_of
 
 
-def moses_lowercase(language: str) -> Callable[[str], str]:
+def moses_lowercase(name: str) -> Callable[[str], str]:
     """A function that applies Moses' lowercase, normalize-punctuation and tokenizer, in this order, to a line.
 
-    Blanks separate tokens. &, <, >, |, quotes and square brackets are escaped, as in `&amp;`.
+    Blanks separate tokens. &, <, >, |, quotes and square brackets are escaped, as in `&amp;`. Raises the InputError of
+    `code_of` for the name of a language.
     """
     # This import is slow, and the workflow imports this module.
     from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
-    normaliser, tokeniser = MosesPunctNormalizer(language), MosesTokenizer(language)
+    code = code_of(name)
+    normaliser, tokeniser = MosesPunctNormalizer(code), MosesTokenizer(code)
     return lambda line: " ".join(tokeniser.tokenize(normaliser.normalize(line.lower())))
 
 
@@ -77,5 +80,5 @@ class MosesFiles(Files):
         return (f"tests.{part}", self.tests[part]) if part in self.tests else super()._part(part)
 
     def _written(self, source: str, target: str) -> Callable[[str, str], Pair]:
-        sides = [moses_lowercase(language) for language in (source, target)]
+        sides = [moses_lowercase(name) for name in (source, target)]
         return lambda *pair: (sides[0](pair[0]), sides[1](pair[1]))

@@ -71,6 +71,7 @@ class Files(Kind):
         for part in sorted(parts, key=lambda part: part == "train"):  # the longest is read last
             sizes[part] = write_part(folder, part, read(part), cleaner.removed, name)
         progress.close()
+        cleaner.warn(name)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
     def _parts(self) -> Sequence[str]:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from transformer.support.characters import lacks_blanks
 from transformer.support.files import InputError
+from transformer.support.languages import code_of
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,22 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
         raise InputError("no translations to score; at least one is needed")
 
 
+def notes(translations: Sequence[str], references: Sequence[str]) -> list[str]:
+    """Why the BLEUs of a text say little, if they do. Raises InputError when the counts differ or are 0."""
+    check(translations, references)
+    found = []
+    if 2 * sum(map(lacks_blanks, references)) > len(references):
+        found.append(
+            "the references have no blanks between words, so BLEU and sacreBLEU (13a) take whole phrases for words; "
+            "run `sacrebleu REFERENCE -i TRANSLATIONS -tok zh` (-tok ja-mecab for Japanese, -tok char for others)"
+        )
+        return found
+    for name, lines in (("translation", translations), ("reference", references)):
+        if not counts(lines, lines).ngrams_4:
+            found.append(f"no {name} has four words, so BLEU is 0: it also counts the matches of four words in a row")
+    return found
+
+
 def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBleu:
     """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
@@ -109,19 +127,20 @@ def split_compounds(line: str) -> str:
     return re.sub(rb"(\S)-(\S)", rb"\1 ##AT##-##AT## \2", line.encode()).decode()
 
 
-def paper_bleu(translations: Sequence[str], references: Sequence[str], language: str) -> Score:
+def paper_bleu(translations: Sequence[str], references: Sequence[str], name: str) -> Score:
     """Cased BLEU without smoothing (multi-bleu) on Moses tokens with split compounds.
 
-    `language` chooses Moses' list of abbreviations; a language without a list uses the English one. Raises InputError
-    when the counts differ or are 0.
+    The language of that name chooses Moses' list of abbreviations; one without a list uses the English one. Raises
+    InputError when the counts differ or are 0, and for what is not a language.
     """
     from sacremoses import MosesTokenizer  # the tables, which only read BLEU, need not load it
 
     check(translations, references)
-    moses = MosesTokenizer(lang=language)
+    code = code_of(name)
+    moses = MosesTokenizer(lang=code)
 
     def tokens(line: str) -> str:
         return split_compounds(moses.tokenize(line, return_str=True))
 
     bleu = token_bleu(list(map(tokens, translations)), list(map(tokens, references)))
-    return Score(bleu.score, f"{bleu.signature}|moses:{language}|compounds:split")
+    return Score(bleu.score, f"{bleu.signature}|moses:{code}|compounds:split")

@@ -7,6 +7,7 @@ from operator import getitem
 from pathlib import Path
 from typing import Any
 
+from transformer.evaluation.bleu import notes as bleu_notes
 from transformer.evaluation.bleu import paper_bleu, sacrebleu
 from transformer.evaluation.brackets import bracket_scores, score_parses
 from transformer.package.config import TaskKind
@@ -61,6 +62,11 @@ def _brackets(output: Output) -> dict[str, Any]:
     scored, repaired = score_parses(read_lines(output.translations), output.reference)
     short = bracket_scores(each for each in scored if each.length <= 40)  # like EVALB's second summary
     return {**asdict(bracket_scores(scored)), "up_to_40_words": asdict(short), "repaired": repaired}
+
+
+def notes(output: Output, kind: TaskKind) -> list[str]:
+    """Why the scores of a kind of task say little, if they do."""
+    return bleu_notes(*read_parallel(output.translations, output.reference)) if kind == "translation" else []
 
 
 METRICS = (

@@ -7,13 +7,17 @@ from typing import Any
 
 from transformer.decoding.record import Record
 from transformer.decoding.record import in_words as decoding_in_words
-from transformer.evaluation.metrics import Output, in_words, metrics_of
+from transformer.evaluation.metrics import Output, in_words, metrics_of, notes
 from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_json
 
 
 def score(config: PackageConfig, part: str, record: Record, output: Output) -> dict[str, Any]:
-    """The scores of a part. `record` tells how a package with this `config` translated it. Raises errors of metrics."""
+    """The scores of a part. `record` tells how a package with this `config` translated it. Raises errors of metrics.
+
+    The key `notes`, if there are any, says why the scores say little.
+    """
+    said = notes(output, config.kind)
     return {
         "task": config.task,
         "model": config.model,
@@ -23,6 +27,7 @@ def score(config: PackageConfig, part: str, record: Record, output: Output) -> d
         "sentences": record.lines,
         "decoding": asdict(record),
         **{metric.key: metric.function(output) for metric in metrics_of(config.kind)},
+        **({"notes": said} if said else {}),
     }
 
 

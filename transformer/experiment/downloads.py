@@ -6,6 +6,7 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.location import why_missing
 from transformer.experiment.config import Experiment
 from transformer.support.faults import ConfigError, Fault
+from transformer.support.files import future_date
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -20,8 +21,8 @@ def tasks_read(experiment: Experiment) -> list[str]:
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
     """The downloads that the experiment's tasks need: URL -> size and SHA-256.
 
-    Raises ConfigError that names all URLs of unknown size and SHA-256 and all missing files of the user's, and the
-    errors of `Experiment.files_of`.
+    Raises ConfigError that names all URLs of unknown size and SHA-256 and all files of the user's that are missing or
+    have a date in the future, and the errors of `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
     faults: dict[Fault, None] = {}  # in order, each once
@@ -35,6 +36,8 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                 faults[Fault(("corpora", corpus), text)] = None
             elif not Path(file).is_file():
                 text = f"{file}: {why_missing(file, 'file')}"
+                faults[Fault(("corpora", corpus), text)] = None
+            elif text := future_date(Path(file)):
                 faults[Fault(("corpora", corpus), text)] = None
     if faults:
         raise ConfigError("", list(faults))

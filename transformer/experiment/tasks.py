@@ -9,6 +9,7 @@ from pydantic.dataclasses import dataclass
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
 from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
+from transformer.support.languages import not_languages
 
 
 def _names_a_folder(name: str) -> str:
@@ -38,6 +39,11 @@ class Task(Config):
     def _two_sides(self) -> Faults:
         if self.source == self.target:
             yield ["target", "source"], f"source and target are both {self.source}; name two sides of the corpus"
+
+    @check("kind", "source", "target")
+    def _languages(self) -> Faults:
+        if self.kind == "translation":
+            yield from not_languages(source=self.source, target=self.target)
 
     @check("vocabulary")
     def _room(self) -> Faults:

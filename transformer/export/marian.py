@@ -75,6 +75,12 @@ from transformers import MarianMTModel, MarianTokenizer
     output = model.generate(**tokenizer(sentences, return_tensors="pt", padding=True))
     print(tokenizer.batch_decode(output, skip_special_tokens=True))"""
 
+MARIAN_READS = """\
+
+MarianTokenizer takes <unk>, </s> and <pad> in a sentence, and >>...<< at its start, for symbols of its own. Our
+commands read them as ordinary text. It reads all other text as we do.
+"""
+
 
 def marian_order(d_model: int) -> Tensor:
     """[D]: for each of Marian's dimensions, the index of ours. Sines come first, then cosines."""
@@ -160,4 +166,5 @@ def to_marian(folder: Path, output: Path) -> None:
         }
         write_json(temporary / "tokenizer_config.json", tokenizer)
         names = ("source.spm", "target.spm")
-        write_common(temporary, package, folder, names, MARIAN_USAGE, padding=ours["embedding"][PADDING].tolist())
+        usage = MARIAN_USAGE, MARIAN_READS
+        write_common(temporary, package, folder, names, *usage, padding=ours["embedding"][PADDING].tolist())

@@ -88,16 +88,25 @@ def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Pa
     return package
 
 
-def write_common(folder: Path, package: Package, origin: Path, names: tuple[str, ...], usage: str, **more: Any) -> None:
+def write_common(
+    folder: Path,
+    package: Package,
+    origin: Path,
+    names: tuple[str, ...],
+    usage: str,
+    reading: str = "",
+    **more: Any,
+) -> None:
     """Write README.md, package.json, history.csv and the SentencePiece model, this one under each of `names`.
 
-    `origin` is the package's folder. `more` is added to the package's config in package.json.
+    `origin` is the package's folder. `reading` says what the other software reads differently. `more` is added to the
+    package's config in package.json.
     """
     config = package.config
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
-    write_lines(folder / "README.md", text.removesuffix("\n").split("\n"))
+    write_lines(folder / "README.md", (text + reading).removesuffix("\n").split("\n"))
     write_json(folder / "package.json", plain(config) | more)
     for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:

@@ -5,6 +5,11 @@ from functools import cache
 from typing import Any
 
 NORMALISATION = "nmt_nfkc"  # SentencePiece's rule for text, before it learns or uses subwords
+# A run of letters of scripts without blanks between words: Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese.
+UNBROKEN = re.compile(
+    "[\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3\u3041-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]{4,}"
+)
+LONG_WORD = 12  # letters; a longer run is not one word
 VISIBLE = re.compile("[!-~]")  # ASCII that the rule keeps; it answers for most lines, and is fast
 
 
@@ -18,3 +23,9 @@ def _normaliser() -> Any:
 def is_void(line: str) -> bool:
     """Whether nothing of a line is left in subwords, because it has only blanks and characters such as U+200B."""
     return not VISIBLE.search(line) and not _normaliser().normalize(line)
+
+
+def lacks_blanks(line: str) -> bool:
+    """Whether a line has text in a script without blanks between words, and has none, as if it were one word."""
+    runs = UNBROKEN.findall(line)
+    return any(len(run) > LONG_WORD for run in runs) or bool(runs and len(line.split()) == 1)

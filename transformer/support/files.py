@@ -9,10 +9,13 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
+
+CLOCKS_DIFFER = 10  # seconds, on a network
 
 
 class InputError(Exception):
@@ -31,6 +34,16 @@ def same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:
         return os.path.realpath(one) == os.path.realpath(other)
+
+
+def future_date(path: Path) -> str:
+    """What is wrong with a file whose date is in the future; empty if it is not. Snakemake fails at such an input."""
+    dates = {"touch": path.stat().st_mtime, "touch -h": path.lstat().st_mtime}  # of the file, and of a link to it
+    cure, date = max(dates.items(), key=lambda each: each[1])
+    if date <= time.time() + CLOCKS_DIFFER:
+        return ""
+    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(date))
+    return f"{path}: its date, {shown}, is in the future, so Snakemake would never be done; run {cure} {path}"
 
 
 def is_open_as(descriptor: int, path: Path) -> bool:

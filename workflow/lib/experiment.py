@@ -12,7 +12,7 @@ from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault
-from transformer.support.files import InputError
+from transformer.support.files import InputError, future_date
 from transformer.support.strict import load_sources, merge, parse_yaml
 from workflow.lib.runs import Runs
 
@@ -97,9 +97,11 @@ def missing_treebanks(experiment: Experiment) -> list[str]:
 
 
 def check_packages(experiment: Experiment, runs: Runs, scored: Sequence[str]) -> None:
-    """Raises InputError if a package behind the scores is missing, damaged or of another experiment."""
+    """Raises InputError if a package behind the scores is missing, damaged, of another experiment or of the future."""
     corpora = [experiment.corpus_of(task) for task in runs.trained]
     parsed = [runs.parses_of(corpus) for corpus in corpora if isinstance(corpus, SelfTraining)]
     for package in runs.packages_behind([*scored, runs.attention(), *parsed]):
         folder = Path(package).parent
         check_origin(folder, experiment, str(folder.parent.relative_to(runs.paths.packages)))
+        if fault := next(filter(None, map(future_date, folder.iterdir())), ""):
+            raise InputError(fault)

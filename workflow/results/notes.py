@@ -1,6 +1,6 @@
 """What a table reads of our runs, and the notes that these need below it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -19,7 +19,7 @@ def read_inputs(job: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str], list
         job.params.equal,
         getattr(job.input, "comparisons", ()),
     )
-    notes = [*job.params.notes, *seed_notes(runs)]
+    notes = [*job.params.notes, *seed_notes(runs), *score_notes(map(read_json, job.input.scores))]
     made = [
         *map(corpus_note, map(read_json, job.input.corpora)),
         *run_notes(runs),
@@ -44,6 +44,15 @@ def seed_notes(runs: pd.DataFrame) -> list[str]:
     if seeds == 1:
         return ["Each of our rows has one seed, so small differences between rows mean nothing."]
     return [f"Our numbers are means ± standard deviations over {seeds} seeds."]
+
+
+def score_notes(scores: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Why some scores say little: the notes of score files, with the runs that they are about."""
+    about: dict[str, list[str]] = {}
+    for score in scores:
+        for note in score.get("notes", ()):
+            about.setdefault(note, []).append(f"{score['task']} {score['model']}")
+    return [f"{', '.join(dict.fromkeys(runs))}: {note}." for note, runs in about.items()]
 
 
 def run_notes(runs: pd.DataFrame) -> list[str]:

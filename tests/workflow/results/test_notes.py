@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.results.notes import corpus_note
+from workflow.results.notes import corpus_note, score_notes
 from workflow.results.provenance import difference_notes
 
 
@@ -132,3 +132,8 @@ def test_runs_made_with_other_versions_are_told_apart(results):
     _, (md, _, _) = results.table("runs", runs)
     assert "- Made with torch 2.13.0: ende base 1." in md
     assert "- Made with torch 2.14.0: ende big 1." in md
+
+
+def test_notes_of_scores_name_the_runs_that_they_are_about():
+    scores = [{"task": "ende", "model": model, "notes": ["no blanks"]} for model in ("base", "big", "base")]
+    assert score_notes([*scores, {"task": "enfr", "model": "base"}]) == ["ende base, ende big: no blanks."]
