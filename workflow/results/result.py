@@ -91,7 +91,7 @@ class Table(Result):
         detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
         params = super().params(plan, ende)
         texts = map(one_line, plan.params.get("notes", ()))
-        notes = "".join("\n- " + re.sub(r"[\\*`|_]", r"\\\g<0>", text) + "\n" for text in texts)
+        notes = "".join("\n- " + re.sub(r"[\\*`|]|_(?!\w)", r"\\\g<0>", text) + "\n" for text in texts)
         return params | {"caption": params["caption"] + notes, "title": self.title + detail}
 
     def files(self, results: str) -> dict[str, list[str]]:
