@@ -188,7 +188,7 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
 def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):
     """In config.yaml the tasks share their decoding by a YAML alias. Snakemake merges overlays into a copy of it."""
     path = tmp_path / "overlay.yaml"
-    path.write_text("tasks: {ende: {decoding: {alpha: 1.0}}}")
+    path.write_text("{experiment: mine, tasks: {ende: {decoding: {alpha: 1.0}}}}")
     values: dict = {}
     for source in read_sources([path]).values():
         merge(values, source)

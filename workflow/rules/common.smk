@@ -19,7 +19,7 @@ from workflow.lib.experiment import (
     check_packages,
     check_writable,
     checked,
-    missing_treebanks,
+    warnings,
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
@@ -34,13 +34,15 @@ gc.freeze()
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     downloads = downloads_of(experiment)
+    told = warnings(experiment, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
 except InputError as error:
     raise WorkflowError(str(error)) from None
-for warning in missing_treebanks(experiment):
-    logger.warning(warning)
+if workflow.is_main_process:
+    for warning in told:
+        logger.warning(warning)
 
 # Jobs call `python`. It is the one that runs Snakemake, whichever environment is active. If jobs have conda
 # environments, Snakemake activates these later, so they come first.
