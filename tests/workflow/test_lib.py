@@ -12,7 +12,7 @@ from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import merge
-from workflow.lib.experiment import check_filled_in, check_writable, checked, missing_treebanks
+from workflow.lib.experiment import check_filled_in, check_report, check_writable, checked, missing_treebanks
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
@@ -210,6 +210,18 @@ def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to every folder
     with pytest.raises(InputError, match=f"^results: {tmp_path} is not a folder that you may write to"):
         check_writable(tmp_path / "results")
+
+
+def test_a_report_is_refused_before_the_work_if_it_cannot_be_written(tmp_path):
+    check_report(tmp_path / "report.html")
+    (tmp_path / "old.zip").touch()
+    check_report(tmp_path / "old.zip")
+    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/no folder: no .*'{tmp_path}/no folder'"):
+        check_report(tmp_path / "no folder/report.html")
+    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path} cannot be written; name another file$"):
+        check_report(tmp_path)
+    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/old.zip: no such folder"):
+        check_report(tmp_path / "old.zip/report.html")
 
 
 def test_a_missing_treebank_gives_a_warning_that_names_it(select):
