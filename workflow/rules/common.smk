@@ -23,7 +23,7 @@ from workflow.lib.experiment import (
     check_packages,
     check_writable,
     checked,
-    missing_treebanks,
+    warnings,
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
@@ -37,13 +37,15 @@ gc.freeze()
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     downloads = downloads_of(experiment)
+    told = warnings(experiment, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
 except InputError as error:
     raise WorkflowError(str(error)) from None
-for warning in missing_treebanks(experiment):
-    logger.warning(warning)
+if workflow.is_main_process:
+    for warning in told:
+        logger.warning(warning)
 
 # The path to the clone by which rules name its files. It stays the same if the clone is moved, mounted elsewhere or
 # reached by a link, so nothing is made again.
