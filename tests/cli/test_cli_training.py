@@ -55,6 +55,13 @@ def test_all_wrong_keys_of_a_config_are_listed(house, tmp_path, run_config, caps
     assert not (tmp_path / "run").exists()
 
 
+def test_a_warmup_that_does_not_end_is_told_before_training(house, tmp_path, run_config, capsys):
+    write_config(tmp_path / "config.yaml", run_config(warmup=13))
+    assert main(training(house, tmp_path, config=tmp_path / "config.yaml")) == 0
+    text = "a warmup of 13 steps does not end in 12 steps of training; lower warmup or raise steps"
+    assert f"warning: {tmp_path}/config.yaml: {text}\n" in capsys.readouterr().err
+
+
 def test_a_config_that_is_malformed_or_missing_is_refused(house, tmp_path, refused):
     (tmp_path / "config.yaml").write_text("a: [1,\nb: }")
     refused(training(house, tmp_path, config=tmp_path / "config.yaml"), f"{tmp_path}/config.yaml: not YAML", "line 2")

@@ -34,6 +34,8 @@ from transformer.support.strict import as_yaml, parse_yaml
         ("off", "write 'off' for the word, or false"),
         ("2001-99-99", "is read as a date; write '2001-99-99' in quotes"),
         ("2001-12-14t21:59:43.1", "is read as a date; write '2001-12-14t21:59:43.1' in quotes"),
+        (r'"a\0"', "a text has U+0000, which is no character of a text; remove it"),
+        (r'"\ud800"', "a text has U+D800"),
         ("=", "write '=' in quotes"),
         ("<<", "write '<<' in quotes"),
     ],

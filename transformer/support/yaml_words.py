@@ -101,12 +101,19 @@ def _date(loader: Loader, node: yaml.ScalarNode) -> str:
     return str(node.value)
 
 
+def _string(loader: Loader, node: yaml.ScalarNode) -> str:
+    for letter in set(re.findall("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]", node.value)):
+        loader.doubt(node, f"a text has U+{ord(letter):04X}, which is no character of a text; remove it")
+    return str(node.value)
+
+
 def _text(loader: Loader, node: yaml.ScalarNode) -> str:
     loader.doubt(node, f"{node.value} has a meaning of its own in YAML 1.1; write '{node.value}' in quotes")
     return str(node.value)
 
 
 READERS: dict[str, Callable[[Loader, yaml.ScalarNode], Any]] = {
+    "str": _string,
     "int": _integer,
     "float": _number,
     "bool": _truth,
