@@ -47,6 +47,14 @@ def test_the_readme_of_a_parser_says_how_to_parse(save, change_package):
     assert "Parse sentences, one per line:" in read_lines(folder / "README.md")
 
 
+def test_only_a_line_feed_ends_a_line_of_the_readme(save, change_package):
+    folder = save()
+    corpus = json.loads((folder / "config.json").read_text())["corpus"] | {"description": "one\u2028two\x85three"}
+    change_package(folder, corpus=corpus)
+    write_readme(folder, read_package_config(folder), [])
+    assert any("(one\u2028two\x85three; " in line for line in read_lines(folder / "README.md"))
+
+
 @pytest.mark.parametrize(("record", "key"), [("corpus", "licence"), ("training", "steps")])
 def test_a_record_that_lacks_a_key_is_refused_before_anything_is_written(save, tmp_path, record, key):
     whole, other = save(), tmp_path / "other"
