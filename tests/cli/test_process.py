@@ -160,3 +160,30 @@ def test_help_is_the_same_if_python_drops_docstrings(tmp_path):
         whole = in_a_shell(line, "", PYTHONPYCACHEPREFIX=str(tmp_path))
         assert in_a_shell(line, "", PYTHONOPTIMIZE="2", PYTHONPYCACHEPREFIX=str(tmp_path)).stdout == whole.stdout
         assert "Translate standard input to standard output" in whole.stdout
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (
+            "-n 10",
+            "error: --workers 2: cannot start: too many open files; raise the limit (ulimit -n), or give --workers 1\n",
+        ),
+        ("-v 300000", "memory ran out; free some, or raise the limit (ulimit -v)\n"),
+    ],
+)
+def test_a_limit_of_the_system_is_named_with_its_remedy(house, tmp_path, limit, message):
+    """The open record is not blamed."""
+    line = arguments("translate", package=house.package, workers=2, record=tmp_path / "record")
+    command = [sys.executable, "-m", "transformer", *line]
+    finished = subprocess.run(
+        ["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", *command],
+        input="the cat .\na dog .\n",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert finished.returncode == 1
+    assert finished.stderr.endswith(message)
+    assert len(finished.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())

@@ -1,13 +1,17 @@
 import platform
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from transformer.decoding import precision as precisions
 from transformer.decoding.beam import BLOCK
-from transformer.decoding.precision import PRECISIONS, in_precision
+from transformer.decoding.precision import PRECISIONS, check_precision, in_precision
 from transformer.decoding.search import Search, decoding
+from transformer.decoding.translate import translate
 from transformer.model.masks import Rows
 from transformer.support.files import InputError
 
@@ -53,19 +57,41 @@ def test_without_onednn_pytorch_s_own_product_is_used(package, precision, monkey
     assert (found - exact).norm() < 0.02 * exact.norm()
 
 
-@pytest.mark.parametrize("engines", [["none", "qnnpack"], ["qnnpack", "none"]])
-def test_an_engine_for_int8_is_chosen_where_pytorch_has_chosen_none(package, engines, monkeypatch):
-    quantized = SimpleNamespace(engine="none", supported_engines=engines)
-    monkeypatch.setattr(torch.backends, "quantized", quantized)
-    in_precision(package().model, "int8")
-    assert quantized.engine == "qnnpack"
+@pytest.mark.parametrize("engine", ["x86", "onednn", "fbgemm"])
+def test_int8_computes_the_same_whole_numbers_with_and_without_fbgemm(package, engine, monkeypatch):
+    model = package(N=2).model
+    monkeypatch.setattr(torch.backends.quantized, "engine", engine)
+    fast = in_precision(model, "int8")
+    assert torch.backends.quantized.engine == engine
+    monkeypatch.setattr(precisions, "has_fbgemm", lambda: False)
+    exact = in_precision(model, "int8")
+    with torch.inference_mode():
+        one, other = (each.logits(each(*pair())) for each in (fast, exact))
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
 
 
-def test_int8_is_refused_where_pytorch_has_no_engine_for_it(package, monkeypatch):
-    monkeypatch.setattr(torch.backends, "quantized", SimpleNamespace(engine="none", supported_engines=["none"]))
-    made = package()
-    with pytest.raises(InputError, match="this PyTorch has no int8 products; use float32 or bfloat16"):
-        in_precision(made.model, "int8")
-    workers = decoding(made, Path(), Search.of(made.config), "int8", 2)
-    with pytest.raises(InputError, match="this PyTorch has no int8 products; use float32 or bfloat16"), workers:
-        pass
+@given(st.integers(1, 70), st.integers(1, 300), st.integers(0, 2**31))
+def test_in_int8_a_row_s_outputs_do_not_depend_on_the_other_rows(rows, width, seed):
+    torch.manual_seed(seed)
+    linear = PRECISIONS["int8"](torch.nn.Linear(width, 48))
+    x = torch.randn(rows, width) * 10 ** torch.randint(-6, 7, (rows, 1)).float()
+    x[0] = 0
+    with torch.inference_mode():
+        assert torch.equal(linear(x), torch.cat([linear(row[None]) for row in x]))
+        assert torch.equal(linear(x)[0], linear.bias)
+
+
+def test_in_int8_a_translation_does_not_depend_on_its_batch(package, text):
+    made = package(N=2)
+    lines = text(0, 6)
+    search = replace(Search.of(made.config), nbest=True, extra=3)
+    found = []
+    for tokens, order in ((4000, 1), (60, -1)):
+        with decoding(made, Path(), search, "int8", 1) as decode:
+            found.append([each.texts for each in translate(made, lines[::order], decode, tokens)][::order])
+    assert found[0] == found[1]
+
+
+def test_int8_is_refused_on_a_gpu():
+    with pytest.raises(InputError, match="--precision int8 works on CPUs only; use bfloat16 on a GPU"):
+        check_precision("int8", torch.device("cuda"))

@@ -118,9 +118,32 @@ def test_a_disk_that_is_full_on_the_first_byte_is_reported(tmp_path, full_after)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_text_of_an_error_without_a_number_is_kept(tmp_path):
-    with pytest.raises(InputError, match="12 requested and 5 written"), atomic(tmp_path / "file"):
-        raise OSError("12 requested and 5 written")
+@pytest.mark.parametrize("error", [OSError("5 of 12 read"), OSError(errno.EROFS, "Read-only"), BrokenPipeError()])
+def test_an_error_of_other_work_is_not_blamed_on_the_file_that_is_open(tmp_path, error):
+    def lines():
+        yield "begun"
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        write_lines(tmp_path / "file", lines())
+    assert raised.value is error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("size", [1, 10**6])
+def test_a_disk_that_is_full_later_is_reported(tmp_path, full_after, size):
+    with full_after(4096), pytest.raises(InputError, match="file: cannot be written \\(File too large\\); free space"):
+        write_lines(tmp_path / "file", ["x" * size] * 10**4)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_open_files_are_told_with_a_remedy(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(files, "_Output", full)
+    with pytest.raises(InputError, match="file: cannot be written: too many open files; raise the limit"):
+        write_lines(tmp_path / "file", ["new"])
 
 
 def test_a_file_where_a_folder_is_needed_is_reported(tmp_path):

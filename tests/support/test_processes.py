@@ -80,7 +80,7 @@ def test_too_few_open_files_are_told_with_a_remedy(monkeypatch):
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(multiprocessing.context.SpawnContext, "Pipe", full)
-    message = "--workers 2: a process cannot be started: too many open files; raise the limit .*, or use fewer"
+    message = "--workers 2: cannot start: too many open files; raise the limit .*, or give --workers 1"
     with pytest.raises(InputError, match=message), shared(2, "--workers", functools.partial, abs) as absolute:
         list(absolute([1]))
 

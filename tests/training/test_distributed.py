@@ -330,3 +330,86 @@ def test_under_torchrun_a_killed_process_ends_all_and_names_the_cause(torchrun, 
     assert f"Signal 9 (SIGKILL) received by PID {ranks[1]}" in said
     assert sum(line.startswith("error: ") for line in said.splitlines()) <= 1
     assert not any(map(psutil.pid_exists, ranks))
+
+
+def test_no_process_outlives_torchrun_and_the_state_is_saved(torchrun, tmp_path):
+    with torchrun(steps=5000) as process:
+        ranks = when_training(process, tmp_path)
+        process.kill()
+        said = process.stderr.read()  # until all processes have closed it
+    psutil.wait_procs([psutil.Process(rank) for rank in ranks if psutil.pid_exists(rank)], SECONDS)
+    assert said.splitlines().count("interrupted by SIGTERM; the state is saved: start the command again to resume") == 1
+    assert "Traceback" not in said
+    assert not any(map(psutil.pid_exists, ranks))
+    assert (tmp_path / "run/state/state.safetensors").exists()
+
+
+PLACE = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+PLACE |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+
+
+@pytest.fixture
+def place(monkeypatch):
+    """Set the variables of PLACE that are given, and those that change."""
+
+    def change(names, **changes):
+        for name, value in PLACE.items():
+            if name in names:
+                monkeypatch.setenv(name, value)
+            else:
+                monkeypatch.delenv(name, raising=False)
+        for name, value in changes.items():
+            monkeypatch.setenv(name, value)
+
+    return change
+
+
+@pytest.mark.parametrize("value", ["", "abc", "0", "-1", "1.5", " 1", "²", "99999999999"])
+def test_an_impossible_number_of_processes_is_named(place, value):
+    place((), WORLD_SIZE=value)
+    message = f"WORLD_SIZE={value} is not a whole number from 1 to 1,000,000; start the command with torchrun, "
+    with pytest.raises(InputError, match=message), joined():
+        pass
+
+
+@pytest.mark.parametrize("missing", [name for name in PLACE if name != "WORLD_SIZE"])
+def test_a_variable_that_is_missing_or_impossible_is_named(place, missing):
+    place(PLACE.keys() - {missing})
+    with (
+        pytest.raises(InputError, match=f"{missing} is not set, but WORLD_SIZE is 2; start the command with"),
+        joined(),
+    ):
+        pass
+    if missing != "MASTER_ADDR":
+        place(PLACE, **{missing: "70000"})
+        with pytest.raises(InputError, match=f"{missing}=70000 is not a whole number from"), joined():
+            pass
+
+
+@pytest.mark.parametrize("size", [{}, {"WORLD_SIZE": "1"}])
+def test_a_rank_beyond_a_single_process_is_named(place, size):
+    place((), RANK="1", **size)
+    size = size.get("WORLD_SIZE", "not set")
+    with pytest.raises(InputError, match=rf"RANK=1 is not 0 \(WORLD_SIZE is {size}\); start the command"), joined():
+        pass
+
+
+def test_one_process_trains_alone_whatever_the_other_variables_say(place):
+    place((), WORLD_SIZE="1", RANK="0", LOCAL_RANK="7", MASTER_ADDR="nowhere")
+    with joined() as world:
+        assert world is distributed.ALONE
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"MASTER_ADDR": "nowhere.invalid"}, "MASTER_ADDR=nowhere.invalid MASTER_PORT=1: no such address"),
+        ({"RANK": "1"}, "MASTER_ADDR=127.0.0.1 MASTER_PORT=1: process 1 of 2 met no others"),
+    ],
+)
+def test_processes_that_cannot_meet_say_so(place, monkeypatch, capfd, changes, message):
+    monkeypatch.setattr(distributed, "MEETING", timedelta(seconds=1))
+    place(PLACE, **changes)
+    with pytest.raises(InputError, match=message), joined():
+        pass
+    assert "frame" not in capfd.readouterr().err

@@ -311,10 +311,21 @@ def test_a_full_disk_loses_nothing(start, whole):
     assert_same(trainer, whole)
 
 
-@pytest.mark.parametrize("changes", [{"learning_rate": 2.0}, {"P_drop": 0.0}, {"seed": 2}, {"d_ff": 64}, {"steps": 13}])
-def test_the_state_of_another_config_is_refused(start, changes):
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"learning_rate": 2.0}, r"training\.learning_rate was 1\.0 and is 2\.0"),
+        ({"P_drop": 0.0}, r"architecture\.P_drop was 0\.1 and is 0\.0"),
+        ({"seed": 2}, "seed was 1 and is 2"),
+        ({"d_ff": 64}, r"architecture\.d_ff was \d+ and is 64"),
+        ({"steps": 13}, r"training\.steps was 12 and is 13"),
+        ({"precision": "float32", "steps": 13}, r"training\.steps was 12 and is 13"),
+        ({"attention": "unscaled"}, r"architecture\.attention was null and is 'unscaled'"),
+    ],
+)
+def test_the_state_of_another_config_is_refused_and_the_change_is_named(start, changes, said):
     folder = interrupted(start, 4)
-    message = rf"{folder}/state\.safetensors: this state belongs to another config; remove {folder}"
+    message = rf"{folder}/state\.safetensors: this state belongs to another run: .*{said}.*, or remove {folder} to"
     with pytest.raises(InputError, match=message):
         start(**changes)
 
@@ -330,9 +341,9 @@ def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_
     folder = interrupted(start, 4)
     other = encoded("train")
     other.vocabulary = "40 subwords, SHA-256 of others"
-    with pytest.raises(InputError, match="this state belongs to another vocabulary; remove"):
+    with pytest.raises(InputError, match=r"another run: vocabulary was '.*' and is '40 subwords, .*'; change"):
         Trainer(run_config(), VOCABULARY, other, encoded("dev"), folder, CPU)
-    with pytest.raises(InputError, match="this state belongs to another data; remove"):
+    with pytest.raises(InputError, match="another run: data; change"):
         Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
 
 

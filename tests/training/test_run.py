@@ -160,7 +160,7 @@ def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, argume
     with pytest.raises(InputError, match="out of memory"):
         train_run(*arguments, tensorboard=tmp_path)
     assert not (tmp_path / "1/training.json").exists()
-    assert "ende base: was trained with other code, so it is trained again" in capsys.readouterr().err
+    assert "ende base: was trained otherwise (code), so it is trained again" in capsys.readouterr().err
     train_run(*arguments)
     assert (tmp_path / "1/training.json").exists()
 
@@ -180,9 +180,12 @@ def test_a_folder_with_a_finished_run_of_another_config_or_text_is_refused(tmp_p
         shutil.rmtree(tmp_path / "1/state")
     before = {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")}
     config, vocabulary, train, _, *others = arguments
-    for other in ((run_config(seed=2), *arguments[1:]), (config, vocabulary, train, train, *others)):
-        with pytest.raises(InputError, match=rf"{tmp_path}/1: has a finished run of another config or data; remove it"):
+    given = (run_config(seed=2), *arguments[1:]), (config, vocabulary, train, train, *others)
+    refusal = f"{tmp_path}/1: has a finished run of another config or data; remove it"
+    for other, said in zip(given, ("seed was 1 and is 2", "data"), strict=True):
+        with pytest.raises(InputError, match=refusal) as error:
             train_run(*other)
+        assert str(error.value).endswith(f"({said})") is state
     assert {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")} == before
 
 

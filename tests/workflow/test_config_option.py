@@ -21,7 +21,10 @@ def given(*entries):
 
 def test_numbers_true_and_null_in_mappings_and_lists_are_read_as_in_a_file():
     experiment = given(
-        "models={base: {steps: 1300, P_drop: 0.2}, mine: {h: 4, d_k: 128}}", "seeds=[1, 2]", "searches=null"
+        "experiment=own",
+        "models={base: {steps: 1300, P_drop: 0.2}, mine: {h: 4, d_k: 128}}",
+        "seeds=[1, 2]",
+        "searches=null",
     )
     run = experiment.run("ende", "base", 1)
     assert (run.training.steps, run.architecture.P_drop) == (1300, 0.2)

@@ -144,6 +144,35 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
 
 
 @pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (["--report", "no/report.html"], "error: --report: no: no such folder; create it (mkdir -p no)"),
+        (["--report=no/report.html", "--directory", "."], "error: --report: no: no such folder; create it"),
+        (["--config", "models={base: {steps: 0100}}"], "--config: models: 0100 is octal in YAML 1.1"),
+        (["--config", "tasks={ende: {vocabulary: 300}}"], "tasks.ende.vocabulary: is not that of the experiment quick"),
+    ],
+)
+def test_a_faulty_call_is_refused_before_anything_runs(project, call, told):
+    run = snakemake(project, "--dry-run", *call)
+    assert run.returncode == 1
+    assert "Traceback" not in run.stderr
+    assert told in run.stdout + run.stderr
+
+
+@pytest.mark.workflow
+def test_what_nothing_uses_is_told_by_snakemake_and_plan(project, monkeypatch, capsys):
+    (project / "odd.yaml").write_text("models: {bsae: {steps: 9}}\n")
+    told = "odd.yaml, line 1: models.bsae: nothing uses it; did you mean base?"
+    run = snakemake(project, "--dry-run", *SMOKE, "odd.yaml")
+    assert run.returncode == 0
+    assert (run.stdout + run.stderr).count(told) == 1
+    monkeypatch.chdir(project)
+    assert main(["plan", *SMOKE, "odd.yaml"]) == 0
+    assert f"warning: {told}\n" in capsys.readouterr().err
+
+
+@pytest.mark.workflow
 def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     (project / "large.yaml").write_text(
         (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")

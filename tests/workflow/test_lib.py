@@ -12,7 +12,7 @@ from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import merge
-from workflow.lib.experiment import check_filled_in, check_writable, checked, missing_treebanks
+from workflow.lib.experiment import check_filled_in, check_report, check_writable, checked, missing_treebanks
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
@@ -226,7 +226,7 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
 def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):
     """In config.yaml the tasks share their decoding by a YAML alias. Snakemake merges overlays into a copy of it."""
     path = tmp_path / "overlay.yaml"
-    path.write_text("tasks: {ende: {decoding: {alpha: 1.0}}}")
+    path.write_text("{experiment: mine, tasks: {ende: {decoding: {alpha: 1.0}}}}")
     values: dict = {}
     for source in read_sources([path]).values():
         merge(values, source)
@@ -248,6 +248,18 @@ def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to every folder
     with pytest.raises(InputError, match=f"^results: {tmp_path} is not a folder that you may write to"):
         check_writable(tmp_path / "results")
+
+
+def test_a_report_is_refused_before_the_work_if_it_cannot_be_written(tmp_path):
+    check_report(tmp_path / "report.html")
+    (tmp_path / "old.zip").touch()
+    check_report(tmp_path / "old.zip")
+    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/no folder: no .*'{tmp_path}/no folder'"):
+        check_report(tmp_path / "no folder/report.html")
+    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path} cannot be written; name another file$"):
+        check_report(tmp_path)
+    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/old.zip: no such folder"):
+        check_report(tmp_path / "old.zip/report.html")
 
 
 def test_a_missing_treebank_gives_a_warning_that_names_it(select):

@@ -52,9 +52,14 @@ def limits(text: str) -> dict[str, "Limit"]:
 )
 def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""
-    from transformer.experiment.config import read_experiment
+    from transformer.experiment.advice import check_name, warnings_of
+    from transformer.experiment.config import read_experiment, read_sources
 
     experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below
+    sources = read_sources(arguments.configfile)
+    check_name(experiment, sources)
+    for warning in warnings_of(experiment, sources):
+        print(f"warning: {warning}", file=sys.stderr)
     from transformer.experiment.plan import plan as plan_of
 
     write_output(plan_of(experiment))

@@ -36,7 +36,7 @@ def train(arguments: argparse.Namespace) -> None:
     from transformer.support.device import choose_device, keep_freed_memory
     from transformer.text.subwords import Subwords
     from transformer.text.tokens import read_pairs
-    from transformer.training.config import RunConfig
+    from transformer.training.config import RunConfig, endless
     from transformer.training.distributed import joined
     from transformer.training.run import train_run
     from transformer.training.signals import Interrupted
@@ -44,6 +44,8 @@ def train(arguments: argparse.Namespace) -> None:
     keep_freed_memory()
     with joined() as world:
         config = read_config(RunConfig, arguments.config)
+        for text in endless(config.training.warmup, config.training.steps) if world.first else []:
+            print(f"warning: {arguments.config}: {text}", file=sys.stderr)
         subwords = Subwords(arguments.subwords)
         vocabulary = len(subwords)
         train, dev = (read_pairs(arguments.tokens / part, vocabulary, subwords.sha256) for part in ("train", "dev"))

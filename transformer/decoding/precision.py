@@ -15,6 +15,8 @@ from transformer.model.network import Network
 from transformer.support.files import InputError
 
 ROWS = 256  # number of input rows for which oneDNN optimises the layout of weights
+LEVELS = 63  # inputs are -63 to 63, since without VNNI, the sum of two products must be less than 2^15
+LEAST = 1e-30  # scale of a row of zeros
 
 
 class _Linear(nn.Module):
@@ -36,31 +38,59 @@ class _Linear(nn.Module):
         return self.product(x.to(self.dtype)).float()
 
 
-def _int8_linear(linear: nn.Linear) -> nn.Module:
-    """A linear map in int8. Weights are quantised once, with one scale; inputs are quantised at each call."""
-    with warnings.catch_warnings(action="ignore"):  # PyTorch warns that it will move this function
-        return torch.ao.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)[0]
+def has_fbgemm() -> bool:
+    """Whether this PyTorch has FBGEMM's int8 products, which need an x86 CPU."""
+    return "fbgemm" in torch.backends.quantized.supported_engines
+
+
+class _Int8Linear(nn.Module):
+    """A linear map in int8. Each output has a scale of its weights, and each row of input its own scale.
+
+    PyTorch's dynamic quantisation gives one scale to all rows. Then a translation depends on the others in its batch.
+    """
+
+    def __init__(self, linear: nn.Linear):
+        super().__init__()
+        weight = linear.weight.detach()
+        scale = weight.abs().amax(1).clamp(min=LEAST) / 127
+        whole = (weight / scale[:, None]).round()
+        self.bias = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
+        if has_fbgemm():
+            packed = _packed(whole, scale)
+            product = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32
+            self.product = lambda x: product(x, 1 / LEVELS, LEVELS + 1, packed)
+        else:  # the same, but no faster than float32, which is exact for sums of whole numbers up to 2^24
+            self.product = lambda x: F.linear((x * LEVELS).round(), whole).mul_(scale / LEVELS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        greatest = x.abs().amax(-1, keepdim=True).clamp_(min=LEAST)
+        y = self.product(x / greatest)
+        return torch.addcmul(self.bias, y, greatest, out=y)
+
+
+def _packed(whole: Tensor, scale: Tensor) -> torch.ScriptObject:
+    """Weights, as whole numbers with a scale for each row, in the layout of FBGEMM."""
+    products, offsets = torch.backends.quantized, torch.zeros(len(scale), dtype=torch.long)
+    engine, products.engine = products.engine, "fbgemm"
+    try:
+        with warnings.catch_warnings(action="ignore"):  # PyTorch warns that it will move these functions
+            quantised = torch.quantize_per_channel(whole * scale[:, None], scale, offsets, 0, torch.qint8)
+            return torch.ops.quantized.linear_prepack(quantised, None)
+    finally:
+        products.engine = engine
 
 
 PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
     "float32": partial(_Linear, dtype=torch.float32),
     "bfloat16": partial(_Linear, dtype=torch.bfloat16),
-    "int8": _int8_linear,
+    "int8": _Int8Linear,
 }
 
 
 def check_precision(precision: str, device: torch.device) -> None:
-    """Raises InputError for int8 on a GPU, and where PyTorch has no int8 products. Chooses their engine if none is."""
-    if precision != "int8":
-        return
-    if device.type == "cuda":
+    """Raises InputError for int8 on a GPU."""
+    if precision == "int8" and device.type == "cuda":
         raise InputError("--precision int8 works on CPUs only; use bfloat16 on a GPU")
-    products = torch.backends.quantized
-    if products.engine == "none":  # on Apple silicon, though "qnnpack" is supported
-        able = [engine for engine in products.supported_engines if engine != "none"]
-        if not able:
-            raise InputError("--precision int8: this PyTorch has no int8 products; use float32 or bfloat16")
-        products.engine = able[0]
 
 
 @torch.no_grad()

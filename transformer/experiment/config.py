@@ -33,6 +33,11 @@ from transformer.support.strict import load, load_sources, merge, read_keys
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
+SHARED = {  # folders in `results` that no experiment may have
+    "downloads": "the folder that all experiments share",
+    "site": "the folder of `make site`",
+    "gpu": "the folder of `python -m benchmarks.gpu`",
+}
 AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends on the hardware (docs/speed.md)
 
 
@@ -100,8 +105,8 @@ class Experiment(Config):
 
     @check("experiment")
     def _own_folder(self) -> Faults:
-        if self.experiment == "downloads":
-            yield "experiment", "`downloads` is the folder that all experiments share; choose another name"
+        if self.experiment in SHARED:
+            yield "experiment", f"`{self.experiment}` is {SHARED[self.experiment]}; choose another name"
 
     @check("models")
     def _base(self) -> Faults:

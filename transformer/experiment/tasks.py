@@ -11,10 +11,14 @@ from transformer.package.config import Decoding, TaskKind
 from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
 from transformer.support.languages import not_languages
 
+LONGEST_NAME = 100  # bytes; file systems allow 255, of which we use some for other parts of names
+
 
 def _names_a_folder(name: str) -> str:
     if not re.fullmatch(r"[^\W_][\w.-]*", name):
         raise ValueError(f"{name!r} cannot name a folder; use letters, digits, then ., - and _, too")
+    if len(name.encode()) > LONGEST_NAME:
+        raise ValueError(f"{name!r} is too long for a folder; use at most {LONGEST_NAME} bytes")
     return name
 
 

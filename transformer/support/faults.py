@@ -152,9 +152,18 @@ def _known(hint: Any, place: Sequence[int | str]) -> list[str]:
 
 
 def with_source(fault: Fault, sources: Mapping[str, Any]) -> Fault:
-    """The fault with its source. Of keys that do not fit together, it is at the one that is set last."""
+    """The fault with its source. Of keys that do not fit together, it is at the one that is set last.
+
+    If a key is missing below a name that only one source has, it may be that the name is misspelt.
+    """
     keys = max((fault.keys, *fault.others), key=lambda keys: _found(keys, sources))
-    return fault._replace(keys=keys, source=source_of(keys, sources))
+    text = fault.text
+    if text == "missing" and len(keys) > 2:
+        named = [str(name) for values in sources.values() for inner in _inside(values, keys[0]) for name in inner or ()]
+        close = difflib.get_close_matches(str(keys[1]), {*named} - {str(keys[1])}, n=1, cutoff=0.7)
+        if close and named.count(str(keys[1])) == 1:
+            text += f"; or did you mean {keys[0]}.{close[0]}?"
+    return fault._replace(keys=keys, source=source_of(keys, sources), text=text)
 
 
 def source_of(keys: Keys, sources: Mapping[str, Any]) -> str:

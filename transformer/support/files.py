@@ -5,6 +5,7 @@ import errno
 import fcntl
 import glob
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
+
+from transformer.support.limits import explained
 
 CLOCKS_DIFFER = 10  # seconds, on a network
 
@@ -59,7 +62,7 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`. On success flush it to disk and rename it to `path`; on failure remove it.
 
     If `path` is a link, the file that it names is written. Raises InputError when the disk is full or the folder cannot
-    be written to.
+    be written to. Errors of the enclosed code that are not about this file are left as they are.
     """
     path = Path(path)
     if path.is_dir():
@@ -69,22 +72,44 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     file = Path(os.path.realpath(path))
     temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(file)
-        with temporary.open("wb") as stream:
+        with _writing(path):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(file)
+            raw = _Output(temporary, path)
+        with io.BufferedWriter(raw) as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(file)
-    except BrokenPipeError:  # another stream raised it, not this file
-        raise
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror or error}); free space or choose another folder"
-        ) from error
+            with _writing(path):
+                os.fsync(stream.fileno())
+        with _writing(path):
+            temporary.replace(file)
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+class _Output(io.FileIO):
+    """A new file. Errors of writing to it become InputErrors about `path`."""
+
+    def __init__(self, file: Path, path: Path):
+        super().__init__(file, "w")
+        self.path = path
+
+    def write(self, content: Any) -> int:
+        with _writing(self.path):
+            return super().write(content)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn errors into InputErrors about `path`."""
+    try:
+        yield
+    except OSError as error:
+        why = (
+            f": {limit}" if (limit := explained(error)) else f" ({error.strerror}); free space or choose another folder"
+        )
+        raise InputError(f"{path}: cannot be written{why}") from error
 
 
 def _remove_leftovers(path: Path) -> None:

@@ -31,7 +31,7 @@ def shared(
     their number. Raises the errors of `make` and of the function that it makes, and InputError when a process cannot be
     started or dies.
     """
-    pool = _Pool[Item, Result](processes, f"{option} {processes}", pickle.dumps((make, given)))
+    pool = _Pool[Item, Result](processes, option, pickle.dumps((make, given)))
     try:
         yield pool.results
     finally:
@@ -82,7 +82,7 @@ class _Pool(Generic[Item, Result]):
                 its.close()  # or reading from `ours` would never end if the process died
         except OSError as error:
             why = explained(error) or f"{error}; free resources"
-            raise InputError(f"{self.option}: a process cannot be started: {why}, or use fewer processes") from error
+            raise InputError(f"{self.option} {self.processes}: cannot start: {why}, or give {self.option} 1") from error
         self.workers[ours] = process
         return ours
 
@@ -94,7 +94,8 @@ class _Pool(Generic[Item, Result]):
             self.workers[pipe].join()
             code = self.workers[pipe].exitcode or 0
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "has died"
-            raise InputError(f"{self.option}: a process {how}, perhaps because memory ran out; use fewer") from died
+            what = f"{self.option} {self.processes}: a process {how}"
+            raise InputError(f"{what}, perhaps because memory ran out; use fewer") from died
         if error:
             raise error
         return result

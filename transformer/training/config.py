@@ -12,6 +12,12 @@ from transformer.support.fields import STRICT, Config, Faults, Positive, Positiv
 from transformer.support.strict import plain
 
 
+def endless(warmup: int, steps: int) -> list[str]:
+    """A warning if the learning rate still rises at the last step."""
+    text = f"a warmup of {warmup} steps does not end in {steps} steps of training; lower warmup or raise steps"
+    return [text] * (warmup > steps)
+
+
 @dataclass(frozen=True, config=STRICT)
 class TrainingConfig(Config):
     """How the network is trained (section 5)."""

@@ -2,25 +2,32 @@
 
 import contextlib
 import os
+import signal
+import socket
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from threading import Thread
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.constants import default_pg_timeout
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.support.files import InputError
 
 T = TypeVar("T")
+MEETING = timedelta(minutes=2)  # how long processes wait for each other at the start
 # How long a process waits for another that evaluates, writes or waits for GPUs. A dead process is noticed at once.
 PATIENCE = timedelta(hours=6)
 # How long a GPU waits for another's gradients. All processes meet before each step, but one may compile longer.
 GRADIENTS_PATIENCE = timedelta(minutes=10)
+TORCHRUN = "start the command with torchrun, which sets it, or unset WORLD_SIZE and RANK to train in one process"
 
 
 @dataclass(frozen=True)
@@ -73,14 +80,16 @@ def joined() -> Iterator[World]:
 
     All of several processes end together, with the block: at once, because Gloo's threads sometimes abort an orderly
     exit. Their status is 0, or that of `sys.exit` in the block. The first process that fails raises its error; the
-    others then exit silently. Raises InputError when a process has died.
+    others then exit silently. Raises InputError when a variable is wrong or missing, when the processes do not meet,
+    and when one has died.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    world = _place()
+    if world.size == 1:
         yield ALONE
         return
-    store, rank, size = next(dist.rendezvous("env://"))
+    rank, size = world.rank, world.size
+    store = _met(world)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
-    world = World(rank, size, int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
     status: Any = 0
     try:
         try:
@@ -100,6 +109,81 @@ def joined() -> Iterator[World]:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
+
+
+def _place() -> World:
+    """This process's place, from torchrun's variables. Raises InputError when one is wrong or missing."""
+    size = _number("WORLD_SIZE", 1, 10**6, "1")
+    rank = _number("RANK", 0, size - 1, "0" if size == 1 else None)
+    if size == 1:
+        return ALONE
+    local_size = _number("LOCAL_WORLD_SIZE", 1, size)
+    return World(rank, size, _number("LOCAL_RANK", 0, local_size - 1), local_size)
+
+
+def _number(name: str, least: int, most: int, default: str | None = None) -> int:
+    """The value of a variable of the environment. Raises InputError when it is impossible, and as `_text` does."""
+    text = _text(name, default)
+    if not (text.isdecimal() and least <= int(text) <= most):
+        allowed = f"a whole number from {least} to {most:,}" if most > least else str(least)
+        beside = "" if name == "WORLD_SIZE" else f" (WORLD_SIZE is {os.environ.get('WORLD_SIZE', 'not set')})"
+        raise InputError(f"{name}={text} is not {allowed}{beside}; {TORCHRUN}")
+    return int(text)
+
+
+def _text(name: str, default: str | None = None) -> str:
+    """The value of a variable of the environment. Raises InputError when it is not set and has no default."""
+    if (text := os.environ.get(name, default)) is None:
+        raise InputError(f"{name} is not set, but WORLD_SIZE is {os.environ['WORLD_SIZE']}; {TORCHRUN}")
+    return text
+
+
+def _met(world: World) -> dist.Store:
+    """The store through which the processes meet. Raises InputError when they do not meet within MEETING.
+
+    A process that torchrun started ends like after SIGTERM when torchrun dies: torchrun can no longer end it.
+    """
+    address, port = _text("MASTER_ADDR"), _number("MASTER_PORT", 1, 2**16 - 1)
+    place = f"MASTER_ADDR={address} MASTER_PORT={port}"
+    try:
+        socket.getaddrinfo(address, port)
+    except OSError as error:
+        raise InputError(f"{place}: no such address ({error.strerror}); {TORCHRUN}") from error
+    who = f"process {world.rank} of {world.size}"
+    if "TORCHELASTIC_USE_AGENT_STORE" in os.environ:
+        Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    else:
+        print(f"{who} waits for the others at {place}, at most {MEETING.seconds} seconds", file=sys.stderr)
+    try:
+        with _in_native_code():
+            store, _, _ = next(dist.rendezvous("env://", timeout=MEETING))
+    except dist.DistError as error:
+        raise InputError(f"{place}: {who} met no others ({str(error).splitlines()[0]}); {TORCHRUN}") from error
+    store.set_timeout(default_pg_timeout)
+    return store
+
+
+@contextlib.contextmanager
+def _in_native_code() -> Iterator[None]:
+    """Let an interrupt end the process at once, and silence what C++ writes to standard error, such as stack traces."""
+    kept, handler = os.dup(2), signal.getsignal(signal.SIGINT)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    if handler is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def replicated(

@@ -33,7 +33,7 @@ from transformer.training.loss import batch_loss, per_subword
 from transformer.training.optimizer import Adam, learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
 from transformer.training.signals import Interrupted, postponed_signals
-from transformer.training.state import StateWriter, TrainingState, identity, newest_state
+from transformer.training.state import StateWriter, TrainingState, changes, identity, newest_state
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -317,10 +317,11 @@ class Trainer:
         if path is None:
             return False
         tensors, metadata = newest[1:] if newest else read_tensors(path)
-        others = [key for key, value in self.made_of.items() if json.loads(metadata.get(key, "null")) != value]
-        if others:
+        before = {key: json.loads(metadata[key]) for key in self.made_of if key in metadata}
+        if others := changes(before, json.loads(json.dumps(self.made_of))):
             raise InputError(
-                f"{path}: this state belongs to another {' and '.join(others)}; remove {self.folder} to start over"
+                f"{path}: this state belongs to another run: {others}; change that back to go on, or remove "
+                f"{self.folder} to start over"
             )
         self.load(tensors, TrainingState(**json.loads(metadata["state"])))
         if self.world.first:

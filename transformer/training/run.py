@@ -19,7 +19,7 @@ from transformer.training.config import RunConfig
 from transformer.training.distributed import ALONE, World
 from transformer.training.history import write_history
 from transformer.training.loop import Trainer
-from transformer.training.state import identity, remove_states
+from transformer.training.state import changes, identity, remove_states
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -92,10 +92,10 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
                 remove_states(state)
             print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
+        others = changes(before, now)
         if ended and not alike:
-            raise InputError(other)
-        others = ", ".join(key for key in now if before.get(key) != now[key])
-        why = f"was trained with other {others}" if others else f"some of its files in {state} are missing"
+            raise InputError(f"{other} ({others})")
+        why = f"was trained otherwise ({others})" if others else f"some of its files in {state} are missing"
         print(f"{config.task} {config.model}: {why}, so it is trained again", file=sys.stderr)
         record.unlink(missing_ok=True)  # else a training that now fails would count as finished
         shutil.rmtree(state)

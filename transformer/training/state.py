@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from transformer.support.arrays import DamagedFileError
+from transformer.support.faults import shown
 from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.tokens import Pairs
@@ -43,6 +44,23 @@ def identity(config: RunConfig, train: Pairs, dev: Pairs) -> dict[str, Any]:
     """What identifies the run that a state or checkpoint belongs to."""
     made_of = {"version": VERSION, "config": plain(config), "vocabulary": train.vocabulary}
     return made_of | {"data": digest(train, dev)}
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What has changed in a run's `identity`, in words: `training.steps was 200 and is 300, data`. Empty: nothing."""
+    old, new = _flat(before), _flat(now)
+    changed = {key: f"{key} was {shown(old.get(key))} and is {shown(new.get(key))}" for key in {**new, **old}}
+    changed |= {key: key for key in ("data", "code") if key in changed}  # their SHA-256 tell a reader nothing
+    return ", ".join(text for key, text in changed.items() if old.get(key) != new.get(key))
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested mappings as one, whose keys are joined by points. The config's keys have no name before them."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = f"{before}{key}" if before or key != "config" else ""
+        flat |= _flat(value, inner and f"{inner}.") if isinstance(value, Mapping) else {inner: value}
+    return flat
 
 
 @lru_cache(maxsize=1)  # each start needs it twice; WMT's ids are gigabytes

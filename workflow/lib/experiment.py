@@ -1,6 +1,7 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 from transformer.corpora.location import Location, why_missing
 from transformer.corpora.self_training import SelfTraining
 from transformer.corpora.treebank import Treebank
+from transformer.experiment.advice import check_name, warnings_of
 from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault
@@ -25,6 +27,15 @@ def check_overlays(overlays: Iterable[Path]) -> None:
         sys.exit(f"error: {error}")
 
 
+def check_report(path: Path) -> None:
+    """End the process with one line on standard error if a report cannot be written to `path`."""
+    folder = path.parent
+    if not folder.is_dir():
+        sys.exit(f"error: --report: {folder}: no such folder; create it (mkdir -p {shlex.quote(str(folder))})")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        sys.exit(f"error: --report: {path} cannot be written; name another file")
+
+
 def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable[str]) -> Experiment:
     """The experiment of a config that Snakemake has merged from `overlays` and from --config, whose words are `given`.
 
@@ -38,6 +49,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
     for source in (*read_sources([]).values(), config, sources["--config"]):
         merge(values, source)
     experiment = load_sources(Experiment, values, sources)
+    check_name(experiment, sources)
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
@@ -83,6 +95,12 @@ def check_filled_in(*resources: Mapping[str, Any]) -> None:
             "account or partition is not filled in; copy profiles/slurm to my-slurm, replace each FILL_IN in its "
             "profile.yaml, and give --profile my-slurm"
         )
+
+
+def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:
+    """What a user should know before anything runs (`warnings_of`, `missing_treebanks`)."""
+    sources = read_sources(overlays) | {"--config": _typed(given)}
+    return [*warnings_of(experiment, sources), *missing_treebanks(experiment)]
 
 
 def missing_treebanks(experiment: Experiment) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workflow.results.drawing import Axes, Drawing, panels
+from workflow.results.drawing import Axes, Drawing, literal, panels
 from workflow.results.records import read_json, read_yaml
 from workflow.results.result import Figure, Plan, Selection
 
@@ -94,7 +94,7 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
             axes.add_patch(Rectangle((end - width / 2, -MARK), width, MARK, color=(*colour, alpha), lw=0))
         axes.add_patch(Rectangle((query - 0.45, GAP), 0.9, ROOM, color="#d9d9d9", lw=0))
     upright = {"rotation": 90, "rotation_mode": "anchor", "va": "baseline"}
-    for i, word in enumerate(words):
+    for i, word in enumerate(map(literal, words)):
         baseline = i + 0.14
         axes.text(baseline, GAP + 0.25, word, ha="left", alpha=1 if i in queries else 0.4, **upright)
         axes.text(baseline, -MARK * (query is not None) - 0.25, word, ha="right", **upright)

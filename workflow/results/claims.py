@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from transformer.experiment.claims import Claim
 from transformer.support.strict import plain
 from workflow.results.cells import NOT_RUN, number
-from workflow.results.drawing import COLOURS, Axes, Drawing, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import corpus_note
 from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
@@ -236,7 +236,7 @@ def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
         axes.text(
             1.02, height, verdict(each), transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour
         )
-    labels = [f"{each.claim['claim']}  ({each.claim['section']})" for each in group]
+    labels = [f"{literal(each.claim['claim'])}  ({each.claim['section']})" for each in group]
     axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
     axes.set_yticklabels(labels, fontsize=7)
     axes.tick_params(axis="y", length=0)

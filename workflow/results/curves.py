@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from workflow.results.drawing import COLOURS, Axes, Drawing, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.records import Equal, read_training
 from workflow.results.result import BASE, Figure, Plan, Selection
 
@@ -74,7 +74,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
         colour, dashes = ("black", "-") if (task, model) == BASE else next(looks)
         for seed, history in enumerate(curves[task, model]):
             look = {"color": colour, "linestyle": dashes, "linewidth": 1.1}
-            name = model if task == "ende" else f"{task} {model}"
+            name = literal(model if task == "ende" else f"{task} {model}")
             loss.plot(history["step"], history["loss"], label=None if seed else name, **look)
             measured = history.dropna(subset="dev_perplexity")
             perplexity.plot(measured["step"], measured["dev_perplexity"], marker="o", markersize=2, **look)

@@ -3,6 +3,9 @@
 Rooms are imported when the DAG is made, so matplotlib is imported only when something is drawn.
 """
 
+import contextlib
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,6 +29,7 @@ LOOK: Any = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "transformer",
 }
+MOST = 70  # letters of a user's text in a figure
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without black and the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195")
@@ -33,12 +37,28 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7
 POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"), ("black", *COLOURS), strict=False))
 
 
+def own_look() -> None:
+    """Give figures the look above, on any machine. Call this before anything else of matplotlib is imported.
+
+    Files matplotlibrc, of the user or in the current folder, and MPLBACKEND may change figures, or be wrong.
+    """
+    os.environ |= {"MATPLOTLIBRC": os.devnull, "MPLBACKEND": "Agg"}
+    with contextlib.chdir(Path(__file__).parent):
+        import matplotlib as mpl
+    mpl.use("Agg")
+    mpl.rcdefaults()
+    mpl.rcParams.update(LOOK)
+
+
+def literal(text: str) -> str:
+    """A user's text as a figure shows it: on one line, not too long, and never as mathematics."""
+    line = re.sub("[\0-\x1f\x7f-\x9f\ud800-\udfff]", "\ufffd", " ".join(text.split()))
+    return (line if len(line) <= MOST else line[: MOST - 1] + "…").replace("$", r"\$")
+
+
 def panels(lines: int, columns: int, width: float, height: float, **how: Any) -> tuple[Drawing, Any]:
     """A figure of so many inches, and its panels as an array [lines, columns]."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams.update(LOOK)
+    own_look()
     from matplotlib import pyplot as plt
 
     return plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)

@@ -1,11 +1,13 @@
 """What a room declares: tables and figures, each with its section, title, caption, inputs and function."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workflow.results.drawing import Drawing, save
+from transformer.support.markdown import one_line
+from workflow.results.drawing import Drawing, own_look, save
 from workflow.results.plan import Plan, Run
 from workflow.results.table_formats import Content, write_table
 
@@ -88,7 +90,8 @@ class Table(Result):
         source, target = (LANGUAGES.get(each, each) for each in (ende.source, ende.target))
         detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
         params = super().params(plan, ende)
-        notes = "".join(f"\n- {note}\n" for note in plan.params.get("notes", ()))
+        texts = map(one_line, plan.params.get("notes", ()))
+        notes = "".join("\n- " + re.sub(r"[\\*`|]|_(?!\w)", r"\\\g<0>", text) + "\n" for text in texts)
         return params | {"caption": params["caption"] + notes, "title": self.title + detail}
 
     def files(self, results: str) -> dict[str, list[str]]:
@@ -128,5 +131,7 @@ class Figure(Result):
 
     def make(self, job: Any) -> None:
         """Draw and write them."""
+        if "pdf" in self.kinds:  # matplotlib draws it
+            own_look()
         for name, drawing in zip(self.titles, self.draw(job), strict=True):
             save(drawing, job.output[name])

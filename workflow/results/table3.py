@@ -10,7 +10,7 @@ from transformer.evaluation.metrics import Column
 from transformer.support.strict import listed
 from workflow.results.against_base import COMPARED, CSV_ONLY, PRINTED, against_base, change, measured
 from workflow.results.cells import LENGTH, is_shown, number
-from workflow.results.drawing import COLOURS, Axes, Drawing, panels
+from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds, read_runs, read_yaml
 from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table, ende_rows
@@ -101,7 +101,7 @@ def label(row: Mapping[str, Any]) -> str:
     """The changes of a row, as the paper writes them."""
     symbols = {key: re.sub(r"_(\w+)", r"_{\\mathrm{\1}}", key.replace("eps", r"\epsilon")) for key in OVERRIDES}
     changes = ", ".join(f"${symbols[key]}$ = {row[key]}" for key in OVERRIDES if key in row)
-    return row.get("text", changes) or row["model"] if "group" in row else row["model"]
+    return literal(row.get("text", "")) or changes or row["model"] if "group" in row else literal(row["model"])
 
 
 def heights(rows: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -57,6 +57,16 @@ def seconds(*numbers):
     return [{**one, "training": {"seconds": number}} for one, number in zip(bleu(*numbers), numbers, strict=True)]
 
 
+@pytest.mark.parametrize(
+    "text", ["costs $5, not $40", r"$\frobnicate{x}$", "{head} & 50 % <b>#1</b> | ~", "$$", "", "a\nb", "long " * 2000]
+)
+@pytest.mark.filterwarnings("error")
+def test_a_claim_in_any_words_is_drawn(made, text):
+    scores = {("ende", "A-h1"): bleu(20), ("ende", "base"): bleu(21)}
+    _, _, pictures = made({"x": {"claim": text, "rows": ["ende/A-h1", "ende/base"]}}, scores)
+    assert all(path.stat().st_size < 200_000 for path in pictures)
+
+
 def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     rows, text, pictures = made(
         {

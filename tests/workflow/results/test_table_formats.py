@@ -14,6 +14,16 @@ def test_special_characters_are_escaped(results):
     assert markdown("T", ["a|b"], [["c|d"]], [], 1).count(r"\|") == 2
 
 
+def test_a_user_s_text_stands_in_its_cell_as_it_is_written():
+    text = "a|b\n\n<b>c</b> $x$ `d` *e* _f_ g_h 1 < 2 \\"
+    shown = markdown("T", ["Claim"], [[text]], [text], 1)
+    assert r"| a\|b \<b>c\</b> \$x\$ \`d\` \*e* \_f_ g_h 1 < 2 \ |" in shown
+    assert r"- a|b \<b>c\</b> $x$" in shown
+    assert r"a|b <b>".translate({ord("|"): r"\textbar{}", ord("<"): "$<$", ord(">"): "$>$"}) in as_latex(
+        "T", [("a", "")], [[text]], [], 1
+    )
+
+
 def test_every_line_of_a_table_has_as_many_cells(results):
     _, (md, html, tex) = results.table("table3", [results.run("ende", "base")])
     assert len({line.count("|") for line in md.splitlines() if line.startswith("|")}) == 1

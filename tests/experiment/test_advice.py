@@ -1,0 +1,123 @@
+from pathlib import Path
+
+import pytest
+
+from transformer.experiment.advice import check_name, warnings_of
+from transformer.experiment.config import OWN_FILES, read_experiment, read_sources
+from transformer.support.files import InputError
+
+CONFIG = OWN_FILES[0].parent
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch):
+    """Check an experiment of overlays: names of files in config/, or texts, which become own.yaml."""
+    monkeypatch.chdir(tmp_path)
+
+    def check(*overlays):
+        Path("own.yaml").write_text(overlays[-1])
+        files = [*(CONFIG / f"{name}.yaml" for name in overlays[:-1]), Path("own.yaml")]
+        experiment, sources = read_experiment(files), read_sources(files)
+        check_name(experiment, sources)
+        return warnings_of(experiment, sources)
+
+    return check
+
+
+@pytest.mark.parametrize(
+    "overlays",
+    [
+        ("tasks: {ende: {corpus: multi30k}}",),
+        ("tasks: {ende: {vocabulary: 500}}",),
+        ("tasks: {ende: {decoding: {alpha: 1.0}}}",),
+        ("tasks: {enfr: {target: de}}",),
+        ("models: {base: {steps: 700}}",),
+        ("models: {A-h1: {h: 2}}",),
+        ("scale: {width: 1/8}",),
+        ("subwords: {pairs: 1000}",),
+        ("corpora: {libreoffice-help: {cleaning: {words: [1, 9]}}}",),
+        ("length: {steps: {copy: 9000}}",),
+        ("small", "seeds: [1]\nmodels: {base: {learning_rate: 2.0}}"),
+        ("small", "experiment: quick"),
+        ("experiment: small",),
+        ("quick-captions", "tasks: {ende: {corpus: libreoffice-help}}"),
+    ],
+)
+def test_a_shipped_name_with_other_values_is_refused(given, overlays):
+    with pytest.raises(InputError, match=r"is not that of the experiment .*, whose results it would replace; name an"):
+        given(*overlays)
+
+
+def test_the_refusal_names_the_user_s_keys_only(given):
+    with pytest.raises(InputError) as error:
+        given("experiment: small\nmodels:\n  base: {steps: 9999}\n")
+    assert str(error.value).startswith("own.yaml, line 3: models.base.steps: is not that of the experiment small")
+
+
+@pytest.mark.parametrize(
+    "overlays",
+    [
+        ("experiment: mine\ntasks: {ende: {corpus: multi30k}}\nscale: {width: 1/8}",),
+        ("small", "experiment: mine\nmodels: {base: {learning_rate: 2.0}}"),
+        ("seeds: [1, 2]\nnotes: [Mine.]\nmirror: null\nsearches: null\ntable3_average: 1",),
+        ("tasks: {ende: {models: [base, mine]}}\nmodels: {mine: {h: 2, d_k: 256, d_v: 256}}",),
+        ("tasks: {wsj: {models: []}, semi: {models: []}}\nmodels: {parser: {steps: 800}}",),
+        ("paper", "corpora: {penn-treebank: {trees: /data/wsj}}"),
+        ("paper", "figures: {task: enfr, model: base}"),
+        ("length: {tasks: [copy], positions: [none], seeds: [7]}",),
+        ("table1: {r: 16}",),
+        ("experiment: length\nmodels: {base: {steps: 700}}",),
+        ("small", ""),
+    ],
+)
+def test_an_overlay_may_add_and_leave_out_and_a_name_of_its_own_allows_all(given, overlays):
+    assert given(*overlays[:-1], overlays[-1] or "seeds: [1]") == []
+
+
+@pytest.mark.parametrize(
+    ("overlay", "warning"),
+    [
+        ("models: {bsae: {steps: 400}}", "own.yaml, line 1: models.bsae: nothing uses it; did you mean base?"),
+        ("models: {A-h3: {h: 4}}", "own.yaml, line 1: models.A-h3: nothing uses it; did you mean A-h"),
+        ("seeds: [1]\nmodels:\n  zzz: {h: 4}", "own.yaml, line 3: models.zzz: nothing uses it; name it in a task, or"),
+        ("downloads: {'http://a/b': {bytes: 1, sha256: '" + "a" * 64 + "'}}", "downloads.http://a/b: nothing uses it"),
+        (
+            "corpora: {multi3k: {origin: files, train: &a [{en: a, de: b}], dev: *a, test: *a}}",
+            "own.yaml, line 1: corpora.multi3k: nothing uses it; did you mean multi30k?",
+        ),
+        (
+            "experiment: x\nmodels: {base: {warmup: 700}}",
+            "models.base.warmup: a warmup of 700 steps does not end in 640",
+        ),
+        (
+            "experiment: x\nmodels: {A-h1: {warmup: 700}}",
+            "models.A-h1.warmup: a warmup of 700 steps does not end in 640",
+        ),
+        (
+            "experiment: x\nlength: {recipe: {warmup: 700}}",
+            "length.steps.copy-one: a warmup of 700 steps does not end in 600",
+        ),
+    ],
+)
+def test_what_does_nothing_and_a_warmup_that_does_not_end_are_told(given, overlay, warning):
+    [told] = given(overlay)
+    assert warning in told
+
+
+@pytest.mark.parametrize("name", ["downloads", "site", "gpu"])
+def test_no_experiment_has_the_name_of_a_shared_folder(given, name):
+    with pytest.raises(InputError, match=rf"experiment: `{name}` is the folder .*; choose another name"):
+        given(f"experiment: {name}")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", ".doctrees", "a b", "x" * 101, "'a\\nb'", "-a"])
+def test_a_name_that_is_no_folder_is_refused(given, name):
+    with pytest.raises(InputError, match=r"experiment: .* (cannot name|is too long for|is not a text)"):
+        given(f"experiment: {name}")
+
+
+def test_a_misspelt_name_whose_keys_are_missing_is_told(given):
+    with pytest.raises(InputError, match=r"tasks\.edne\.kind: missing; or did you mean tasks\.ende\?"):
+        given("tasks: {edne: {corpus: multi30k}}")
+    with pytest.raises(InputError, match=r"libreoffice-hlep\.origin: missing; or did you mean corpora\.libre"):
+        given("corpora: {libreoffice-hlep: {licence: x}}")

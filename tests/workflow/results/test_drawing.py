@@ -1,0 +1,96 @@
+"""The look of figures, whatever the user's texts and settings are."""
+
+import subprocess
+import sys
+import xml.dom.minidom
+from pathlib import Path
+
+import pytest
+
+from workflow.results import drawing
+
+ROOT = Path(__file__).parents[3]
+TEXTS = [
+    "costs $5",
+    "costs $5, not $40",
+    r"saves $\frobnicate{x}$",
+    r"already \$5 and \$",
+    "$$",
+    "{head} ^a_b & 50 % <b>#1</b> \\alpha | ~ -- ]]>",
+    "two\nlines\tand\x00 \x07 controls",
+    "🙂 日本語 עברית",
+    "a\u200db \ud800",
+    "",
+    " ",
+    "long " * 3000,
+    "x" * 20000,
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_text_is_drawn_as_it_is_written(tmp_path, text):
+    figure, axes = drawing.panels(1, 1, 3, 2)
+    shown = axes[0, 0].text(0, 0, drawing.literal(text))
+    axes[0, 0].set_yticks([0], [drawing.literal(text)])
+    paths = [tmp_path / f"x.{kind}" for kind in ("svg", "pdf", "png")]
+    drawing.save(figure, paths)
+    xml.dom.minidom.parse(str(paths[0]))
+    assert shown._preprocess_math(shown.get_text())[1] is False
+    assert len(shown.get_text()) < 2 * drawing.MOST
+    assert all(path.stat().st_size < 100_000 for path in paths)
+
+
+def test_a_text_is_shortened_and_put_on_one_line_only_if_it_must_be():
+    assert drawing.literal("One head is worse") == "One head is worse"
+    assert drawing.literal("a\n b") == "a b"
+    assert drawing.literal("a" * 200) == "a" * 69 + "…"
+
+
+DRAW = """
+from workflow.results import claims, drawing
+from workflow.results.result import Figure
+figure = Figure(name="x", section="", titles={"x": ""}, caption="", plan=None, draw=lambda job: [draw()])
+def draw():
+    from matplotlib.lines import Line2D
+    shown, axes = drawing.panels(1, 1, 2, 2)
+    axes[0, 0].plot([1, 1000], [1, 2], label="a")
+    axes[0, 0].set_xscale("log")
+    axes[0, 0].legend()
+    return shown
+class job:
+    output = {"x": [f"{OUT}/x.svg", f"{OUT}/x.pdf", f"{OUT}/x.png"]}
+figure.make(job)
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment"),
+    [
+        ("text.usetex: True\nfont.size: 30\naxes.facecolor: black\nsvg.fonttype: none\n", {}),
+        ("text.parse_math: False\nbackend: nonsense\nno.such.key: 3\nsavefig.dpi: x\n", {}),
+        ("axes.grid\xff", {}),
+        ("", {"MPLBACKEND": "nonsense"}),
+        ("", {"MPLBACKEND": "TkAgg", "DISPLAY": ":99"}),
+        ("", {"MPLBACKEND": "module://nowhere"}),
+        ("", {"MATPLOTLIBRC": "/no/such/file"}),
+    ],
+    ids=["look", "nonsense", "latin-1", "backend", "display", "module", "rc"],
+)
+def test_the_user_s_matplotlibrc_and_backend_change_nothing(tmp_path, settings, environment, monkeypatch):
+    for name in ("plain", "hostile"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for name in ("MPLBACKEND", "MATPLOTLIBRC", "DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("plain", "hostile"):
+        if name == "hostile":
+            (tmp_path / name / "matplotlibrc").write_text(settings, "latin-1")
+            monkeypatch.setenv("MATPLOTLIBRC", str(tmp_path / name / "matplotlibrc"))
+            for key, value in environment.items():
+                monkeypatch.setenv(key, value)
+        command = [sys.executable, "-c", f"OUT = '.'\n{DRAW}"]
+        run = subprocess.run(command, cwd=tmp_path / name, capture_output=True, text=True)
+        assert (run.returncode, run.stderr) == (0, "")
+    for kind in ("svg", "pdf", "png"):
+        plain, hostile = ((tmp_path / name / f"x.{kind}").read_bytes() for name in ("plain", "hostile"))
+        assert plain == hostile

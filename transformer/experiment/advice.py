@@ -1,0 +1,112 @@
+"""What a config may say but hardly means: a shipped name for other values, names that nothing uses, endless warmups."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from transformer.experiment.config import OWN_FILES, Experiment, read_sources
+from transformer.experiment.downloads import tasks_read
+from transformer.support.faults import ConfigError, Fault, Keys, source_of
+from transformer.support.strict import load, merge, read_keys
+from transformer.training.config import endless
+
+Sources = Mapping[str, Mapping[str, Any]]
+# Keys whose values change no finished run, no text and no score: they only add results, leave out some, or place them.
+FREE = {
+    *("experiment", "results", "mirror", "packages", "notes", "seeds", "table3_average", "figures", "searches"),
+    *("table1", "claims"),
+}
+
+
+def check_name(experiment: Experiment, sources: Sources) -> None:
+    """Raises ConfigError if the experiment has the name of one in config/, but other values than `sources` give to it.
+
+    Its results would replace those. An overlay may add rows, seeds and tasks to an experiment, and leave some out.
+    """
+    if (values := _shipped(experiment.experiment)) is None:
+        return
+    changed = [keys for keys in _different(values, _merged(sources)) if keys[0] not in FREE]
+    if not changed:
+        return
+    shipped = load(Experiment, values)
+    read = set(tasks_read(shipped)) & set(tasks_read(experiment))
+    corpora = {shipped.tasks[task].corpus for task in read}
+    models = {model for task in read for model in shipped.tasks[task].models if model in experiment.tasks[task].models}
+
+    def replaces(top: str, name: str = "", key: str = "", *_: str) -> bool:
+        match top:
+            case "tasks":
+                return name in read and key != "models"
+            case "models":
+                return name in models or (name == "base" and bool(models))
+            case "corpora":
+                return name in corpora and key != "trees"  # where the user has a licensed treebank
+            case "downloads":
+                return name in shipped.downloads
+            case "length":
+                return name in ("recipe", "steps")
+        return top in ("scale", "subwords")
+
+    text = f"is not that of the experiment {experiment.experiment}, whose results it would replace; "
+    text += "name an experiment of your own, such as experiment: mine"
+    faults = [Fault(keys, text, source_of(keys, sources)) for keys in changed if replaces(*map(str, keys))]
+    own = tuple(f"{name}, line" for name in read_sources([]))
+    if faults:  # where the user's files have some, the others follow from the name
+        raise ConfigError("", [fault for fault in faults if not fault.source.startswith(own)] or faults[:1])
+
+
+def _shipped(name: str) -> dict[str, Any] | None:
+    """The values of an experiment in config/; None if there is none of this name."""
+    values, path = _merged(read_sources([])), OWN_FILES[0].with_name(f"{name}.yaml")
+    if values["experiment"] == name:
+        return values
+    if path in OWN_FILES or not path.is_file() or read_keys(path).get("experiment") != name:
+        return None
+    return _merged(read_sources([path]))
+
+
+def _merged(sources: Sources) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for source in sources.values():
+        merge(values, source)
+    return values
+
+
+def _different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
+    """The keys of all values that differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys([*one, *other]):
+            yield from _different(one.get(key), other.get(key), (*keys, key))
+    elif one != other:
+        yield keys
+
+
+def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
+    """A line for each name that nothing uses, unless config/ has it, and for each warmup that is longer than a run."""
+    known = _merged(read_sources([]))
+    trained = {model for task in experiment.tasks.values() for model in task.models}
+    read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
+    used = {
+        "models": trained | {model for claim in experiment.claims.values() for _, model in claim.runs()},
+        "corpora": {task.corpus for task in experiment.tasks.values()},
+        "downloads": read,
+    }
+    faults = []
+    for kind, names in used.items():
+        for name in _merged(sources).get(kind) or {}:
+            if str(name) not in names and name not in known[kind]:
+                [close] = difflib.get_close_matches(str(name), map(str, known[kind]), n=1) or [""]
+                remedy = f"did you mean {close}?" if close else "name it in a task, or remove it"
+                faults.append(Fault((kind, name), f"nothing uses it; {remedy}"))
+    long: dict[str, Keys] = {}  # each warning once, at the first model that it is about
+    for model in ["base", *sorted(trained)]:
+        row = model if {"warmup", "steps"} & experiment.models[model].keys() else "base"
+        training = experiment.run("", model, 0).training
+        for text in endless(training.warmup, training.steps) if model in trained else []:
+            long.setdefault(text, ("models", row, "warmup"))
+    study = experiment.length
+    for task in study.tasks:
+        for text in endless(study.recipe.warmup, study.steps[task]):
+            long.setdefault(text, ("length", "steps", task))
+    faults += [Fault(keys, text) for text, keys in long.items()]
+    return [str(fault._replace(source=source_of(fault.keys, sources))) for fault in faults]
