@@ -221,3 +221,21 @@ case "$*" in */train.log) touch {ended}; sleep 100;; esac
     )
     assert (project / run / "state/finished.json").read_bytes() == finished
     assert json.loads((project / run / "training.json").read_text()) == json.loads(finished)["record"]
+
+
+@pytest.mark.workflow
+def test_a_line_that_a_row_cannot_read_is_refused_before_it_trains_and_no_other_row_trains_again(project):
+    run = "results/positions/runs/ende/{}/1/training.json".format
+    short = {"E-learned": {"max_length": 6, "longest_pair": 6}}
+    for models in (["base"], ["base", "E-learned"], ["base"]):
+        overlay = {"experiment": "positions", "tasks": {"ende": {"models": models}}, "models": short}
+        (project / "positions.yaml").write_text(yaml.safe_dump(overlay))
+        made = snakemake(project, *map(run, models), *SMOKE, "positions.yaml")
+        if "E-learned" in models:
+            assert made.returncode
+            said = r"^error: .*/ende/dev\.source, line \d+: \d+ subwords, but E-learned has learned 6 positions "
+            assert re.search(said, made.stdout + made.stderr, re.MULTILINE)
+            assert not (project / run("E-learned")).exists()
+        else:
+            assert made.returncode == 0, made.stderr
+    assert "Nothing to be done" in made.stdout + made.stderr

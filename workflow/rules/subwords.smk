@@ -52,26 +52,3 @@ rule encode_part:
     shell:
         "python -m transformer encode --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
         ' --output "$(dirname {output.ids:q})"/{params.part:q} --threads {threads} 2>&1 | tee -i {log:q}'
-
-
-# What a row of the task could not decode or score later is refused before any training. Trainings have this output as an
-# `ancient` input: if other lengths are checked, this job alone runs again.
-rule check_lines:
-    input:
-        texts=inputs.decoded,
-        subwords=f"{RESULTS}/subwords/{{task}}.model",
-        code=code("check"),
-    output:
-        touch(f"{RESULTS}/tokens/{{task}}/checked"),
-    log:
-        f"{RESULTS}/logs/{{task}}/check.log",
-    conda:
-        "../../environment.yml"
-    resources:
-        runtime=demands.reading_minutes,
-        mem_mb=growing(4000),
-    params:
-        limits=selection.limits,
-    shell:
-        "python -m transformer check --subwords {input.subwords:q} --texts {input.texts:q} --limits={params.limits:q}"
-        " 2>&1 | tee -i {log:q}"

@@ -22,7 +22,9 @@ rule configure_run:
 
 # An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
 # GPUs, of nodes, and of subwords in a forward pass (0: the device's default) are resources instead of params, so
-# changing them retrains nothing.
+# changing them retrains nothing. So are the lengths that all models of the task can decode: what one of them could not
+# decode later is refused before any training. A job of its own could not say so: an `ancient` input that a failed job has
+# removed trains again, and one that is made again hides what depends on it from the plan.
 rule train:
     input:
         config=f"{RUN}/config.yaml",
@@ -32,7 +34,7 @@ rule train:
             f"{RESULTS}/tokens/{{{{task}}}}/{{file}}",
             file=["train.offsets.npy", "dev.ids.npy", "dev.offsets.npy"],
         ),
-        checked=ancient(f"{RESULTS}/tokens/{{task}}/checked"),
+        texts=ancient(inputs.decoded),
         code=code("train"),
     output:
         checkpoints=directory(f"{RUN}/checkpoints"),
@@ -52,11 +54,14 @@ rule train:
         gpu=0,
         nodes=1,
         micro_batch_tokens=0,
+        limits=selection.limits,
     params:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        'exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
+        "python -m transformer check --subwords {input.subwords:q} --texts {input.texts:q} --limits={resources.limits:q}"
+        " 2> {log:q};"
+        ' exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
         " train --config {input.config:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
         " --output-dir {params.folder:q} --threads {threads} --micro-batch-tokens {resources.micro_batch_tokens}"
 
