@@ -77,9 +77,8 @@ def test_a_killed_worker_ends_the_command_with_one_line(house):
 
 def test_an_interrupt_before_the_work_ends_the_command_with_one_line(house):
     with in_a_process(arguments("describe", package=house.package), **PIPES) as process:
-        while not any("libc" in each.path for each in psutil.Process(process.pid).memory_maps()):
-            time.sleep(0.001)
-        time.sleep(0.3)  # Python itself has started, but the command has not
+        while not any("libtorch" in each.path for each in psutil.Process(process.pid).memory_maps()):
+            time.sleep(0.001)  # until PyTorch is loading
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate()
     assert (process.returncode, output, errors) == (130, "", "interrupted\n")

@@ -26,11 +26,15 @@ def interruptible() -> Iterator[None]:
     """Let an interrupt of a prepared process raise KeyboardInterrupt, so that the enclosed code can clean up."""
     if prepared := signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    after: Any = _end
     try:
         yield
+    except KeyboardInterrupt:
+        after = signal.SIG_IGN  # the process is ending
+        raise
     finally:
         if prepared:
-            signal.signal(signal.SIGINT, _end)
+            signal.signal(signal.SIGINT, after)
 
 
 def _end(*_: Any) -> None:

@@ -5,6 +5,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -127,6 +128,8 @@ def documented(readme: str) -> str:
 
 
 if __name__ == "__main__":
+    if sys.flags.optimize > 1:
+        sys.exit("error: PYTHONOPTIMIZE=2 drops docstrings, which the schema contains; unset it")
     write_json(FOLDER / "schema.json", schema())
     readme = FOLDER / "README.md"
     write_lines(readme, documented(readme.read_text(encoding="utf-8")).splitlines())
