@@ -87,14 +87,14 @@ def test_the_row_with_the_fewest_positions_limits_the_parts_that_it_decodes(sele
 
 
 def test_plain_sentences_fit_into_the_parser_that_reads_them(select):
-    def most(**overlay):
+    def measured(**overlay):
         found = select(tasks=only(ende=["base"], wsj=["base", "parser"], semi=["parser"]), **overlay)
         inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-        return inputs.plain_most(SimpleNamespace(task="wsj"))
+        return inputs.plain_most(wsj := SimpleNamespace(task="wsj")), inputs.plain_vocabulary(wsj)
 
-    assert most() == most(models={"base": {"max_length": 90}}) == 4096
+    assert measured() == measured(models={"base": {"max_length": 90}}) == (4096, [])
     learned = {"positions": "learned", "max_length": 90, "longest_pair": 20}
-    assert most(models={"parser": learned}) == 90
+    assert measured(models={"parser": learned}) == (90, "results/quick/subwords/wsj.model")
 
 
 def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select):

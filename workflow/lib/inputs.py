@@ -150,6 +150,10 @@ class Inputs:
         runs = (self.experiment.run(wildcards.task, parser, 0) for parser in parsers)
         return min((last_position(run.architecture) or LONGEST for run in runs), default=LONGEST)
 
+    def plain_vocabulary(self, wildcards: Wildcards) -> str | list[str]:
+        """The subwords by which plain sentences are measured. None if all parsers can read LONGEST subwords."""
+        return self.vocabulary(wildcards) if self.plain_most(wildcards) < LONGEST else []
+
     def plain_source(self, wildcards: Wildcards) -> str:
         """The text that a treebank's plain sentences are drawn from."""
         return f"{self.paths.corpus(self.plain_text(wildcards)['task'])}/train.source"

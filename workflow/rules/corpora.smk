@@ -103,7 +103,7 @@ for name, making in inputs.makings.items():
 rule draw_plain_sentences:
     input:
         text=inputs.plain_source,
-        subwords=inputs.vocabulary,
+        subwords=inputs.plain_vocabulary,
         code=code("sentences"),
     output:
         f"{RESULTS}/corpora/{{task}}/plain.source",
@@ -120,6 +120,7 @@ rule draw_plain_sentences:
         plain=inputs.plain_text,
         most=inputs.plain_most,
     shell:
-        "python -m transformer sentences --text {input.text:q} --count {params.plain[sentences]:q}"
-        " --words {params.plain[words]} --seed {params.plain[seed]:q} --subwords {input.subwords:q} --most {params.most:q}"
-        " --output {output:q} 2>&1 | tee -i {log:q}"
+        "subwords={input.subwords:q};"
+        " python -m transformer sentences --text {input.text:q} --count {params.plain[sentences]:q}"
+        " --words {params.plain[words]} --seed {params.plain[seed]:q} --output {output:q}"
+        ' ${{subwords:+--subwords "$subwords" --most {params.most:q}}} 2>&1 | tee -i {log:q}'
