@@ -133,6 +133,16 @@ def test_an_output_may_not_be_the_standard_input_or_output(house, tmp_path):
     assert text.read_text() == "the cat .\n"
 
 
+def test_the_standard_output_may_not_be_the_standard_input(house, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("the cat .\n")
+    with text.open() as read, text.open("a") as written:
+        line = arguments("translate", package=house.package)
+        _, errors = in_a_process(line, stdin=read, stdout=written, stderr=subprocess.PIPE).communicate()
+    assert errors == "error: standard input and standard output are one file; name another file after >\n"
+    assert text.read_text() == "the cat .\n"
+
+
 @pytest.mark.parametrize("missing", ["source", "target"])
 def test_a_missing_text_is_named(house, tmp_path, refused, missing):
     sides = house.sides("dev") | {missing: tmp_path / "nowhere"}

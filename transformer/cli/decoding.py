@@ -24,7 +24,7 @@ from transformer.cli.command import (
     writes,
 )
 from transformer.support.characters import is_void
-from transformer.support.files import InputError, as_json, atomic, decode_lines, read_lines, write_output
+from transformer.support.files import InputError, as_json, atomic, decode_lines, is_open_as, read_lines, write_output
 
 if TYPE_CHECKING:
     from transformer.decoding.search import Decode, Search, Sentence
@@ -49,6 +49,8 @@ def _translations(
 
     if sys.stdin is None:
         raise InputError("standard input is closed; give the lines with < FILE")
+    if is_open_as(0, Path("/dev/stdout")):  # it would read what it writes, without end
+        raise InputError("standard input and standard output are one file; name another file after >")
     lines = decode_lines("standard input", sys.stdin.buffer)
     keep_freed_memory()
     typed = sys.stdin.isatty()
