@@ -1,4 +1,5 @@
 import os
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -86,10 +87,12 @@ def test_a_text_with_a_date_in_the_future_is_refused_with_its_cure(own, tmp_path
     text, later = Path(own.train[0]["en"]), time.time() + 3600
     os.utime(text, (later, later))
     if linked:
-        (tmp_path / "link.en").symlink_to(text)
-        text = tmp_path / "link.en"
+        (tmp_path / "a link.en").symlink_to(text)
+        text = tmp_path / "a link.en"
     corpus = replace(own, train=({**own.train[0], "en": str(text)},))
-    with pytest.raises(InputError, match=rf"^corpora\.c: {text}: its date, 2.* in the future.*; run touch {text}"):
+    with pytest.raises(
+        InputError, match=rf"^corpora\.c: {text}: its date, 2.* in the future.*; run touch {shlex.quote(str(text))}"
+    ):
         downloads_of(experiment(corpus, {}))
     os.utime(text)
     downloads_of(experiment(corpus, {}))

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -46,7 +47,8 @@ def future_date(path: Path) -> str:
     if date <= time.time() + CLOCKS_DIFFER:
         return ""
     shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(date))
-    return f"{path}: its date, {shown}, is in the future, so Snakemake would never be done; run {cure} {path}"
+    cure += f" {shlex.quote(str(path))}"
+    return f"{path}: its date, {shown}, is in the future, so Snakemake would never be done; run {cure}"
 
 
 def is_open_as(descriptor: int, path: Path) -> bool:
