@@ -653,4 +653,7 @@ def test_the_sides_of_a_translation_are_languages():
     task = TASK | {"kind": "translation", "source": "fr CA", "target": "Germn"}
     reported = faults(tasks={"mine": task}, corpora={"grammar": {"origin": "files", **texts}})
     assert any(fault.startswith("tasks.mine.source: 'fr CA' is not a language; did you mean fr?") for fault in reported)
-    assert any(fault.startswith("tasks.mine.target: 'Germn' is not a language; did you mean de?") for fault in reported)
+    assert any(
+        fault.startswith("tasks.mine.target: 'Germn' is not a language; did you mean de for German?")
+        for fault in reported
+    )

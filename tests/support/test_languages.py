@@ -28,7 +28,15 @@ def test_a_language_has_one_code_however_it_is_written(code, names):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        *[("fr CA", "fr"), ("frensh", "fr"), ("germn", "de"), ("deutsch-", ""), ("englisch", "en"), ("fr--CA", "fr")],
+        *[
+            ("fr CA", "fr"),
+            ("frensh", "fr for French"),
+            ("germn", "de for German"),
+            ("deutsch", "nl for Dutch"),
+            ("deutsch-", ""),
+            ("englisch", "en for English"),
+            ("fr--CA", "fr"),
+        ],
         *[("", ""), (" ", ""), ("jp", ""), ("xx", ""), ("fr-", "fr"), ("fr/CA", ""), ("fr-überlang", "fr")],
     ],
 )

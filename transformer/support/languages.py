@@ -47,7 +47,8 @@ def code_of(name: str) -> str:
     if code and all(re.fullmatch("[a-z0-9]{1,8}", each) for each in more):
         return code
     [close] = difflib.get_close_matches(first.partition(" ")[0], _CODES, n=1, cutoff=0.75) or [""]
-    hint = f"did you mean {_CODES[close]}? If not, " if close else ""
+    shown = f"{_CODES[close]} for {close.title()}" if len(close) > 3 else _CODES.get(close)
+    hint = f"did you mean {shown}? If not, " if close else ""
     raise InputError(
         f"{name!r} is not a language; {hint}write its ISO 639 code, such as en (en-simple for a variety, und for none)"
     )
