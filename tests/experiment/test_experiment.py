@@ -538,6 +538,13 @@ def test_a_run_is_written_and_read_without_a_change(tmp_path_factory, run):
     assert read_config(RunConfig, path) == run
 
 
+@pytest.mark.parametrize("width", ["1_0/4", "1_0", "\u0661/4", "1:4", "1/0"])
+def test_a_fraction_is_written_in_plain_digits(width):
+    assert faults(scale={"width": width, "depth": 1}) == [
+        f"scale.width: {width!r} is not a number or a fraction such as 1/4"
+    ]
+
+
 def test_a_fraction_scales_exactly():
     assert experiment(scale={"width": "3/8", "depth": 0.5}).scale.width == Fraction(3, 8)
     assert experiment(scale={"width": "3/8", "depth": 0.5}).run("", "base", 1).architecture.d_model == 192

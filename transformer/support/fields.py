@@ -53,10 +53,12 @@ def _ascending(values: tuple[int, int]) -> tuple[int, int]:
 
 
 def _exact(value: Any) -> Fraction:
-    """The exact fraction that is written: 0.1 is 1/10."""
+    """The exact fraction that is written: 0.1 is 1/10. Python would also read 1_0/4."""
+    written = str(value)
     if isinstance(value, int | float | str | Fraction) and not isinstance(value, bool):
         with suppress(ValueError, ZeroDivisionError):
-            return Fraction(str(value))
+            if written.isascii() and "_" not in written:
+                return Fraction(written)
     raise ValueError(f"{shown(value)} is not a number or a fraction such as 1/4")
 
 
