@@ -86,6 +86,6 @@ def test_both_sides_of_parallel_text_are_languages():
         load(TaskCorpus, values)
     assert [str(fault).partition("?")[0] for fault in caught.value.faults] == [
         "source: 'fr CA' is not a language; did you mean fr",
-        "target: 'germn' is not a language; did you mean de",
+        "target: 'germn' is not a language; did you mean de for German",
     ]
     load(TaskCorpus, values | {"source": "fr-CA", "target": "German"})

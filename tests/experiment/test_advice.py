@@ -66,6 +66,8 @@ def test_the_refusal_names_the_user_s_keys_only(given):
         ("paper", "figures: {task: enfr, model: base}"),
         ("length: {tasks: [copy], positions: [none], seeds: [7]}",),
         ("table1: {r: 16}",),
+        ("scale: {width: 2/8}",),
+        ("scale: {width: 1/8}\nresults: elsewhere\nmodels: {base: {steps: 700}}",),
         ("experiment: length\nmodels: {base: {steps: 700}}",),
         ("small", ""),
     ],
@@ -121,3 +123,12 @@ def test_a_misspelt_name_whose_keys_are_missing_is_told(given):
         given("tasks: {edne: {corpus: multi30k}}")
     with pytest.raises(InputError, match=r"libreoffice-hlep\.origin: missing; or did you mean corpora\.libre"):
         given("corpora: {libreoffice-hlep: {licence: x}}")
+
+
+def test_the_code_of_a_language_that_may_be_a_slip_is_told(given):
+    texts = ", ".join(f"{part}: [{{en: a, frn: b}}]" for part in ("train", "dev", "test"))
+    task = "tasks: {enfr: {corpus: own, target: frn}}"
+    [warning] = given(f"experiment: mine\n{task}\ncorpora: {{own: {{origin: files, {texts}}}}}")
+    assert warning.startswith(
+        "own.yaml, line 2: tasks.enfr.target: frn has no two-letter code, so BLEU takes English's"
+    )

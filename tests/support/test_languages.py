@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.support.files import InputError
-from transformer.support.languages import code_of
+from transformer.support.languages import code_of, doubt
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from transformer.support.languages import code_of
         ("pt", ["pt_BR", "pt-PT", "por", "Portuguese"]),
         ("zh", ["zh", "zh-Hans", "zh_Hant_TW", "zho", "chi", "cmn", "zh-CN", "Chinese", "mandarin"]),
         ("en", ["en", "eng", "en-GB", "en-simple", "english", "en-x-mine"]),
-        ("de", ["de-1996", "deu", "ger", "German", "de_formal"]),
+        ("de", ["de-1996", "deu", "ger", "German", "de_formal", "Deutsch"]),
         ("no", ["no", "nor"]),
         ("sr", ["sr-Latn", "sr_Cyrl_RS"]),
         ("es", ["es-419"]),
@@ -32,12 +32,14 @@ def test_a_language_has_one_code_however_it_is_written(code, names):
             ("fr CA", "fr"),
             ("frensh", "fr for French"),
             ("germn", "de for German"),
-            ("deutsch", "nl for Dutch"),
-            ("deutsch-", ""),
+            ("deutsh", "de for Deutsch"),
+            ("deutsch-", "de for Deutsch"),
+            ("ua", "uk"),
+            ("gr", "el"),
             ("englisch", "en for English"),
             ("fr--CA", "fr"),
         ],
-        *[("", ""), (" ", ""), ("jp", ""), ("xx", ""), ("fr-", "fr"), ("fr/CA", ""), ("fr-überlang", "fr")],
+        *[("", ""), (" ", ""), ("jp", "ja"), ("xx", ""), ("fr-", "fr"), ("fr/CA", ""), ("fr-überlang", "fr")],
     ],
 )
 def test_what_is_not_a_language_is_refused_with_a_similar_one(name, hint):
@@ -48,6 +50,18 @@ def test_what_is_not_a_language_is_refused_with_a_similar_one(name, hint):
     assert message.endswith("write its ISO 639 code, such as en (en-simple for a variety, und for none)")
     if hint:
         assert f"did you mean {hint}?" in message
+
+
+@pytest.mark.parametrize("name", ["jap", "src", "yue-HK"])
+def test_a_code_that_may_be_a_slip_is_doubted(name):
+    assert doubt(name) == (
+        f"{name[:3]} has no two-letter code, so BLEU takes English's abbreviations; check it (und for no language)"
+    )
+
+
+@pytest.mark.parametrize("name", ["de", "fr-CA", "jpn", "und", "zxx"])
+def test_a_known_language_is_not_doubted(name):
+    assert doubt(name) == ""
 
 
 @given(st.text(max_size=12))

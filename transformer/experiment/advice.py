@@ -7,9 +7,11 @@ from typing import Any
 from transformer.experiment.config import OWN_FILES, Experiment, read_sources
 from transformer.experiment.downloads import tasks_read
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
-from transformer.support.strict import load, merge, read_keys
+from transformer.support.languages import doubt
+from transformer.support.strict import load, merge, plain, read_keys
 from transformer.training.config import endless
 
+UNUSED = "name it in a task, or remove it"
 Sources = Mapping[str, Mapping[str, Any]]
 # Keys whose values change no finished run, no text and no score: they only add results, leave out some, or place them.
 FREE = {
@@ -25,10 +27,10 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
     """
     if (values := _shipped(experiment.experiment)) is None:
         return
-    changed = [keys for keys in _different(values, _merged(sources)) if keys[0] not in FREE]
-    if not changed:
-        return
     shipped = load(Experiment, values)
+    changed = [keys for keys in _different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
+    if not changed or experiment.results != shipped.results:
+        return
     read = set(tasks_read(shipped)) & set(tasks_read(experiment))
     corpora = {shipped.tasks[task].corpus for task in read}
     models = {model for task in read for model in shipped.tasks[task].models if model in experiment.tasks[task].models}
@@ -82,7 +84,7 @@ def _different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
 
 
 def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
-    """A line for each name that nothing uses, unless config/ has it, and for each warmup that is longer than a run."""
+    """A line for each name that nothing uses, each language that may be a slip, and each warmup longer than a run."""
     known = _merged(read_sources([]))
     trained = {model for task in experiment.tasks.values() for model in task.models}
     read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
@@ -96,8 +98,12 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
         for name in _merged(sources).get(kind) or {}:
             if str(name) not in names and name not in known[kind]:
                 [close] = difflib.get_close_matches(str(name), map(str, known[kind]), n=1) or [""]
-                remedy = f"did you mean {close}?" if close else "name it in a task, or remove it"
+                remedy = f"did you mean {close}?" if close else "remove it" if kind == "downloads" else UNUSED
                 faults.append(Fault((kind, name), f"nothing uses it; {remedy}"))
+    for name, each in experiment.tasks.items():
+        for key in ("source", "target") if each.kind == "translation" and each.models else ():
+            if text := doubt(getattr(each, key)):
+                faults.append(Fault(("tasks", name, key), text))
     long: dict[str, Keys] = {}  # each warning once, at the first model that it is about
     for model in ["base", *sorted(trained)]:
         row = model if {"warmup", "steps"} & experiment.models[model].keys() else "base"

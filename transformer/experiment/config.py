@@ -105,8 +105,8 @@ class Experiment(Config):
 
     @check("experiment")
     def _own_folder(self) -> Faults:
-        if self.experiment in SHARED:
-            yield "experiment", f"`{self.experiment}` is {SHARED[self.experiment]}; choose another name"
+        if shared := SHARED.get(self.experiment.lower()):  # some file systems ignore case
+            yield "experiment", f"`{self.experiment}` is {shared}; choose another name"
 
     @check("models")
     def _base(self) -> Faults:

@@ -70,7 +70,9 @@ def _typed(given: Iterable[str]) -> dict[str, Any]:
             merge(values, {key: parse_yaml(text, "--config")})
         except ConfigError as error:
             faults += [fault._replace(keys=(key,), source="--config") for fault in error.faults]
-        except InputError:
+        except InputError as error:
+            if text.startswith(("[", "{")):
+                faults.append(Fault((key,), str(error), "--config"))
             merge(values, {key: text})
     if faults:
         raise ConfigError("", faults)
