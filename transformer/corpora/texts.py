@@ -57,7 +57,9 @@ class Files(Kind):
                     for number, pair in enumerate(pairs, start=1):
                         if part == "train":
                             progress.update(1)
-                            if cleaner.keeps(*pair) and cleaner.usable(*(changed := written(*pair))):
+                            if cleaner.keeps(*pair) and (
+                                (changed := written(*pair)) == pair or cleaner.usable(*changed)
+                            ):
                                 yield changed
                         elif reason := undecodable(*pair):
                             raise InputError(_fault(texts, number, reason))

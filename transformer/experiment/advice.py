@@ -25,7 +25,7 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
 
     Its results would replace those. An overlay may add rows, seeds and tasks to an experiment, and leave some out.
     """
-    if (values := _shipped(experiment.experiment)) is None:
+    if (values := _shipped(experiment.experiment)) is None or values == _merged(sources):
         return
     shipped = load(Experiment, values)
     changed = [keys for keys in _different(plain(shipped), plain(experiment)) if keys[0] not in FREE]

@@ -16,7 +16,7 @@ from transformer.model.config import ModelConfig, last_position
 from transformer.model.ids import PADDING
 from transformer.package.config import PackageConfig
 from transformer.package.loading import Package, load_package
-from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_lines
+from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_text
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords
 
@@ -106,7 +106,7 @@ def write_common(
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
-    write_lines(folder / "README.md", (text + reading).removesuffix("\n").split("\n"))
+    write_text(folder / "README.md", text + reading)
     write_json(folder / "package.json", plain(config) | more)
     for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:

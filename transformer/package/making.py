@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from transformer.package.config import HASHED, Decoding, TaskKind, signed
 from transformer.package.readme import readme
 from transformer.support.arrays import read_metadata, write_arrays
-from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_lines
+from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_text
 from transformer.support.strict import plain, read_config
 from transformer.text.subwords import Subwords
 from transformer.text.tokens import vocabulary_name
@@ -31,7 +31,7 @@ def save_package(
         with atomic(folder / name) as stream:
             stream.write(read_bytes(source))
     hashes = {name: sha256(folder / name) for name in HASHED}
-    write_lines(folder / "README.md", text.removesuffix("\n").split("\n"))
+    write_text(folder / "README.md", text)
     write_json(folder / "config.json", signed({**plain(config), "sha256": hashes}))
 
 

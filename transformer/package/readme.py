@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.model.config import ModelConfig
 from transformer.package.config import PackageConfig
-from transformer.support.files import InputError, read_lines, write_lines
+from transformer.support.files import InputError, read_lines, write_text
 from transformer.support.strict import listed, plain
 
 README = """\
@@ -79,7 +79,7 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
 def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> None:
     """Write the README.md of a package again, with scores as texts. Raises the errors of `readme`."""
     text = readme(f"{folder}/config.json", vars(config), folder / "history.csv", scores)
-    write_lines(folder / "README.md", text.removesuffix("\n").split("\n"))
+    write_text(folder / "README.md", text)
 
 
 def _dev_perplexity(history: Path) -> str:

@@ -17,12 +17,19 @@ VISIBLE = re.compile("[!-~]")  # ASCII that the rule keeps; it answers for most 
 def _normaliser() -> Any:
     from sentencepiece import SentencePieceNormalizer  # slow to import, and the workflow imports this module
 
-    return SentencePieceNormalizer(rule_name=NORMALISATION)
+    # Blanks stay blanks, but none stands at an end or beside another.
+    how: Any = {"add_dummy_prefix": False, "escape_whitespaces": False, "remove_extra_whitespaces": True}
+    return SentencePieceNormalizer(rule_name=NORMALISATION, **how)
+
+
+def normalised(text: str) -> str:
+    """What SentencePiece makes of a text before it learns or uses subwords."""
+    return str(_normaliser().normalize(text))
 
 
 def is_void(line: str) -> bool:
     """Whether nothing of a line is left in subwords, because it has only blanks and characters such as U+200B."""
-    return not VISIBLE.search(line) and not _normaliser().normalize(line)
+    return not VISIBLE.search(line) and not normalised(line)
 
 
 def lacks_blanks(line: str) -> bool:

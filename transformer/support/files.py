@@ -153,6 +153,11 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
             stream.write(line.encode() + b"\n")
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write `text` as UTF-8, closed by a line feed. Raises the InputErrors of `atomic`."""
+    write_lines(path, [text.removesuffix("\n")])
+
+
 def as_json(value: Any) -> bytes:
     """`value` as indented JSON, closed by a line feed."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

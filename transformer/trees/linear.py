@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-import sentencepiece
-
+from transformer.support.characters import normalised
 from transformer.support.files import InputError
 from transformer.trees.penn import read_trees
 from transformer.trees.symbols import LEAF, WORD, Leaves, leaves, split_words
@@ -23,22 +22,17 @@ from transformer.trees.tree import Leaf, Tree, escaped, tags, walk, words
 _SYMBOL = re.compile(f"[()]{LEAF.pattern}")
 _PENN_LINE = re.compile(rf"(\({LEAF.pattern} )+\({LEAF.pattern} {LEAF.pattern}\)")
 
-# What SentencePiece makes of text when it learns and uses subwords.
-_NORMAL = sentencepiece.SentencePieceNormalizer(
-    rule_name="nmt_nfkc", add_dummy_prefix=False, escape_whitespaces=False, remove_extra_whitespaces=True
-)
-
 
 def as_leaf(word: str) -> str:
     """A word as a leaf: the word itself, unless subwords would split it, drop it or make brackets of it."""
-    normal = _NORMAL.normalize(word)
+    normal = normalised(word)
     return word if re.fullmatch(r"[^() ]+", normal) else escaped(normal.replace(" ", "")) or WORD
 
 
 @lru_cache(2**16)
 def _as_written(word: str) -> str:
     """A word as a leaf that a decoder writes."""
-    return _NORMAL.normalize(as_leaf(word))
+    return normalised(as_leaf(word))
 
 
 def linearise(tree: Tree, form: Leaves = "XX") -> str:

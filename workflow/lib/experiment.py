@@ -44,7 +44,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
     Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources` and
     `read_sources`.
     """
-    sources = read_sources(overlays) | {"--config": _typed(given)}
+    sources = _sources(overlays, given)
     values: dict[str, Any] = {}
     for source in (*read_sources([]).values(), config, sources["--config"]):
         merge(values, source)
@@ -55,6 +55,11 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
         if folder and not Path(folder).is_dir():
             raise InputError(f"{key}: {folder}: no such folder; correct {key} in the config")
     return experiment
+
+
+def _sources(overlays: Iterable[Path], given: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """The values of each file and of --config, by its name."""
+    return {**read_sources(overlays), "--config": _typed(given)}
 
 
 def _typed(given: Iterable[str]) -> dict[str, Any]:
@@ -101,8 +106,7 @@ def check_filled_in(*resources: Mapping[str, Any]) -> None:
 
 def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:
     """What a user should know before anything runs (`warnings_of`, `missing_treebanks`)."""
-    sources = read_sources(overlays) | {"--config": _typed(given)}
-    return [*warnings_of(experiment, sources), *missing_treebanks(experiment)]
+    return [*warnings_of(experiment, _sources(overlays, given)), *missing_treebanks(experiment)]
 
 
 def missing_treebanks(experiment: Experiment) -> list[str]:

@@ -6,6 +6,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from snakemake.settings.types import DeploymentMethod
+
 sys.path.insert(0, CLONE)
 
 from workflow.lib import environment
@@ -37,25 +39,25 @@ gc.freeze()
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     downloads = downloads_of(experiment)
-    told = warnings(experiment, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
 except InputError as error:
     raise WorkflowError(str(error)) from None
 if workflow.is_main_process:
-    for warning in told:
+    for warning in warnings(experiment, workflow.overwrite_configfiles, workflow.config_settings.config_args):
         logger.warning(warning)
 
 # The path to the clone by which rules name its files. It stays the same if the clone is moved, mounted elsewhere or
 # reached by a link, so nothing is made again.
 HERE = environment.path_to(Path(CLONE))
-# Jobs call `python`. It is the one that runs Snakemake, whichever environment is active and whatever BASH_ENV does, unless
-# jobs have environments or containers of their own. They look for modules in the clone first, and never in the working folder.
+# Jobs call `python`. It is the one that runs Snakemake, whichever environment is active and whatever BASH_ENV does,
+# unless jobs have conda environments or containers. They look for modules in the clone first, and never in the working
+# folder.
 exports = "export PYTHONUTF8=1 PYTHONSAFEPATH=1"
 exports += f" PYTHONPATH={shlex.quote(CLONE)}${{PYTHONPATH:+:$PYTHONPATH}}"
 exports += f" LAUNCH={shlex.quote(f'{CLONE}/workflow/jobs/launch.sh')}; "
-if not workflow.deployment_settings.deployment_method:
+if workflow.deployment_settings.deployment_method <= {DeploymentMethod.ENV_MODULES}:
     exports += f"unset BASH_ENV; unset -f python torchrun; PATH={shlex.quote(str(environment.PYTHON.parent))}:$PATH; "
 if experiment.mirror:
     exports += f"export TRANSFORMER_MIRROR={shlex.quote(experiment.mirror)}; "
