@@ -171,7 +171,7 @@ def test_a_package_into_what_is_not_a_language_is_refused_before_it_is_scored(
 ):
     package = shutil.copytree(house.package, tmp_path / "other")
     change_package(package, target="germn")
-    refused(scoring(package=package), f"{package}: its target 'germn' is not a language; did you mean de?")
+    refused(scoring(package=package), f"{package}: its target 'germn' is not a language; did you mean de for German?")
     change_package(package, target="German")
     assert main(scoring(package=package)) == 0
     assert "|moses:de|" in (tmp_path / "scores.json").read_text()
