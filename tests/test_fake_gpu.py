@@ -104,7 +104,6 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
     monkeypatch.setattr(kernels, "sent", torch.Tensor.to)  # pinned memory needs a GPU
-    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
     model.train(training)
     with torch.no_grad():
         value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1)

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from transformer.model.recurrent import StepwiseLSTM
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
-from transformer.training import loop, loss
+from transformer.training import update
 from transformer.training.distributed import replicated
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
@@ -44,14 +44,12 @@ def assert_same_weights(one, other):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_gpu_trains_the_same_weights_as_a_cpu(start, monkeypatch, compiled):
-    for module in (loop, loss):
-        monkeypatch.setattr(module, "can_compile", lambda: compiled)
-    loss._compiled_part.cache_clear()
+    monkeypatch.setattr(update, "can_compile", lambda: compiled)
     on_gpu, on_cpu = start("gpu", P_drop=0.0), start("cpu", CPU, P_drop=0.0)
     on_gpu.train()
     on_cpu.train()
-    loss._compiled_part.cache_clear()
-    assert on_gpu.compiled == compiled
+    assert on_gpu.updater.compiled == compiled
+    assert bool(compiled) == bool(on_gpu.updater.recorder and on_gpu.updater.recorder.recorded)
     assert_same_weights(on_gpu, on_cpu)
 
 
@@ -81,13 +79,13 @@ def test_gradients_that_processes_exchange_equal_those_of_one_process(start):
     trainer = start("state", P_drop=0.0)
     _, _, [batch, *_] = next(trainer.batches.from_position(0, 0))
     parameters = list(trainer.model.parameters())
-    trainer.replica(batch, 0.1).backward()
+    trainer.updater.loss(batch).backward()
     alone = [parameter.grad.clone() for parameter in parameters]
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
-        replica = replicated(trainer.replica, trainer.autocast(), batch, 0.1)
+        replica = replicated(trainer.updater.replica, trainer.updater.autocast(), batch, 0.1, 1.0, True)
         trainer.model.zero_grad(set_to_none=False)
-        replica(batch, 0.1).backward()
+        replica(batch, 0.1, 1.0, True).backward()
     finally:
         dist.destroy_process_group()
     for parameter, gradient in zip(parameters, alone, strict=True):

@@ -21,7 +21,7 @@ from transformer.support.files import InputError
 from transformer.support.strict import write_config
 from transformer.support.tensors import read_tensors
 from transformer.text.tokens import Pairs
-from transformer.training import distributed, loop
+from transformer.training import distributed, update
 from transformer.training.distributed import World, joined, replicated
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
@@ -261,14 +261,14 @@ def test_the_first_pass_is_over_a_batch_of_training(tmp_path, run_config, encode
         examples.append((autocast, *example))
         return module
 
-    monkeypatch.setattr(loop, "replicated", noted)
+    monkeypatch.setattr(update, "replicated", noted)
     monkeypatch.setattr(World, "gather", lambda _, mine: mine[None])
     monkeypatch.setattr(World, "of_first", lambda _, value: value)
     config = run_config(precision="bfloat16")
     trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path, CPU, World(0, 2))
     _, _, batches = next(trainer.batches.from_position(0, 0))
     trainer.step(batches)
-    [(autocast, batch, eps_ls)] = examples
+    [(autocast, batch, eps_ls, *_)] = examples
     with autocast:
         assert torch.is_autocast_enabled("cpu")
     assert batch is batches[0]

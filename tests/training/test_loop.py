@@ -22,7 +22,7 @@ from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import once
 from transformer.text.tokens import Pairs, pack
-from transformer.training import loop, state
+from transformer.training import loop, state, update
 from transformer.training.attempts import attempt, read_attempts
 from transformer.training.history import HISTORY
 from transformer.training.loop import Trainer
@@ -359,7 +359,9 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_gives_other_weigh
 def gradients(trainer):
     """The gradients of the first step."""
     found = {}
-    trainer.optimizer.step = lambda _: found.update({n: p.grad.clone() for n, p in trainer.model.named_parameters()})
+    trainer.updater.optimizer.step = lambda _: found.update(
+        {n: p.grad.clone() for n, p in trainer.model.named_parameters()}
+    )
     _, _, batches = next(trainer.batches.from_position(0, 0))
     trainer.step(batches)
     return found, len(batches)
@@ -423,8 +425,8 @@ def test_a_batch_has_the_loss_of_its_pairs_one_by_one(start):
     trainer = start(P_drop=0.0)
     trainer.model.eval()
     step, pairs = next(trainer.batches.epoch(0)), trainer.batches.pairs
-    alone = sum(trainer.loss(each, 0.1) for pair in step.pairs for each in once(pairs, np.array([pair]), 1))
-    together = trainer.loss(step.batch(pairs, np.arange(step.shape.rows)), 0.1)
+    alone = sum(trainer.updater.loss(each) for pair in step.pairs for each in once(pairs, np.array([pair]), 1))
+    together = trainer.updater.loss(step.batch(pairs, np.arange(step.shape.rows)))
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=0)
 
 
@@ -454,13 +456,13 @@ def test_an_absurd_learning_rate_stops_the_run_and_names_the_step(start):
 
 def spoil(trainer, step, value):
     """Replace the loss of one step by `value`."""
-    loss = trainer.loss
+    loss = trainer.updater.loss
 
     def spoilt(*given):
-        bad = trainer.model.training and trainer.state.step + 1 == step
+        bad = trainer.state.step == step
         return loss(*given) * (value if bad else 1)
 
-    trainer.loss = spoilt
+    trainer.updater.loss = spoilt
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -534,15 +536,14 @@ def test_the_history_has_evenly_spaced_rows_and_few_perplexities(start):
 def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
     trainer = start(P_drop=0.0)
     sums = []
-    loss = trainer.loss
+    loss = trainer.updater.loss
 
     def noted(pairs, *given):
         value = loss(pairs, *given)
-        if trainer.model.training:
-            sums.append((trainer.state.step + 1, value.item(), pairs.target_tokens))
+        sums.append((trainer.state.step, value.item(), pairs.target_tokens))
         return value
 
-    trainer.loss = noted
+    trainer.updater.loss = noted
     trainer.train()
     for step, mean, *_ in trainer.state.history:
         mine = [entry[1:] for entry in sums if entry[0] == step]
@@ -586,12 +587,13 @@ def test_a_run_that_leaves_out_much_of_its_text_warns(start, capsys):
 @pytest.mark.parametrize("able", [True, False])
 def test_on_a_gpu_the_model_is_compiled_if_possible(run_config, encoded, tmp_path, monkeypatch, able):
     compiled = []
-    monkeypatch.setattr(loop, "can_compile", lambda: able)
-    monkeypatch.setattr(loop, "compile_in_place", compiled.append)
-    monkeypatch.setattr(loop.Network, "to", lambda model, _: model)
+    monkeypatch.setattr(update, "can_compile", lambda: able)
+    monkeypatch.setattr(update, "compile_in_place", compiled.append)
+    monkeypatch.setattr(update.Network, "to", lambda model, _: model)
     with FakeTensorMode():
         trainer = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cuda", 0))
-    assert (trainer.compiled, compiled) == (able, [trainer.model] * able)
+    assert (trainer.updater.compiled, compiled) == (able, [trainer.model] * able)
+    assert (trainer.updater.recorder is not None) == able
 
 
 def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, monkeypatch):

@@ -85,10 +85,3 @@ def test_bfloat16_logits_are_summed_in_float32():
     value = smoothed_cross_entropy(logits.bfloat16(), target, 0.1)
     assert value.dtype == torch.float32
     torch.testing.assert_close(value.double(), wanted, rtol=1e-5, atol=0)
-
-
-def test_without_a_compiler_a_gpu_works_with_the_readable_loss(monkeypatch):
-    monkeypatch.setattr(loss, "can_compile", lambda: False)
-    loss._compiled_part.cache_clear()
-    assert loss._compiled_part() is loss._part
-    loss._compiled_part.cache_clear()

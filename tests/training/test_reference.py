@@ -171,11 +171,14 @@ def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
     batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))
     of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (1e-2 if sharp else 5e-3, 0.5 if sharp else 0.1)
     model = model.to(device)
-    if device == "cuda" and packed and dtype == torch.bfloat16:  # as in training; compiling takes most of the time
+    compiled = (
+        device == "cuda" and packed and dtype == torch.bfloat16
+    )  # as in training; compiling takes most of the time
+    if compiled:
         compile_in_place(model)
     model.zero_grad()
     with torch.autocast(device, dtype, enabled=dtype == torch.bfloat16):
-        loss = batch_loss(model, batch, EPS_LS)
+        loss = batch_loss(model, batch, EPS_LS, compiled=compiled)
     loss.backward()
     assert loss.item() == pytest.approx(exact, rel=of_loss)
     whole = sum(gradient.square().sum() for gradient in gradients.values()).sqrt()

@@ -17,6 +17,7 @@ from transformer.model.ids import PADDING
 from transformer.support.device import auto_precision
 
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
+MULTIPLES = {"cuda": 8}  # a GPU would copy the bias of attention for rows whose length is no multiple of this
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
 
 Operation = TypeVar("Operation", bound=Callable[..., Tensor])

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.model import kernels
-from transformer.model.ids import END
+from transformer.model.ids import END, PADDING
 
 HIDDEN = -1e9  # added to the score of a key that must not be read; the exponential of the sum is 0
 
@@ -33,8 +33,12 @@ class Rows(NamedTuple):
         return cls(ids_RL, begins.cumsum(1), place - torch.where(begins, place, 0).cummax(1).values)
 
     def on(self, device: torch.device) -> "Rows":
-        """The rows on a device."""
-        return Rows(*(kernels.sent(each, device) for each in self))
+        """The rows on a device. They get more padding if its kernels need rows of certain lengths."""
+        if self.ids.device == device:
+            return self
+        more = -self.ids.size(1) % kernels.MULTIPLES.get(device.type, 1)
+        rows = Rows.of(F.pad(self.ids, (0, more), value=PADDING)) if more else self
+        return Rows(*(kernels.sent(each, device) for each in rows))
 
 
 class Mask:

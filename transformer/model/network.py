@@ -41,6 +41,7 @@ class Network(nn.Module):
     """
 
     attentions: ClassVar[tuple[Kind, ...]] = ()  # which of the three attentions it has
+    waits = False  # whether a forward pass reads from the GPU, so that no CUDA graph can hold it
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__()

@@ -116,6 +116,7 @@ class Recurrent(Network):
     """LSTMs with attention, with the embeddings and the softmax of the Transformer."""
 
     attentions = ("encoder-decoder",)
+    waits = True
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)

@@ -31,6 +31,7 @@ class Transformer(Network):
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
+        self.waits = config.attention == "additive"
         self.source_positions = positions(config, causal=False)
         self.target_positions = positions(config, causal=True)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))

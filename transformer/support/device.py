@@ -45,11 +45,21 @@ def within_memory(what: str, remedy: str) -> Iterator[None]:
     """Raises InputError with the remedy when the enclosed code runs out of memory, on a CPU or a GPU."""
     try:
         yield
-    except (RuntimeError, MemoryError) as error:
-        by_type = isinstance(error, torch.OutOfMemoryError | MemoryError)
-        if not by_type and not any(text in str(error) for text in _TOO_MUCH):
+    except InputError:
+        raise  # it already says what to do
+    except Exception as error:
+        if not out_of_memory(error):
             raise
         raise InputError(f"{what}: out of memory; {remedy}") from error
+
+
+def out_of_memory(error: BaseException | None) -> bool:
+    """Whether memory has run out. The recording of a CUDA graph and the compiler hide that behind their own errors."""
+    while error is not None:
+        if isinstance(error, torch.OutOfMemoryError | MemoryError) or any(text in str(error) for text in _TOO_MUCH):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
@@ -190,17 +200,9 @@ def can_compile() -> bool:
 
 
 def compile_in_place(model: nn.Module) -> None:
-    """Make PyTorch compile a model when it first sees a batch of a new shape; there must be few shapes.
-
-    From the third batch of a shape on, a GPU runs the model as one CUDA graph. The next graph overwrites what a graph
-    returned, so gradients are allocated here and added to in place. If compiling fails, PyTorch prints a warning and
-    runs the model uncompiled.
-    """
-    torch._dynamo.config.suppress_errors = True
+    """Make PyTorch compile a model when it first sees a batch of a new shape; there must be few shapes."""
     torch._dynamo.config.recompile_limit = SHAPES
-    model.compile(dynamic=False, mode="reduce-overhead")
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
+    model.compile(dynamic=False)
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:

@@ -20,7 +20,7 @@ SENTENCES = (4, 5, 6.5, 8)
 ATTENTION = 1000
 FILLED = 0.97  # about the share of the places in rows that subwords fill
 TRIED = 12  # how many steps are packed to measure the padding
-UNIT = 8  # the lengths of long rows are multiples of this; a GPU would copy the bias of attention for other lengths
+UNIT = 8  # the lengths of long rows are multiples of this; a GPU pads those of short ones (`Rows.on`)
 SPARE = 10  # how many rows of pairs a step tries in addition to its own, in order to fill gaps
 
 
@@ -42,6 +42,10 @@ class Batch:
     source: Rows
     target: Rows
     lengths: np.ndarray
+
+    def on(self, device: torch.device) -> "Batch":
+        """The batch with its rows on a device."""
+        return Batch(self.source.on(device), self.target.on(device), self.lengths)
 
     @property
     def target_tokens(self) -> int:

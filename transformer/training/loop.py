@@ -12,28 +12,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from transformer.model.flops import forward_flops
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
-from transformer.model.network import Network
 from transformer.model.networks import network
-from transformer.support.device import auto_precision, can_compile, compile_in_place, within_memory
+from transformer.support.device import auto_precision, within_memory
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
-from transformer.text.batches import Batch, Batches, once
+from transformer.text.batches import UNIT, Batch, Batches, once
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
-from transformer.training.distributed import ALONE, World, replicated
+from transformer.training.distributed import ALONE, World
 from transformer.training.history import show, write_history
-from transformer.training.loss import batch_loss, per_subword
-from transformer.training.optimizer import Adam, learning_rate
+from transformer.training.loss import per_subword
+from transformer.training.optimizer import learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
 from transformer.training.signals import Interrupted, postponed_signals
 from transformer.training.state import StateWriter, TrainingState, changes, identity, newest_state
+from transformer.training.update import Updater
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -44,17 +43,6 @@ DEV_PAIRS = 250  # pairs of dev on which it is measured; the whole dev set is sc
 _END, _PADDING = (Rows.of(torch.full((1, 1), each)) for each in (END, PADDING))
 NOTHING = Batch(_END, _PADDING, np.array([[1, 0]]))  # no target, so no gradient
 FIRST_SAVE = 10.0  # seconds; an early first save lets a run that is often killed make progress
-
-
-class _Loss(nn.Module):
-    """`batch_loss` as a module: DistributedDataParallel replicates a module that holds the whole forward pass."""
-
-    def __init__(self, model: Network):
-        super().__init__()
-        self.model = model
-
-    def forward(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Tensor:
-        return batch_loss(self.model, batch, eps_ls, share)
 
 
 class Trainer:
@@ -86,6 +74,7 @@ class Trainer:
         training = config.training
         self.config, self.vocabulary = config, vocabulary
         self.folder, self.device, self.world = folder, device, world
+        self.label = f"{config.task} {config.model}"
         self.made_of = identity(config, train, dev)
         self.micro_tokens = micro_batch_tokens or MICRO_BATCH_TOKENS[device.type]
         self.batches = Batches(
@@ -97,31 +86,37 @@ class Trainer:
         torch.manual_seed(config.seed)
         self.model = network(config.architecture, vocabulary).to(device)
         rows = [side.ids.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
-        self.model.prepare(max(*rows, *(length for shape in self.batches.shapes for length in shape[1:])))
-        self.compiled = device.type == "cuda" and can_compile()  # on a CPU, compiled code is slower (docs/speed.md)
-        if self.compiled:
-            compile_in_place(self.model)
-        self.replica: nn.Module = _Loss(self.model)
+        longest = max(*rows, *(length for shape in self.batches.shapes for length in shape[1:]))
+        self.model.prepare(longest + UNIT)  # a GPU pads rows
         if world.size > 1:
             torch.manual_seed(int(np.random.SeedSequence([config.seed, world.rank]).generate_state(1)[0]))  # of dropout
-        self.optimizer = Adam(self.model.parameters(), training.beta1, training.beta2, training.epsilon)
+        self.updater = Updater(self.model, training, device, world)
         if (left_out := len(train) - len(self.batches.kept)) and world.first:
             much = "warning: " if left_out > len(train) / 10 else ""
             print(
-                f"{much}{config.task} {config.model}: {left_out} of {len(train)} pairs have more than "
+                f"{much}{self.label}: {left_out} of {len(train)} pairs have more than "
                 f"{training.longest_pair} subwords on a side and are left out (longest_pair)",
                 file=sys.stderr,
             )
         self.not_finite = torch.zeros((), dtype=torch.long, device=device)
-        self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)  # since the last row of the history
         self.state, self.writer = TrainingState(), StateWriter(folder)
         if not self.restore():
             precision = auto_precision(device) if training.precision == "auto" else training.precision
             self.state.precision = world.of_first(precision)
+        self.updater.precision = self.state.precision
 
-    def autocast(self) -> torch.autocast:
-        """The context that sets the precision of matrix products. Weights stay in float32."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.state.precision == "bfloat16")
+    def within_memory(self) -> contextlib.AbstractContextManager[None]:
+        """The context that names the remedy when memory runs out in training."""
+        held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
+        remedy = smaller_passes(held, max(max(shape[1:]) for shape in self.batches.shapes))
+        return within_memory(self.label, remedy)
+
+    def try_compiler(self) -> None:
+        """Compile the passes for the next batch, if training is to be compiled; see `Updater.try_compiler`."""
+        if self.updater.compiled:
+            _, _, batches = next(self.batches.from_position(self.state.epoch, self.state.index))
+            with self.within_memory():
+                self.updater.try_compiler((batches or [NOTHING])[0], self.label)
 
     def train(
         self,
@@ -138,14 +133,11 @@ class Trainer:
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
-        label = f"{self.config.task} {self.config.model}"
-        held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
-        remedy = smaller_passes(held, max(max(shape[1:]) for shape in self.batches.shapes))
-        progress = Progress(label, steps, "step", self.state.step) if self.world.first else None
+        progress = Progress(self.label, steps, "step", self.state.step) if self.world.first else None
         saved = mark = time.monotonic()
         wait = min(save_seconds, FIRST_SAVE)
         self.model.train()
-        with postponed_signals() as caught, within_memory(label, remedy), self.writer:
+        with postponed_signals() as caught, self.within_memory(), self.writer:
             for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
                 if self.state.step >= steps:
                     break
@@ -189,27 +181,16 @@ class Trainer:
 
     def step(self, batches: list[Batch]) -> None:
         """One update from the summed gradients of a step's micro-batches (equation 3, section 5.3)."""
-        training = self.config.training
         flops = [3 * forward_flops(self.config.architecture, self.vocabulary, micro.lengths) for micro in batches]
         work = [sum(micro.target_tokens for micro in batches), sum(flops)]
         tokens, all_flops = self.world.gather(torch.tensor(work, dtype=torch.float64)).sum(0).tolist()
         batches, share = batches or [NOTHING], self.world.size / tokens  # `size` makes the mean over processes a sum
-        if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
-            self.replica = replicated(self.replica, self.autocast(), batches[0], training.eps_ls)
-        self.model.zero_grad(set_to_none=not self.compiled)  # before the step: `log` reads the gradients after it
-        for i, micro in enumerate(batches, start=1):
-            with self.summing(last=i == len(batches)):
-                with self.autocast():
-                    loss = self.loss(micro, training.eps_ls, share)
-                loss.backward()
-            self.loss_sum += loss.detach()
-            del loss  # and its logits, before the next micro-batch makes its own
         self.state.step += 1
-        self.optimizer.step(self.rate())
+        self.updater(batches, share, self.rate())
         self.state.flops += all_flops
         self.state.target_tokens += int(tokens)
         self.state.row_tokens += int(tokens)
-        first = (self.not_finite == 0) & ~torch.isfinite(self.loss_sum)
+        first = (self.not_finite == 0) & ~torch.isfinite(self.updater.loss_sum)
         self.not_finite = torch.where(first, self.state.step, self.not_finite)
 
     def rate(self) -> float:
@@ -217,16 +198,6 @@ class Trainer:
         training = self.config.training
         rate = learning_rate(self.state.step, self.config.architecture.d_model, training.warmup)
         return training.learning_rate * rate
-
-    def loss(self, batch: Batch, eps_ls: float, share: float = 1.0) -> Tensor:
-        """The loss of a batch: `batch_loss`."""
-        return self.replica(batch, eps_ls, share)
-
-    def summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
-        """The context of a micro-batch's passes. Processes exchange gradients in the step's last micro-batch only."""
-        if not last and isinstance(self.replica, DistributedDataParallel):
-            return self.replica.no_sync()
-        return contextlib.nullcontext()
 
     def points(self, count: int) -> set[int]:
         """`count` evenly spaced steps; the last is the run's last."""
@@ -240,7 +211,7 @@ class Trainer:
     def diverged(self, what: str, step: int) -> InputError:
         """The error for a loss or perplexity that is not finite."""
         return InputError(
-            f"{self.config.task} {self.config.model}: the {what} is not finite at step {step}; lower learning_rate, "
+            f"{self.label}: the {what} is not finite at step {step}; lower learning_rate, "
             "raise warmup, or set precision to float32"
         )
 
@@ -250,14 +221,13 @@ class Trainer:
         The gradient norm is the norm of this step's gradient of the mean loss per subword.
         """
         state = self.state
-        loss = self.world.gather(self.loss_sum).sum().item() / state.row_tokens
-        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        loss = self.world.gather(self.updater.loss_sum).sum().item() / state.row_tokens
         speed = state.row_tokens / max(state.row_seconds, 1e-9)
         measured = self.world.first and state.step in self.points(DEV_POINTS)
         perplexity = self.dev_perplexity() if measured else None
-        norm = nn.utils.get_total_norm(gradients).item()
+        norm = nn.utils.get_total_norm(self.updater.gradients()).item()
         state.history.append([state.step, loss, self.rate(), norm, speed, perplexity])
-        self.loss_sum.zero_()
+        self.updater.loss_sum.zero_()
         state.row_tokens, state.row_seconds = 0, 0.0
         if self.world.first:
             write_history(self.folder / "history.csv", state.history)
@@ -269,7 +239,6 @@ class Trainer:
         _, loss, *_, speed, _ = self.state.history[-1]
         return f"loss {loss:.3f}, {speed:.0f} subwords/s"
 
-    @torch.no_grad()
     def dev_perplexity(self) -> float | None:
         """Perplexity per subword of the first DEV_PAIRS pairs of dev, without label smoothing.
 
@@ -281,8 +250,7 @@ class Trainer:
         self.model.eval()
         total, tokens = 0.0, 0
         for batch in self.dev:
-            with self.autocast():
-                total += self.loss(batch, 0.0).item()
+            total += self.updater.perplexity_loss(batch)
             tokens += batch.target_tokens
         self.model.train()
         if (perplexity := per_subword(total, tokens)) == math.inf:
@@ -301,9 +269,9 @@ class Trainer:
         """Begin to save everything the next step depends on. The previous state stays as `previous`."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
-            for key, tensor in self.optimizer.state[parameter].items():
+            for key, tensor in self.updater.optimizer.state[parameter].items():
                 tensors[f"adam.{key}.{name}"] = tensor
-        tensors["loss_sum"] = self.world.gather(self.loss_sum)
+        tensors["loss_sum"] = self.world.gather(self.updater.loss_sum)
         tensors["random.cpu"] = self.world.gather(torch.get_rng_state())
         if self.device.type == "cuda":
             tensors["random.cuda"] = self.world.gather(torch.cuda.get_rng_state(self.device))
@@ -334,11 +302,11 @@ class Trainer:
         """Load what `save` wrote. A process that the saved run did not have keeps its own random state."""
         self.model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
         for name, parameter in self.model.named_parameters():
-            self.optimizer.state[parameter] = {
+            self.updater.optimizer.state[parameter] = {
                 key: tensors[f"adam.{key}.{name}"].to(self.device) for key in ("step", "exp_avg", "exp_avg_sq")
             }
         rank = self.world.rank
-        self.loss_sum.copy_(tensors["loss_sum"][self.world.share].sum())
+        self.updater.loss_sum.copy_(tensors["loss_sum"][self.world.share].sum())
         if rank < len(tensors["random.cpu"]):
             torch.set_rng_state(tensors["random.cpu"][rank].clone())
         if self.device.type == "cuda" and rank < len(tensors.get("random.cuda", ())):

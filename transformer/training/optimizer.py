@@ -27,7 +27,7 @@ class Adam:
         }
 
     @torch.no_grad()
-    def step(self, rate: float) -> None:
+    def step(self, rate: float | torch.Tensor) -> None:
         """Update the parameters that have gradients, at this learning rate."""
         updated = [(p, p.grad, state) for p, state in self.state.items() if p.grad is not None]
         adam(

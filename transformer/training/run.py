@@ -59,6 +59,7 @@ def train_run(
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
             trainer = Trainer(config, vocabulary, train, dev, state, device, world, micro_batch_tokens)
+        trainer.try_compiler()
         noted = attempted(trainer, made_with, made_of["code"]) if world.first else contextlib.nullcontext()
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer,
@@ -118,7 +119,7 @@ def attempted(
         "devices": trainer.world.size,
         "threads": torch.get_num_threads(),
         "micro_batch_tokens": trainer.micro_tokens,
-        "compiled": trainer.compiled,
+        "compiled": trainer.updater.compiled,
         "code": trained_by[:12],
     }
     if others := unlike(path, step, means):

@@ -1,0 +1,72 @@
+"""Updates of the weights: with and without a compiler."""
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.support.files import InputError
+from transformer.training.loop import Trainer
+
+VOCABULARY = 40
+
+
+@pytest.fixture(autouse=True)
+def from_the_start():
+    """Discard what was compiled before and afterwards."""
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def trainer(tmp_path, run_config, encoded):
+    return Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cpu"))
+
+
+def broken_backward(graph, example):
+    """A compiler that cannot compile a backward pass."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    def refuse(*_):
+        raise RuntimeError("no such kernel\nmuch more")
+
+    return aot_autograd(fw_compiler=lambda graph, _: graph.forward, bw_compiler=refuse)(graph, example)
+
+
+def of_compiler(updater, backend):
+    """Let an updater compile its model by `backend`, as on a GPU."""
+    nn.Module.compile(updater.model, dynamic=False, backend=backend)
+    updater.compiled = True
+
+
+def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_line_says_so(
+    trainer, tmp_path, run_config, encoded, capsys
+):
+    of_compiler(trainer.updater, broken_backward)
+    trainer.try_compiler()
+    assert not trainer.updater.compiled
+    trainer.train()
+    line = next(line for line in capsys.readouterr().err.splitlines() if "compile" in line)
+    assert line.startswith("ende base: PyTorch cannot compile the model, so it trains slower (")
+    assert "no such kernel" in line
+    plain = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "o", torch.device("cpu"))
+    plain.train()
+    for one, other in zip(trainer.model.parameters(), plain.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_memory_that_runs_out_while_the_compiler_is_tried_is_reported_with_the_remedy(trainer, monkeypatch):
+    def exhausted(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    trainer.updater.compiled = True
+    monkeypatch.setattr(trainer.updater, "loss", exhausted)
+    with pytest.raises(InputError, match="base: out of memory; "):
+        trainer.try_compiler()
+
+
+def test_evaluation_compiles_nothing(trainer):
+    graphs = []
+    of_compiler(trainer.updater, lambda graph, _: graphs.append(graph) or graph.forward)
+    trainer.dev_perplexity()
+    assert not graphs
