@@ -110,7 +110,13 @@ class _Fake(FakeTensorMode):
 
 def _free(function: torch._ops.OpOverload) -> bool:
     name = function._schema.name
-    return function.is_view or name in ("aten::detach", "prim::device", "aten::empty", "aten::empty_strided", "aten::_unsafe_view")
+    return function.is_view or name in (
+        "aten::detach",
+        "prim::device",
+        "aten::empty",
+        "aten::empty_strided",
+        "aten::_unsafe_view",
+    )
 
 
 def count(run: RunConfig, vocabulary: int, shape: Shape, **options: Any) -> Counts:

@@ -93,7 +93,13 @@ def pretend() -> None:
 def _replace(place: Any, **values: Any) -> None:
     """Replace functions by others that return the same value each time."""
     for name, value in values.items():
-        setattr(place, name, staticmethod(lambda *_, value=value, **__: value) if isinstance(place, type) else lambda *_, value=value, **__: value)
+        setattr(
+            place,
+            name,
+            staticmethod(lambda *_, value=value, **__: value)
+            if isinstance(place, type)
+            else lambda *_, value=value, **__: value,
+        )
 
 
 def _load_hooks() -> None:
@@ -103,7 +109,12 @@ def _load_hooks() -> None:
         library = Path(folder, "pretended.so")
         command = ["g++", "-std=c++20", "-shared", "-fPIC", str(Path(__file__).with_suffix(".cpp")), "-o", str(library)]
         command += [f"-I{path}" for path in cpp_extension.include_paths()]
-        command += [f"-L{libraries}", "-lc10", "-ltorch_cpu", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"]
+        command += [
+            f"-L{libraries}",
+            "-lc10",
+            "-ltorch_cpu",
+            f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        ]
         process = subprocess.run(command, capture_output=True, text=True)
         if process.returncode:
             raise RuntimeError(process.stderr)

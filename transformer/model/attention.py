@@ -168,8 +168,9 @@ class AttentionOverParameters(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        # Fused attention needs four dimensions; M counts the positions of all sentences.
-        q_1HMK = split_heads(self.query(x_BTD.flatten(0, -2)), self.h_p).unsqueeze(0)
-        values = (self.memory_values * self.scale).unsqueeze(0)
-        y_1HMV = attention(q_1HMK, self.memory_keys.unsqueeze(0), values, None, self.h_p**0.5)
-        return self.output(join_heads(y_1HMV)).view_as(x_BTD)
+        # Fused attention needs four dimensions: G groups of M positions.
+        groups = kernels.groups(x_BTD)
+        q_GHMK = split_heads(self.query(x_BTD.reshape(groups, -1, x_BTD.size(-1))), self.h_p)
+        keys, values = (each.expand(groups, -1, -1, -1) for each in (self.memory_keys, self.memory_values * self.scale))
+        y_GHMV = attention(q_GHMK, keys, values, None, self.h_p**0.5)
+        return self.output(join_heads(y_GHMV)).view_as(x_BTD)

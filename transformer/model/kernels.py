@@ -5,6 +5,7 @@ definition elsewhere. The definition stays available as `__wrapped__`. Dropout a
 PyTorch's operations and their own. docs/speed.md says what each kernel gains. Shapes are named as in attention.py.
 """
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from transformer.model.ids import PADDING
 from transformer.support.device import auto_precision
 
+GROUPS = 16  # how many groups of positions a GPU treats at a time in attention over parameters, if they can be equal
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 MULTIPLES = {"cuda": 8}  # a GPU would copy the bias of attention for rows whose length is no multiple of this
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
@@ -166,6 +168,74 @@ class _CPUResidual(torch.autograd.Function):
         )
         of_y = of_x if mask is None else (of_x * mask).mul_(ctx.scale)
         return of_x, of_y, of_weight, of_bias, None, None
+
+
+def rectified(definition: Operation) -> Operation:
+    """max(0, x W + b). On a GPU, the product itself adds the bias and cuts at 0, so its result is written once."""
+
+    @wraps(definition)
+    def faster(linear: nn.Linear, x: Tensor) -> Tensor:
+        if not x.is_cuda:
+            return definition(linear, x)
+        dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+        return _GPURectified.apply(*(each.to(dtype) for each in (x, linear.weight, linear.bias)))
+
+    return cast(Operation, faster)
+
+
+class _GPURectified(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        flat = x.flatten(0, -2)
+        y = torch._addmm_activation(bias, flat, weight.t())
+        ctx.save_for_backward(flat, weight, y)
+        return y.view(*x.shape[:-1], -1)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        flat, weight, y = ctx.saved_tensors
+        of_y = grad[0].reshape(y.shape)
+        of_sum = torch.ops.aten.threshold_backward(of_y, y, 0)
+        of_x = (of_sum @ weight).view(*grad[0].shape[:-1], -1)
+        return of_x, of_sum.t() @ flat, of_sum.sum(0)
+
+
+def embedding(ids: Tensor, table: Tensor) -> Tensor:
+    """The rows of a table, [..., D]. On a GPU the gradient is summed in a fixed order.
+
+    PyTorch's compiler would add it up with atomic operations, in another order each time.
+    """
+    return _GPUEmbedding.apply(ids, table) if table.is_cuda else F.embedding(ids, table)
+
+
+class _GPUEmbedding(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, ids: Tensor, table: Tensor) -> Tensor:
+        ctx.save_for_backward(ids)
+        ctx.rows = len(table)
+        return F.embedding(ids, table)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[None, Tensor]:
+        return None, torch.ops.transformer.embedding_gradient(grad[0], ctx.saved_tensors[0], ctx.rows)
+
+
+# An operation of our own, because the compiler replaces PyTorch's.
+_operations = torch.library.Library("transformer", "DEF")
+_operations.define("embedding_gradient(Tensor gradient, Tensor ids, int rows) -> Tensor")
+_operations.impl(
+    "embedding_gradient",
+    lambda gradient, ids, rows: torch.ops.aten.embedding_dense_backward(gradient, ids, rows, -1, False),
+    "CompositeExplicitAutograd",
+)
+
+
+def groups(x_BTD: Tensor) -> int:
+    """Into how many equal groups attention over parameters divides all positions; one on a CPU.
+
+    The gradient of a few heads alone would not use all processors of a GPU.
+    """
+    return math.gcd(x_BTD[..., 0].numel(), GROUPS) if x_BTD.is_cuda else 1
 
 
 class LSTM(nn.LSTM):

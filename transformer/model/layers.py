@@ -14,6 +14,12 @@ from transformer.model.config import ModelConfig
 from transformer.model.masks import Mask
 
 
+@kernels.rectified
+def rectified(linear: nn.Linear, x: Tensor) -> Tensor:
+    """max(0, x W + b) (equation 2)."""
+    return F.relu(linear(x))
+
+
 class FeedForward(nn.Module):
     """max(0, x W1 + b1) W2 + b2 (equation 2)."""
 
@@ -24,7 +30,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        return self.outer(F.relu(self.inner(x_BTD)))
+        return self.outer(rectified(self.inner, x_BTD))
 
 
 def position_wise(config: ModelConfig) -> nn.Module:

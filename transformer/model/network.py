@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model import kernels
 from transformer.model.config import ModelConfig
 from transformer.model.kernels import Dropout
 from transformer.model.masks import Rows
@@ -56,7 +57,7 @@ class Network(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         """Embeddings times sqrt(d_model), [..., D]."""
-        return F.embedding(ids, self.embedding) * self.config.d_model**0.5
+        return kernels.embedding(ids, self.embedding) * self.config.d_model**0.5
 
     def logits(self, y: Tensor) -> Tensor:
         """Decoder output [..., D] to one score for each subword of the vocabulary [..., V]. There is no bias."""

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model import kernels
 from transformer.model.config import BUCKETS, ModelConfig
 
 FARTHEST = 128  # `t5` treats this distance and all longer ones alike
@@ -81,7 +82,8 @@ class LearnedPositions(PositionalEncoding):
 
     def of_embeddings(self, position_RL: Tensor) -> Tensor:
         """Encodings [R, L, width]. Padding beyond the last learned position is encoded like it."""
-        return F.embedding(position_RL.clamp(max=len(self.table) - 1), self.table) * self.table.size(1) ** 0.5
+        vectors = kernels.embedding(position_RL.clamp(max=len(self.table) - 1), self.table)
+        return vectors * self.table.size(1) ** 0.5
 
 
 class T5Positions(PositionalEncoding):
@@ -110,7 +112,7 @@ class T5Positions(PositionalEncoding):
     def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
         """The biases, [R, H, T, S]."""
         buckets = self.bucket(distances(queries_RT, keys_RS))
-        return F.embedding(buckets, self.table).permute(0, 3, 1, 2).contiguous()
+        return kernels.embedding(buckets, self.table).permute(0, 3, 1, 2).contiguous()
 
 
 class ALiBiPositions(PositionalEncoding):

@@ -36,13 +36,17 @@ def _part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tenso
 
 
 def _fused_part(logits: Tensor, target: Tensor, eps_ls: float, share: Tensor) -> Tensor:
-    """`_part` written for a compiler: without `scatter_add_`, probabilities stay in the GPU's registers."""
+    """`_part` written for a compiler: it reads the logits twice, and probabilities stay in the GPU's registers.
+
+    `scatter_add_` would force the probabilities to memory, and `logsumexp` would read the logits once more.
+    """
     x, index, shown = logits.float(), target[:, None], target != PADDING
     column = torch.arange(logits.size(-1), device=logits.device)
     wanted = torch.where(column == index, 1 - eps_ls, eps_ls / (logits.size(-1) - 1))
-    normalizer = x.logsumexp(1)
-    loss = torch.where(shown, normalizer - (wanted * x).sum(1), 0.0).sum()
-    logits.copy_(torch.where(shown[:, None], share * ((x - normalizer[:, None]).exp() - wanted), 0.0))
+    most = x.amax(1, keepdim=True)
+    normalizer = most + (x - most).exp().sum(1, keepdim=True).log()
+    loss = torch.where(shown, normalizer[:, 0] - (wanted * x).sum(1), 0.0).sum()
+    logits.copy_(torch.where(shown[:, None], share * ((x - normalizer).exp() - wanted), 0.0))
     return loss
 
 
@@ -61,8 +65,8 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         flat, expected = logits.detach().view(-1, logits.size(-1)), target.flatten()
         total = logits.new_zeros((), dtype=torch.float32)
         scale = share if isinstance(share, Tensor) else total.new_full((), share)
-        rows = max(1, PROBABILITIES[logits.device.type] // logits.size(-1))
         of_part = _compiled_part() if compiled else _part
+        rows = len(flat) if compiled else max(1, PROBABILITIES[logits.device.type] // logits.size(-1))
         for start in range(0, len(flat), rows):
             part = slice(start, start + rows)
             total += of_part(flat[part], expected[part], eps_ls, scale)

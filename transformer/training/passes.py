@@ -2,7 +2,7 @@
 
 MICRO_BATCH_TOKENS = {"cpu": 4096, "cuda": 25_000}  # about how many subwords of a side one forward pass takes
 # How many float32 probabilities the loss holds at a time. On a CPU they fit into its caches. On a GPU they are those of
-# 4,096 tokens with the paper's vocabulary.
+# 4,096 tokens with the paper's vocabulary; the compiled loss holds none.
 PROBABILITIES = {"cpu": 1 << 18, "cuda": 4096 * 37_000}
 
 
