@@ -87,6 +87,7 @@ def pretend() -> None:
     torch._inductor.config.joint_graph_constant_folding = False
     torch._inductor.config.shape_padding = False
     torch.set_autocast_dtype("cuda", torch.bfloat16)
+    torch._C._set_only_lift_cpu_tensors(True)  # tensors of given numbers begin on the CPU
     F.scaled_dot_product_attention = _attention  # type: ignore[assignment]
 
 
@@ -124,7 +125,9 @@ def _load_hooks() -> None:
 def _attention(
     q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, scale: float | None = None
 ) -> Tensor:
-    """What F.scaled_dot_product_attention calls on a GPU if there is a bias, or none: memory-efficient attention."""
+    """What F.scaled_dot_product_attention becomes on a GPU: memory-efficient attention, under autocast in bfloat16."""
+    if torch.is_autocast_enabled("cuda"):
+        q, k, v, attn_mask = (each if each is None else each.bfloat16() for each in (q, k, v, attn_mask))  # type: ignore[assignment]
     if attn_mask is not None:
         if any(stride % 8 for stride in attn_mask.stride()[:-1]):
             length = attn_mask.size(-1)
