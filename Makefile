@@ -8,7 +8,7 @@ CHECK = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3,
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test test-cluster test-gpu gpu lint site
+.PHONY: reproduce report test test-cluster test-gpu test-lowering gpu lint site
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
@@ -24,6 +24,10 @@ test-cluster: .venv/installed
 # The tests that need a GPU. All other tests hide it.
 test-gpu: .venv/installed
 	.venv/bin/python -m pytest -m gpu
+
+# Compiles the training step of each row of the tables for a GPU, which takes about ten minutes and needs g++, but no GPU.
+test-lowering: .venv/installed
+	.venv/bin/python -m pytest -m lowering
 
 # Measures the speed of this machine's GPU in ten minutes: docs/gpu.md.
 gpu: .venv/installed

@@ -32,6 +32,7 @@ from transformer.training.update import Updater
 KERNEL = re.compile(r"^(triton_\w+) = async_compile\.triton\('triton_\w+', '''(.*?)'''", re.M | re.S)
 LAUNCH = re.compile(r"\b(triton_\w+)\.run\(")
 LIBRARY = re.compile(r"\b(?:extern_kernels|torch\.ops\.\w+)\.(\w+)[.\w]*\(")
+FREE = {"aten::detach", "aten::empty", "aten::empty_strided", "aten::_unsafe_view", "prim::device"}
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "_addmm_activation"}
 
 
@@ -76,6 +77,12 @@ class Counts:
         return sums
 
     @property
+    def products(self) -> int:
+        """Matrix products, of graphs and outside of them."""
+        outside = Counter({name.split(".")[1]: calls for name, calls in self.outside.items()})
+        return sum(calls for name, calls in (self.libraries + outside).items() if name in PRODUCTS)
+
+    @property
     def flops(self) -> int:
         """FLOPs of the products and attentions inside graphs."""
         return sum(graph.calls * graph.flops for graph in self.graphs)
@@ -109,14 +116,8 @@ class _Fake(FakeTensorMode):
 
 
 def _free(function: torch._ops.OpOverload) -> bool:
-    name = function._schema.name
-    return function.is_view or name in (
-        "aten::detach",
-        "prim::device",
-        "aten::empty",
-        "aten::empty_strided",
-        "aten::_unsafe_view",
-    )
+    """Whether an operation does nothing on a GPU, or only takes memory."""
+    return function.is_view or function._schema.name in FREE
 
 
 def count(run: RunConfig, vocabulary: int, shape: Shape, **options: Any) -> Counts:

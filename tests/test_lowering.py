@@ -1,0 +1,63 @@
+"""What a training step asks of a GPU, counted without one (benchmarks/lowering)."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# For N = 1: the most kernels, and GB that they read and write.
+ROWS = {
+    "base": (82, 7.5),
+    "big": (82, 12.5),
+    "A-h1": (82, 7.5),
+    "A-h32": (82, 7.5),
+    "B-dk16": (82, 7.5),
+    "E-learned": (84, 7.6),
+    "E-none": (82, 7.5),
+    "E-t5": (86, 8.0),
+    "E-alibi": (86, 8.0),
+    "E-rotary": (86, 7.8),
+    "aop1": (88, 6.9),
+    "aop2": (88, 6.9),
+    "parser": (82, 7.8),
+}
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """Counts some rows, each with one layer, in a process of its own: it changes PyTorch."""
+    if not shutil.which("g++"):
+        pytest.skip("needs g++")
+
+    def count(*models):
+        path = tmp_path_factory.mktemp("counts") / "counts.json"
+        command = [sys.executable, "-m", "benchmarks.lowering", *models, "--layers", "1", "--json", str(path)]
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert not process.returncode, process.stderr
+        return json.loads(path.read_text())
+
+    return count
+
+
+def check(model, counts):
+    kernels, gigabytes = ROWS[model]
+    assert counts["kernels"] <= kernels
+    assert counts["gigabytes"] <= gigabytes
+    assert not any(graph["float32"] for graph in counts["graphs"])
+    assert [graph["calls"] for graph in counts["graphs"]] == [1, 1, 1]  # forward pass, loss, backward pass
+    assert sum(counts["outside"].values()) <= 12
+    assert not {name for name in counts["outside"] if "copy_" in name or "clone" in name}  # gradients are not copied
+
+
+def test_a_step_of_base_is_three_graphs_in_bfloat16_with_few_kernels(counted):
+    check("base", counted("base")["base"])
+
+
+@pytest.mark.lowering
+@pytest.mark.parametrize("model", [model for model in ROWS if model != "base"])
+def test_a_step_of_a_row_is_three_graphs_in_bfloat16_with_few_kernels(counted, model):
+    check(model, counted(model)[model])
