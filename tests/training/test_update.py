@@ -56,7 +56,7 @@ def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_lin
 
 
 def test_memory_that_runs_out_while_the_compiler_is_tried_is_reported_with_the_remedy(trainer, monkeypatch):
-    def exhausted(*_):
+    def exhausted(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     trainer.updater.compiled = True

@@ -19,7 +19,7 @@ from transformer.support.device import auto_precision
 
 GROUPS = 16  # how many groups of positions a GPU treats at a time in attention over parameters, if they can be equal
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
-MULTIPLES = {"cuda": 8}  # a GPU would copy the bias of attention for rows whose length is no multiple of this
+UNIT = 8  # a GPU would copy the bias of attention for rows whose length is no multiple of this
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
 
 Operation = TypeVar("Operation", bound=Callable[..., Tensor])
@@ -171,11 +171,14 @@ class _CPUResidual(torch.autograd.Function):
 
 
 def rectified(definition: Operation) -> Operation:
-    """max(0, x W + b). On a GPU, the product itself adds the bias and cuts at 0, so its result is written once."""
+    """max(0, x W + b). On a GPU, the product itself adds the bias and cuts at 0, so its result is written once.
+
+    Decoding may have another module in the place of the linear map (`in_precision`).
+    """
 
     @wraps(definition)
-    def faster(linear: nn.Linear, x: Tensor) -> Tensor:
-        if not x.is_cuda:
+    def faster(linear: nn.Module, x: Tensor) -> Tensor:
+        if not (x.is_cuda and isinstance(linear, nn.Linear)):
             return definition(linear, x)
         dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
         return _GPURectified.apply(*(each.to(dtype) for each in (x, linear.weight, linear.bias)))
@@ -260,6 +263,11 @@ def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
     if source_BS.is_cuda:
         return [source_BS]
     return [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(ENCODED)]
+
+
+def missing(length: int, device: torch.device) -> int:
+    """How many more places rows of a length need on a device."""
+    return -length % UNIT if device.type == "cuda" else 0
 
 
 def sent(x: Tensor, device: torch.device) -> Tensor:

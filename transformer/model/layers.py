@@ -15,7 +15,7 @@ from transformer.model.masks import Mask
 
 
 @kernels.rectified
-def rectified(linear: nn.Linear, x: Tensor) -> Tensor:
+def rectified(linear: nn.Module, x: Tensor) -> Tensor:
     """max(0, x W + b) (equation 2)."""
     return F.relu(linear(x))
 

@@ -36,7 +36,7 @@ class Rows(NamedTuple):
         """The rows on a device. They get more padding if its kernels need rows of certain lengths."""
         if self.ids.device == device:
             return self
-        more = -self.ids.size(1) % kernels.MULTIPLES.get(device.type, 1)
+        more = kernels.missing(self.ids.size(1), device)
         rows = Rows.of(F.pad(self.ids, (0, more), value=PADDING)) if more else self
         return Rows(*(kernels.sent(each, device) for each in rows))
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.ids import PADDING
+from transformer.model.masks import Rows
 from transformer.model.network import Network
 from transformer.text.batches import Batch
 from transformer.training.passes import PROBABILITIES
@@ -93,11 +94,21 @@ def smoothed_cross_entropy(
 
 
 def batch_loss(
-    model: Network, batch: Batch, eps_ls: float, share: float | Tensor = 1.0, compiled: bool = False
+    model: Network,
+    batch: Batch,
+    eps_ls: float,
+    share: float | Tensor = 1.0,
+    compiled: bool = False,
+    copies: Callable[[Rows, Rows], Tensor] | None = None,
 ) -> Tensor:
-    """The `smoothed_cross_entropy` of a batch. With `compiled`, the model is used as `compile_in_place` prepared it."""
+    """The `smoothed_cross_entropy` of a batch.
+
+    With `compiled`, the model is used as `compile_in_place` prepared it. `copies` computes the model's output in its
+    place (`Copies`).
+    """
     batch = batch.on(model.embedding.device)
-    y = (model if compiled else model.forward)(batch.source, batch.target)
+    forward = copies or (model if compiled else model.forward)
+    y = forward(batch.source, batch.target)
     return smoothed_cross_entropy(model.logits(y), batch.target.ids, eps_ls, share, compiled)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from transformer.model.network import Network
 from transformer.support.device import can_compile, compile_in_place, out_of_memory
 from transformer.text.batches import Batch
 from transformer.training.config import TrainingConfig
+from transformer.training.copies import Copies
 from transformer.training.distributed import World, replicated
 from transformer.training.loss import batch_loss
 from transformer.training.optimizer import Adam
@@ -24,8 +26,8 @@ class _Loss(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, batch: Batch, eps_ls: float, share: float | Tensor, compiled: bool) -> Tensor:
-        return batch_loss(self.model, batch, eps_ls, share, compiled)
+    def forward(self, batch: Batch, *given: Any) -> Tensor:
+        return batch_loss(self.model, batch, *given)
 
 
 class Updater:
@@ -44,6 +46,7 @@ class Updater:
         self.replica: nn.Module = _Loss(model)
         self.optimizer = Adam(model.parameters(), training.beta1, training.beta2, training.epsilon)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
+        self.copies: Copies | None = None
         self.recorder: Recorder | None = None
         if self.compiled and world.size == 1 and not model.waits:
             self.recorder = Recorder(lambda batch, *given: self.update([batch], *given), model.parameters(), device)
@@ -60,22 +63,25 @@ class Updater:
     def update(self, batches: list[Batch], share: float | Tensor, rate: float | Tensor) -> None:
         """Update the weights without a CUDA graph. The gradients stay for `gradients`."""
         self.model.zero_grad()
+        copies = self._copies() if len(batches) == 1 else None  # sums of several gradients would need float32
         for i, batch in enumerate(batches, start=1):
             with self._summing(last=i == len(batches)):
-                loss = self.loss(batch, share)
+                loss = self.loss(batch, share, copies)
                 loss.backward()
             self.loss_sum += loss.detach()
             del loss  # and its logits, before the next batch makes its own
+        if copies:
+            copies.give_gradients()
         self.optimizer.step(rate)
 
     def autocast(self) -> torch.autocast:
         """The context that sets the precision of matrix products."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
-    def loss(self, batch: Batch, share: float | Tensor = 1.0) -> Tensor:
+    def loss(self, batch: Batch, share: float | Tensor = 1.0, copies: Copies | None = None) -> Tensor:
         """The summed loss of a batch."""
         with self.autocast():
-            return self.replica(batch, self.eps_ls, share, self.compiled)
+            return self.replica(batch, self.eps_ls, share, self.compiled, copies)
 
     def perplexity_loss(self, batch: Batch) -> float:
         """The summed loss of a batch without label smoothing. Its shape is not compiled."""
@@ -95,13 +101,21 @@ class Updater:
         """
         try:
             with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
-                self.loss(batch).backward()
+                self.loss(batch, copies=self._copies()).backward()
         except Exception as error:
             if out_of_memory(error):
                 raise
             self.compiled, self.recorder, self.model._compiled_call_impl = False, None, None
             why = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
             print(f"{label}: PyTorch cannot compile the model, so it trains slower ({why})", file=sys.stderr)
+
+    def _copies(self) -> Copies | None:
+        """Copies of the weights as they are now, if products need them."""
+        if self.precision != "bfloat16" or self.device.type != "cuda" or self.world.size > 1:
+            return None
+        self.copies = self.copies or Copies(self.model)
+        self.copies.copy()
+        return self.copies
 
     def _summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
         """The context of a batch's passes. Processes exchange gradients in the step's last batch only."""

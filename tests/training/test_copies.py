@@ -1,0 +1,54 @@
+import pytest
+import torch
+
+from transformer.model.config import AttentionOverParametersConfig
+from transformer.model.ids import END
+from transformer.model.masks import Rows
+from transformer.model.transformer import Transformer
+from transformer.training.copies import Copies
+
+VOCABULARY = 40
+MODELS = {
+    "base": {},
+    "rotary positions": {"positions": "rotary"},
+    "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 12)},
+}
+
+
+def rows(length):
+    return Rows.of(torch.randint(END, VOCABULARY, (3, length)))
+
+
+@pytest.mark.parametrize("changes", MODELS.values(), ids=MODELS)
+def test_a_model_with_copies_has_the_output_and_gradients_of_autocast(run_config, changes):
+    torch.manual_seed(1)
+    model = Transformer(run_config(P_drop=0.0, N=2, **changes).architecture, VOCABULARY)
+    source, target, found = rows(9), rows(11), []
+    copies = Copies(model)
+    for forward in (model, copies):
+        model.zero_grad()
+        copies.copy()
+        with torch.autocast("cpu", torch.bfloat16):
+            y = forward(source, target)
+        y.float().square().sum().backward()
+        if forward is copies:
+            copies.give_gradients()
+        found.append([y, *(each.grad.clone() for each in model.parameters() if each.grad is not None)])
+    assert len(found[0]) == len(found[1])
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype
+        torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-3)
+
+
+def test_copies_follow_the_weights_and_hold_those_of_linear_maps_only(run_config):
+    model = Transformer(run_config().architecture, VOCABULARY)
+    copies = Copies(model)
+    assert {name.rpartition(".")[2] for name in copies.copies} == {"weight", "bias"}
+    assert not any("norm" in name or "embedding" in name for name in copies.copies)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1)
+    copies.copy()
+    for name, copy in copies.copies.items():
+        assert torch.equal(copy, copies.weights[name].bfloat16())
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}

@@ -1,0 +1,37 @@
+"""bfloat16 copies of weights, so that a GPU does not cast each weight, and each gradient, by itself."""
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from transformer.model.masks import Rows
+from transformer.model.network import Network
+
+
+class Copies:
+    """bfloat16 copies of the weights and biases of all linear maps of a model. The weights stay in float32."""
+
+    def __init__(self, model: Network):
+        self.model = model
+        linear = {each for module in model.modules() if isinstance(module, nn.Linear) for each in module.parameters()}
+        self.weights = {name: each for name, each in model.named_parameters() if each in linear}
+        self.copies = {name: each.detach().bfloat16().requires_grad_() for name, each in self.weights.items()}
+        self.gradients = [torch.zeros_like(each) for each in self.weights.values()]
+
+    @torch.no_grad()
+    def copy(self) -> None:
+        """Copy the weights as they are now."""
+        torch._foreach_copy_(list(self.copies.values()), list(self.weights.values()))
+
+    def __call__(self, source: Rows, target: Rows) -> Tensor:
+        """The model's output, computed with the copies."""
+        return functional_call(self.model, self.copies, (source, target))
+
+    @torch.no_grad()
+    def give_gradients(self) -> None:
+        """Turn the gradients of the copies into gradients of the weights, in float32."""
+        torch._foreach_copy_(self.gradients, cast(list[Tensor], [each.grad for each in self.copies.values()]))
+        for weight, copy, gradient in zip(self.weights.values(), self.copies.values(), self.gradients, strict=True):
+            weight.grad, copy.grad = gradient, None
