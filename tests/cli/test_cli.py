@@ -68,6 +68,7 @@ def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
         (["translate", "--package", "p", "--batch-tokens", "-5"], "--batch-tokens: '-5' is not a whole number from 1"),
         (["translate", "--package", "p", "--sample", "-1"], "--sample: '-1' is not a whole number from 0"),
         (["train", "--micro-batch-tokens", "-1"], "--micro-batch-tokens: '-1' is not a whole number from 0"),
+        (["train", "--trainings-per-gpu", "0"], "--trainings-per-gpu: '0' is not a whole number from 1"),
         (["translate", "--package", "p", "--sample", "1", "--beam", "2"], "not allowed with argument --sample"),
         (["subwords", "--kind", "poetry"], "--kind: invalid choice: 'poetry'"),
     ],

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import re
@@ -7,11 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from commands import CORPUS, arguments, in_a_process
 
 from transformer.cli.main import main
-from transformer.support.files import read_lines, write_lines
+from transformer.support import device
+from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import plain, write_config
+from transformer.training import distributed, run
 
 
 def training(house, folder, **changes):
@@ -86,7 +90,42 @@ def test_the_inputs_of_training_have_to_exist_and_fit_together(house, tmp_path, 
 def test_the_command_takes_the_size_of_a_forward_pass(house, tmp_path, asked, taken):
     assert main(training(house, tmp_path, micro_batch_tokens=asked)) == 0
     [attempt] = json.loads((tmp_path / "run/training.json").read_text())["attempts"]
-    assert attempt["micro_batch_tokens"] == taken
+    assert (attempt["micro_batch_tokens"], attempt["trainings_per_gpu"]) == (taken, 1)
+
+
+@pytest.mark.parametrize(
+    ("place", "processes", "error", "shared"),
+    [
+        ("cuda", 1, torch.OutOfMemoryError(), True),
+        ("cuda", 1, InputError("a wrong config"), True),
+        ("cuda", 2, torch.OutOfMemoryError(), False),
+        ("cpu", 1, torch.OutOfMemoryError(), False),
+    ],
+)
+def test_when_memory_runs_out_fewer_trainings_are_a_remedy_only_if_they_share_the_gpu(
+    house, tmp_path, capsys, monkeypatch, place, processes, error, shared
+):
+    told = []
+
+    def choose_device(*asked):
+        told.append(asked)
+        return torch.device(place)
+
+    def train_run(*given):
+        told.append(given[-1])
+        with device.within_memory("ende base", "lower this"):
+            raise error
+
+    monkeypatch.setattr(distributed, "joined", lambda: contextlib.nullcontext(distributed.World(size=processes)))
+    monkeypatch.setattr(device, "choose_device", choose_device)
+    monkeypatch.setattr(run, "train_run", train_run)
+    assert main(training(house, tmp_path, trainings_per_gpu=3)) == 1
+    assert told == [(0, 1, 3 if processes == 1 else 1), 3 if shared else 1]
+    remedy = "; or let fewer trainings share a GPU: --trainings-per-gpu 2 (now 3), under Snakemake with --set-resources"
+    remedy += " train:trainings_per_gpu=2 (or in your profile)\n"
+    message = capsys.readouterr().err
+    assert ("lower this" in message) == isinstance(error, torch.OutOfMemoryError)
+    assert message.endswith(remedy) == (shared and "lower this" in message)
 
 
 def test_sentences_that_are_all_too_long_are_refused(house, tmp_path, run_config, refused):

@@ -144,14 +144,14 @@ def test_each_process_takes_a_gpu_of_its_own_and_one_too_many_waits_until_anothe
     number = chosen()
     assert {number, choosing("a", "b")[1]()} == {0, 1}
     _, chosen, messages = choosing("a", "b")
-    assert waiting(messages) == "all 2 GPUs are taken by other commands of yours; waiting until one ends\n"
+    assert waiting(messages) == "all 2 GPUs are taken by other commands of yours; waiting until one is free\n"
     first.kill()
     assert chosen() == number
 
 
 def test_processes_that_see_different_gpus_under_the_same_number_do_not_wait_for_each_other(choosing):
     assert [choosing(gpu)[1]() for gpu in ("a", "b")] == [0, 0]
-    assert waiting(choosing("b")[2]) == "the GPU is taken by other commands of yours; waiting until one ends\n"
+    assert waiting(choosing("b")[2]) == "the GPU is taken by other commands of yours; waiting until it is free\n"
 
 
 def test_a_training_on_several_gpus_takes_all_of_them(choosing):
@@ -160,6 +160,52 @@ def test_a_training_on_several_gpus_takes_all_of_them(choosing):
     assert choosing("a", "b", "c")[1]() == 2
     for place in ((), (0, 2)):
         assert "taken" in waiting(choosing("a", "b", "c", place=place)[2])
+
+
+def sharing(trainings):
+    """The place of a process that shares its GPU with so many trainings, itself included."""
+    return 0, 1, trainings
+
+
+def test_as_many_trainings_as_asked_for_share_a_gpu_and_one_too_many_waits_until_another_is_killed(choosing):
+    processes = []
+    for _ in range(3):
+        process, chosen, _ = choosing("a", place=sharing(3))
+        assert chosen() == 0
+        processes.append(process)
+    _, chosen, messages = choosing("a", place=sharing(3))
+    assert "taken" in waiting(messages)
+    processes[1].kill()
+    assert chosen() == 0
+
+
+def test_trainings_that_share_gpus_spread_over_them(choosing):
+    assert [choosing("a", "b", place=sharing(2))[1]() for _ in range(4)] == [0, 1, 0, 1]
+    assert "taken" in waiting(choosing("a", "b", place=sharing(2))[2])
+
+
+@pytest.mark.parametrize("place", [(), (0, 2)])
+def test_what_wants_a_gpu_alone_waits_for_all_that_share_it_and_then_keeps_them_away(choosing, place):
+    (first, one, _), (second, other, _) = (choosing("a", place=sharing(2)) for _ in range(2))
+    assert one() == other() == 0
+    first.kill()
+    _, chosen, messages = choosing(*"ab"[: place[1] if place else 1], place=place)
+    assert "taken" in waiting(messages)
+    second.kill()
+    assert chosen() == 0
+    assert "taken" in waiting(choosing("a", place=sharing(2))[2])
+
+
+def test_a_training_on_several_gpus_shares_none_of_them(choosing):
+    assert choosing("a", "b", place=(0, 2, 3))[1]() == 0
+    assert "taken" in waiting(choosing("a", "b", place=sharing(3))[2])
+
+
+def test_trainings_that_share_a_gpu_with_different_numbers_take_no_more_than_the_whole(choosing):
+    assert [choosing("a", place=sharing(trainings))[1]() for trainings in (2, 3)] == [0, 0]
+    for trainings in (2, 3):  # 1/2 and 1/3 leave 1/6
+        assert "taken" in waiting(choosing("a", place=sharing(trainings))[2])
+    assert choosing("a", place=sharing(6))[1]() == 0
 
 
 def test_a_process_that_chooses_again_gets_the_same_gpu(with_gpus):

@@ -124,12 +124,12 @@ def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again
 
 
 @pytest.mark.workflow
-def test_smaller_micro_batches_retrain_no_finished_run(finished, tmp_path):
+def test_smaller_micro_batches_and_a_shared_gpu_retrain_no_finished_run(finished, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(finished, folder)
     run = f"{MADE}/runs/ende/E-t5"
     shutil.rmtree(folder / run)
-    smaller = ("--set-resources", "train:micro_batch_tokens=64")
+    smaller = ("--set-resources", "train:micro_batch_tokens=64", "train:trainings_per_gpu=3")
     trained = snakemake(folder, f"{run}/1/training.json", *SMOKE, *smaller)
     assert trained.returncode == 0, trained.stdout[-3000:] + trained.stderr[-3000:]
     assert jobs(trained)["train"] == "1"

@@ -5,8 +5,9 @@ import os
 import sys
 from typing import get_args
 
-from transformer.cli.command import PACKAGE_FILES, command, count, option, packaged, path, writes
+from transformer.cli.command import PACKAGE_FILES, command, count, option, packaged, path, positive, writes
 from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
+from transformer.support.files import InputError
 from transformer.support.strict import load, read_config
 
 TOKENS = [f"/{part}.{kind}.npy" for part in ("train", "dev") for kind in ("ids", "offsets")]
@@ -29,11 +30,17 @@ TOKENS = [f"/{part}.{kind}.npy" for part in ("train", "dev") for kind in ("ids",
         default=0,
         help="padded subwords of a side in one forward pass; fewer need less memory (0: 4096 on a CPU, 25000 on a GPU)",
     ),
+    option(
+        "--trainings-per-gpu",
+        type=positive,
+        default=1,
+        help="share a GPU with other trainings that have this option, up to this many; not for torchrun (default: 1)",
+    ),
     torch=True,
 )
 def train(arguments: argparse.Namespace) -> None:
     """Train a run, or resume it. torchrun can start several processes of this command."""
-    from transformer.support.device import choose_device, keep_freed_memory
+    from transformer.support.device import choose_device, keep_freed_memory, out_of_memory
     from transformer.text.subwords import Subwords
     from transformer.text.tokens import read_pairs
     from transformer.training.config import RunConfig, endless
@@ -49,14 +56,22 @@ def train(arguments: argparse.Namespace) -> None:
         subwords = Subwords(arguments.subwords)
         vocabulary = len(subwords)
         train, dev = (read_pairs(arguments.tokens / part, vocabulary, subwords.sha256) for part in ("train", "dev"))
-        device = choose_device(world.local_rank, world.local_size)
+        sharing = arguments.trainings_per_gpu if world.size == 1 else 1
+        device = choose_device(world.local_rank, world.local_size, sharing)
+        sharing = sharing if device.type == "cuda" else 1
         try:
-            on = (device, world, arguments.tensorboard, arguments.micro_batch_tokens)
+            on = (device, world, arguments.tensorboard, arguments.micro_batch_tokens, sharing)
             train_run(config, vocabulary, train, dev, arguments.output_dir, *on)
         except Interrupted as interruption:
             if world.first:
                 print(interruption, file=sys.stderr)
             sys.exit(128 + interruption.number)
+        except InputError as error:
+            if sharing == 1 or not out_of_memory(error):
+                raise
+            fewer = f"--trainings-per-gpu {sharing - 1} (now {sharing}), under Snakemake with --set-resources"
+            fewer += f" train:trainings_per_gpu={sharing - 1} (or in your profile)"
+            raise InputError(f"{error}; or let fewer trainings share a GPU: {fewer}") from error
 
 
 @command(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import IO
 
@@ -20,6 +21,7 @@ from torch import nn
 from transformer.support.files import InputError, locked
 
 SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
+WHOLE = 2**62  # how many bytes of its lock file stand for a whole GPU; the file itself is empty
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # options of glibc's mallopt
 
 
@@ -62,13 +64,15 @@ def out_of_memory(error: BaseException | None) -> bool:
     return False
 
 
-def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
+def choose_device(local_rank: int = 0, local_size: int = 1, trainings_per_gpu: int = 1) -> torch.device:
     """Reserve a free GPU for this process until it ends, or return the CPU where there is no GPU.
 
     A GPU is free if no other process of this user has reserved it. This function prints a message and waits while no
-    GPU is free. If `local_size` processes of this machine train together, each uses the GPU with the number
-    `local_rank`, and the first process reserves all of them. Raises InputError when there are too few GPUs, when
-    PyTorch has no code for a GPU, and when it cannot use the GPU that Slurm has given to this job.
+    GPU is free. A process with `trainings_per_gpu` n reserves an n-th of a GPU, so up to n such processes share it;
+    they spread over the GPUs. If `local_size` processes of this machine train together, each uses the GPU with the
+    number `local_rank`, and the first process reserves all of these GPUs, always as a whole. Raises InputError when
+    there are too few GPUs, when PyTorch has no code for a GPU, and when it cannot use the GPU that Slurm has given to
+    this job.
     """
     if not torch.cuda.is_available():
         if Path("/dev/nvidia0").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != "":
@@ -86,7 +90,7 @@ def choose_device(local_rank: int = 0, local_size: int = 1) -> torch.device:
         raise InputError(f"{local_size} processes need a GPU each, but PyTorch finds {count}; start fewer processes")
     number = local_rank
     if local_size == 1:
-        number, _ = _taken(*range(count))
+        number, _ = _taken(*range(count), parts=trainings_per_gpu)
     elif local_rank == 0:
         for each in range(local_size):  # every training takes GPUs in this order, so two never wait for each other
             _taken(each)
@@ -114,11 +118,12 @@ def _check_code(number: int) -> None:
 
 
 @cache
-def _taken(*numbers: int) -> tuple[int, IO[str]]:
-    """Wait until one of these GPUs is free, and lock it; returns its number and the lock's file.
+def _taken(*numbers: int, parts: int = 1) -> tuple[int, IO[str]]:
+    """Wait until one of the `parts` of one of these GPUs is free, and lock it; returns its number and the lock's file.
 
     The cache keeps the file open, and so locked, until this process ends. The GPU's UUID names the file, because other
-    processes may see the same GPU under another number.
+    processes may see the same GPU under another number. Each part locks its share of the bytes, so parts of different
+    sizes never overlap.
     """
     files = {}
     for number in numbers:
@@ -130,12 +135,13 @@ def _taken(*numbers: int) -> tuple[int, IO[str]]:
             raise InputError(f"{path}: cannot be written ({error.strerror}); set TMPDIR to another folder") from error
     waiting = False
     while True:
-        for number, file in files.items():
-            if locked(file):
+        for part, (number, file) in product(range(parts), files.items()):
+            if locked(file, part=range(part * WHOLE // parts, (part + 1) * WHOLE // parts)):
                 return number, file
         if not waiting:
-            which = "the GPU is" if len(files) == 1 else f"all {len(files)} GPUs are"
-            print(f"{which} taken by other commands of yours; waiting until one ends", file=sys.stderr, flush=True)
+            which, it = ("the GPU is", "it") if len(files) == 1 else (f"all {len(files)} GPUs are", "one")
+            text = f"{which} taken by other commands of yours; waiting until {it} is free"
+            print(text, file=sys.stderr, flush=True)
             waiting = True
         time.sleep(1)
 

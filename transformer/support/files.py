@@ -279,13 +279,19 @@ def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     return sources, targets
 
 
-def locked(stream: IO[Any], wait: bool = False) -> bool:
+def locked(stream: IO[Any], wait: bool = False, part: range | None = None) -> bool:
     """Lock an open file until it is closed. Returns False if another process has locked it; with `wait`, waits for it.
 
-    Some file systems (some NFS and Lustre) have no locks: then this prints a warning and returns True.
+    `part` locks only these bytes, which need not exist. Such a lock keeps away only others with a `part`, and it ends
+    as soon as this process closes the file anywhere. Some file systems (some NFS and Lustre) have no locks: then this
+    prints a warning and returns True.
     """
+    how = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        if part is None:
+            fcntl.flock(stream, how)
+        else:
+            fcntl.lockf(stream, how, len(part), part.start)
     except BlockingIOError:
         return False
     except OSError as error:

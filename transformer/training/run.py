@@ -41,14 +41,15 @@ def train_run(
     world: World = ALONE,
     tensorboard: Path | None = None,
     micro_batch_tokens: int = 0,
+    trainings_per_gpu: int = 1,
 ) -> None:
     """Train one run and publish its checkpoints, history.csv and training.json in `folder`.
 
     While it trains, everything is in `folder`/state. Checkpoints, history and record also stay there (as hard links),
     so a run whose published files are lost is published again instead of trained again. With a folder `tensorboard`,
-    TensorBoard gets the history too. `Trainer` explains `micro_batch_tokens`. Raises the errors of `Trainer`, and
-    InputError when another process trains the run, when `folder` has a run of another config or data, and when the
-    package tensorboard is missing.
+    TensorBoard gets the history too. `Trainer` explains `micro_batch_tokens`. The record notes `trainings_per_gpu`,
+    because trainings that share a GPU take longer. Raises the errors of `Trainer`, and InputError when another process
+    trains the run, when `folder` has a run of another config or data, and when the package tensorboard is missing.
     """
     state = folder / "state"
     made_with = software() if world.first else {}  # read at the start: someone may change it during training
@@ -60,7 +61,8 @@ def train_run(
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
             trainer = Trainer(config, vocabulary, train, dev, state, device, world, micro_batch_tokens)
         trainer.try_compiler()
-        noted = attempted(trainer, made_with, made_of["code"]) if world.first else contextlib.nullcontext()
+        of = (made_with, made_of["code"], trainings_per_gpu)
+        noted = attempted(trainer, *of) if world.first else contextlib.nullcontext()
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer,
             noted as reached,
@@ -109,7 +111,7 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
 
 
 def attempted(
-    trainer: Trainer, made_with: Mapping[str, str], trained_by: str
+    trainer: Trainer, made_with: Mapping[str, str], trained_by: str, trainings_per_gpu: int
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
     """Record a trainer's hardware, software and progress. Print what has changed since the last and may change bits."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
@@ -117,6 +119,7 @@ def attempted(
         "software": made_with,
         "device": device_name(trainer.device),
         "devices": trainer.world.size,
+        "trainings_per_gpu": trainings_per_gpu,
         "threads": torch.get_num_threads(),
         "micro_batch_tokens": trainer.micro_tokens,
         "compiled": trainer.updater.compiled,

@@ -21,8 +21,8 @@ rule configure_run:
 
 
 # An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
-# GPUs, of nodes, and of subwords in a forward pass (0: the device's default) are resources instead of params, so
-# changing them retrains nothing. So are the lengths that all models of the task can decode: what one of them could not
+# GPUs, of nodes, of subwords in a forward pass (0: the device's default), and of trainings that share a GPU are
+# resources instead of params, so changing them retrains nothing. So are the lengths that all models of the task can decode: what one of them could not
 # decode later is refused before any training. A job of its own could not say so: an `ancient` input that a failed job has
 # removed trains again, and one that is made again hides what depends on it from the plan.
 rule train:
@@ -54,6 +54,7 @@ rule train:
         gpu=0,
         nodes=1,
         micro_batch_tokens=0,
+        trainings_per_gpu=1,
         limits=selection.limits,
     params:
         tokens=subpath(input.ids, parent=True),
@@ -64,6 +65,7 @@ rule train:
         ' exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
         " train --config {input.config:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
         " --output-dir {params.folder:q} --threads {threads} --micro-batch-tokens {resources.micro_batch_tokens}"
+        " --trainings-per-gpu {resources.trainings_per_gpu}"
 
 
 rule average_checkpoints:
