@@ -11,12 +11,11 @@ Models that wait for the GPU in the middle of a step are not compiled as a whole
 """
 
 import argparse
-import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
+from benchmarks.changes import CHANGES
 from benchmarks.gpu.training import configured
 from benchmarks.lowering.counting import Counts, count
 from benchmarks.lowering.pretended import pretend
@@ -27,11 +26,11 @@ from transformer.text.batches import Shape
 SHAPE = Shape(202, 120, 128)
 
 
-def counted(model: str, layers: int, **options: Any) -> Counts:
+def counted(model: str, layers: int) -> Counts:
     """The counts of a row of the experiment `paper`. `layers` replaces its number of layers, unless it is 0."""
     run, vocabulary = configured(model, tiny=False)
     run = replace(run, architecture=replace(run.architecture, N=layers or run.architecture.N))
-    return count(run, vocabulary, SHAPE, **options)
+    return count(run, vocabulary, SHAPE)
 
 
 def main() -> int:
@@ -41,14 +40,16 @@ def main() -> int:
     )
     parser.add_argument("models", nargs="+", help="rows of the experiment paper, such as base, big, aop1, parser")
     parser.add_argument("--layers", type=int, default=0, help="replace N of each model, to count faster")
-    parser.add_argument("--options", type=json.loads, default={}, help="settings of PyTorch's compiler, as JSON")
+    parser.add_argument("--change", choices=CHANGES, help="switch something off or on (benchmarks/changes.py)")
     parser.add_argument("--json", type=Path, help="also write everything that was counted to this file")
     arguments = parser.parse_args()
     pretend()
+    if arguments.change:
+        CHANGES[arguments.change]()
     found = {}
     print_head("model", "kernels", "GB", "products", "attentions", "TFLOP", "in float32", "other operations")
     for model in arguments.models:
-        counts = counted(model, arguments.layers, **arguments.options)
+        counts = counted(model, arguments.layers)
         attentions = sum(number for name, number in counts.libraries.items() if "attention" in name)
         found[model] = asdict(counts) | {"kernels": counts.kernels, "gigabytes": counts.gigabytes}
         float32 = sum(len(graph.float32) for graph in counts.graphs)

@@ -120,11 +120,10 @@ def _free(function: torch._ops.OpOverload) -> bool:
     return function.is_view or function._schema.name in FREE
 
 
-def count(run: RunConfig, vocabulary: int, shape: Shape, **options: Any) -> Counts:
+def count(run: RunConfig, vocabulary: int, shape: Shape) -> Counts:
     """What an update of a run's model asks of a GPU, for one batch of a shape.
 
-    `options` change settings of PyTorch's compiler. Call `pretend` first. Raises PyTorch's error when the model cannot
-    be compiled as a whole.
+    Call `pretend` first. Raises PyTorch's error when the model cannot be compiled as a whole.
     """
     counts, code = Counts(), []
 
@@ -154,11 +153,9 @@ def count(run: RunConfig, vocabulary: int, shape: Shape, **options: Any) -> Coun
     def backend(graph: GraphModule, example: Sequence[Tensor], **_: Any) -> Any:
         return inductor.compile_fx(graph, example, inner_compile=inner)
 
-    settings = {"fx_graph_cache": False, "profile_bandwidth": True, **options}
-    patches = torch._inductor.config.patch(settings), torch._functorch.config.patch(enable_autograd_cache=False)
     with (
-        patches[0],
-        patches[1],
+        torch._inductor.config.patch(fx_graph_cache=False, profile_bandwidth=True),
+        torch._functorch.config.patch(enable_autograd_cache=False),
         _patched(GraphLowering, "compile_to_module", to_code),
         _patched(loss, "_compiled_part", lambda: part),
         _patched(update, "can_compile", lambda: True),

@@ -4,9 +4,10 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from transformer.model import kernels
-from transformer.model.attention import additive_scores, attention
+from transformer.model.attention import AttentionOverParameters, additive_scores, attention
 from transformer.model.kernels import Dropout
 from transformer.model.layers import residual
 
@@ -116,3 +117,27 @@ def test_dropout_of_bfloat16_keeps_type_and_mean():
     y = Dropout(0.1)(torch.full((400_000,), 3.0).bfloat16())
     assert y.dtype == torch.bfloat16
     assert y.float().mean().item() == pytest.approx(3.0, rel=5e-3)
+
+
+def test_a_product_with_its_relu_equals_the_two_operations():
+    """The form for a GPU, whose operation CPUs have, too."""
+    given = draw(3, 5, 8), draw(12, 8), draw(12)
+    found = differentiated(kernels._GPURectified.apply, *given)
+    torch.testing.assert_close(found, differentiated(lambda *given: F.relu(F.linear(*given)), *given))
+
+
+def test_the_gradient_of_an_embedding_is_summed_over_its_ids():
+    ids = torch.tensor([[3, 0, 3], [1, 3, 1]])
+    found = differentiated(partial(kernels._GPUEmbedding.apply, ids), draw(5, 4))
+    torch.testing.assert_close(found, differentiated(partial(F.embedding, ids), draw(5, 4)))
+
+
+def test_positions_in_groups_read_the_same_parameters(monkeypatch):
+    layer, results = AttentionOverParameters(16, 2, 8, 8, 12).double(), []
+    for groups in (1, 8):
+        monkeypatch.setattr(kernels, "groups", lambda _, groups=groups: groups)
+        layer.zero_grad()
+        y = layer(draw(4, 6, 16).double())
+        y.square().sum().backward()
+        results.append([y, *(each.grad.clone() for each in layer.parameters())])
+    torch.testing.assert_close(*results)
