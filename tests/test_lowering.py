@@ -11,19 +11,19 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # For N = 1: the most kernels, and GB that they read and write.
 ROWS = {
-    "base": (82, 7.5),
-    "big": (82, 12.5),
-    "A-h1": (82, 7.5),
-    "A-h32": (82, 7.5),
-    "B-dk16": (82, 7.5),
-    "E-learned": (84, 7.6),
-    "E-none": (82, 7.5),
-    "E-t5": (86, 8.0),
-    "E-alibi": (86, 8.0),
-    "E-rotary": (86, 7.8),
-    "aop1": (88, 6.9),
-    "aop2": (88, 6.9),
-    "parser": (82, 7.8),
+    "base": (49, 7.4),
+    "big": (49, 10.9),
+    "A-h1": (49, 7.4),
+    "A-h32": (49, 7.4),
+    "B-dk16": (48, 7.1),
+    "E-learned": (51, 7.5),
+    "E-none": (49, 7.4),
+    "E-t5": (53, 7.9),
+    "E-alibi": (49, 7.5),
+    "E-rotary": (53, 7.8),
+    "aop1": (55, 6.9),
+    "aop2": (55, 6.9),
+    "parser": (49, 7.6),
 }
 
 
@@ -49,7 +49,7 @@ def check(model, counts):
     assert counts["gigabytes"] <= gigabytes
     assert not any(graph["float32"] for graph in counts["graphs"])
     assert [graph["calls"] for graph in counts["graphs"]] == [1, 1, 1]  # forward pass, loss, backward pass
-    assert sum(counts["outside"].values()) <= 12
+    assert sum(counts["outside"].values()) <= 14
     assert not {name for name in counts["outside"] if "copy_" in name or "clone" in name}  # gradients are not copied
 
 
