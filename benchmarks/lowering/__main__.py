@@ -12,7 +12,7 @@ Models that wait for the GPU in the middle of a step are not compiled as a whole
 
 import argparse
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.changes import CHANGES
@@ -51,7 +51,9 @@ def main() -> int:
     for model in arguments.models:
         counts = counted(model, arguments.layers)
         attentions = sum(number for name, number in counts.libraries.items() if "attention" in name)
-        found[model] = asdict(counts) | {"kernels": counts.kernels, "gigabytes": counts.gigabytes}
+        graphs = [vars(graph) for graph in counts.graphs]
+        sums = {"kernels": counts.kernels, "gigabytes": counts.gigabytes, "flops": counts.flops}
+        found[model] = {**sums, "outside": counts.outside, "graphs": graphs}
         float32 = sum(len(graph.float32) for graph in counts.graphs)
         print_row(
             *(model, str(counts.kernels), f"{counts.gigabytes:.1f}", str(counts.products), str(attentions)),
