@@ -1,10 +1,11 @@
-"""Test each part of `make gpu` at tiny sizes on a CPU."""
+"""Test the parts of `make gpu` at tiny sizes on a CPU, and its report. test_gpu_offline.py runs all parts."""
 
 import json
 import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import psutil
@@ -13,14 +14,13 @@ import torch
 from torch._dynamo.utils import counters
 
 from benchmarks.gpu import __main__ as gpu
-from benchmarks.gpu import decoding, machine, multi30k, tests, training
+from benchmarks.gpu import decoding, multi30k, tests, training
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.gpu.report import faults, report
 from benchmarks.gpu.step import attentions, in_float32, kernels, profiled, table, unfused
 from transformer.corpora.fetch import local_path
 from transformer.experiment.config import read_experiment
 from transformer.model.ids import END
-from transformer.support.device import auto_precision
 
 MACHINE = {"device": "NVIDIA X", "gpu": True, "torch": "2.13.0", "cuda": "13", "compiler": "cc", "software": {}}
 MACHINE |= {"capability": [9, 0], "bytes": 2**37, "flops": {"bfloat16": 7e14}, "copy": 4e12, "seconds": 1, "end": ""}
@@ -52,27 +52,6 @@ def test_drawn_pairs_are_like_those_of_wmt(tmp_path):
     assert (ends == pairs.offsets[1:] - 1).all()
 
 
-def test_the_machine_is_measured():
-    findings = all_of(machine.measure("", 10, True))
-    assert findings["device"]
-    assert findings["flops"].keys() == {"float32", "bfloat16"}
-    assert findings["copy"] > 0
-
-
-@pytest.mark.parametrize("model", ["base", "aop1", "parser"])
-def test_training_is_measured(model):
-    findings = all_of(training.measure(model, 100, True))
-    assert findings["systems"]["ours"]["ms"] > 0
-    assert 0 <= findings["systems"]["ours"]["padding"] < 1
-    assert ("torch.nn.Transformer" in findings["systems"]) == (model != "aop1")
-    assert findings["warm"] == findings["shapes"]
-    assert findings["unfused"]  # because nothing is compiled on a CPU
-    assert findings["precision"] == findings["should_be_in"] == auto_precision(torch.device("cpu"))
-    part = findings | {"end": "", "seconds": 1}
-    assert faults({"machine": MACHINE, f"training {model}": part}) == []
-    assert f"One step of {model}" in report({"machine": MACHINE, f"training {model}": part})
-
-
 def test_a_shape_is_trained_three_times_before_the_rounds_and_skipped_graphs_are_counted_after_them(monkeypatch):
     steps = []
 
@@ -102,10 +81,10 @@ def test_training_measures_at_least_the_most_frequent_shape():
     assert findings["systems"]["ours"]["ms"] > 0
 
 
-def test_decoding_is_measured():
+@pytest.mark.skipif(not find_spec("ctranslate2"), reason="CTranslate2 is not installed")
+def test_decoding_is_measured_beside_ctranslate2():
     systems = all_of(decoding.measure("", 100, True))["systems"]
-    assert systems["ours, bfloat16"]["subwords_per_second"] > systems["ours, bfloat16"]["sentences_per_second"] > 0
-    assert "reason" in systems["CTranslate2, float32"] or systems["CTranslate2, float32"]["subwords_per_second"] > 0
+    assert systems["CTranslate2, float32"]["subwords_per_second"] > 0
 
 
 def of_multi30k(findings):

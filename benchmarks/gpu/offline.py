@@ -4,9 +4,9 @@
     python3 -m benchmarks.gpu.offline                  # there, in the project's folder
 
 The first command fetches what is missing there into results/gpu/offline: packages, as wheels for that version of Python
-on this kind of machine, and the text of Multi30k. Copy it along with the project. The second command installs the
-wheels into a temporary folder. Besides the results it writes log.txt, and compiled.tar.xz with all compiled code. Put
-that file into results/gpu/offline, and the next call on a GPU of the same kind compiles less.
+on this kind of machine, and the text of Multi30k. Copy this folder along with the project. The second command unpacks
+the wheels into a temporary folder. Besides the results it writes log.txt and compiled.tar.xz, with all compiled code.
+Put that file into results/gpu/offline, and the next call on a GPU of the same kind compiles less.
 
 Options that are not listed here are given to `python -m benchmarks.gpu`.
 """
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -37,10 +38,11 @@ RESERVE = 20.0  # seconds for packing it
 
 def prepare(python: str) -> int:
     """Fetch wheels for a version of Python, and the text of Multi30k. Returns 1 if one of them is missing."""
-    shutil.rmtree(OFFLINE / "wheels", ignore_errors=True)
+    wheels = OFFLINE / "wheels" / python
+    shutil.rmtree(wheels, ignore_errors=True)
     pins = re.findall(rf"^(?:{'|'.join(WHEELS)})==.*$", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download", "--no-deps"]
-    pip += ["--only-binary=:all:", "--python-version", python, "--dest", str(OFFLINE / "wheels"), *pins]
+    pip += ["--only-binary=:all:", "--python-version", python, "--dest", str(wheels), *pins]
     missing = [] if subprocess.run(pip).returncode == 0 else ["the wheels"]
     missing += [] if text() else ["the text of Multi30k"]
     size = sum(path.stat().st_size for path in OFFLINE.rglob("*") if path.is_file())
@@ -73,9 +75,11 @@ def run(output: Path, seconds: float, options: Sequence[str]) -> int:
     output.mkdir(parents=True, exist_ok=True)
     unpack(OFFLINE / PACKED)
     with TemporaryDirectory() as site:
-        if wheels := list(map(str, OFFLINE.glob("wheels/*.whl"))):
-            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-index"]
-            subprocess.run([*pip, "--no-deps", "--no-cache-dir", "--target", site, *wheels])
+        wheels = OFFLINE / "wheels/{}.{}".format(*sys.version_info)
+        if not wheels.exists():
+            print(f"{wheels}: not found, so packages that are missing here stay missing", file=sys.stderr)
+        for wheel in wheels.glob("*.whl"):
+            zipfile.ZipFile(wheel).extractall(site)  # all that pip does with these, which have no scripts or data
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, (site, str(ROOT), os.environ.get("PYTHONPATH")))),
             "PYTHONUNBUFFERED": "1",
@@ -84,7 +88,7 @@ def run(output: Path, seconds: float, options: Sequence[str]) -> int:
         }
         if (OFFLINE / "mirror").exists():
             environment["TRANSFORMER_MIRROR"] = str(OFFLINE / "mirror")
-        left = end - RESERVE - time.monotonic()
+        left = max(1.0, end - RESERVE - time.monotonic())
         command = ["timeout", "--foreground", "--kill-after=5", str(left + RESERVE / 4)]  # it should end by itself
         command += [sys.executable, "-m", "benchmarks.gpu", "--output-dir", str(output), "--seconds", str(left)]
         tee = subprocess.Popen(["tee", str(output / "log.txt")], stdin=subprocess.PIPE)

@@ -15,14 +15,14 @@ OUTCOME = re.compile(r'\{"(passed|failed)": .*\}$')
 
 
 class Outcomes:
-    """Prints the outcome of each test as a line of JSON."""
+    """Prints a line of JSON for each test that passes or fails."""
 
     def __init__(self, config: Any):
         self.config = config
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Called by pytest for each phase of a test."""
-        if report.when == "call" or not report.passed:
+        if report.failed or (report.when == "call" and report.passed):
             text = str(report.longrepr.reprcrash.message if hasattr(report.longrepr, "reprcrash") else report.longrepr)
             line = {report.outcome: report.nodeid} | (
                 {"error": text.strip().partition("\n")[0]} if report.failed else {}
