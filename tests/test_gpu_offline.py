@@ -1,8 +1,11 @@
 """Run all parts of `make gpu` at tiny sizes like on a machine without internet, where packages are missing."""
 
 import json
+import os
 import re
 import sys
+import tarfile
+import time
 import zipfile
 from subprocess import CompletedProcess
 
@@ -175,20 +178,39 @@ def test_prepared_wheels_and_text_are_used(offline_folder, tmp_path, monkeypatch
     assert f"'--tiny'] {offline_folder / 'mirror'} {tmp_path / 'compiled/triton'}" in log
 
 
-def test_compiled_code_is_returned_and_used_by_the_next_call(offline_folder, tmp_path, monkeypatch, capsys):
-    kernel = tmp_path / "compiled/triton/kernel.cubin"
-    kernel.parent.mkdir(parents=True)
-    kernel.write_text("compiled")
+def test_compiled_code_is_returned_and_used_by_the_next_call(offline_folder, tmp_path, capsys):
+    kernels = tmp_path / "compiled/triton/of_a_kernel"
+    kernels.mkdir(parents=True)
+    for name in ("kernel.cubin", "kernel.json", "kernel.ptx"):
+        (kernels / name).write_text(name)
+    archive = offline_folder / offline.PACKED
     offline_folder.mkdir()
-    offline.pack(offline_folder / offline.PACKED)
-    kernel.unlink()
-    offline.unpack(offline_folder / offline.PACKED)
-    assert kernel.read_text() == "compiled"
+    offline.pack(archive, time.time(), time.time() + 9)
+    for path in kernels.iterdir():
+        path.unlink()
+    offline.unpack(archive)
+    assert {path.name: path.read_text() for path in kernels.iterdir()} == {
+        name: name for name in ("kernel.cubin", "kernel.json")
+    }
     assert [path.name for path in offline_folder.iterdir()] == [offline.PACKED]
-    (offline_folder / offline.PACKED).write_bytes((offline_folder / offline.PACKED).read_bytes()[:99])
-    offline.unpack(offline_folder / offline.PACKED)
+    archive.write_bytes(archive.read_bytes()[:99])
+    offline.unpack(archive)
     assert "everything is compiled anew" in capsys.readouterr().err
-    monkeypatch.setattr(offline, "MOST", 10)
-    offline.pack(tmp_path / offline.PACKED)
-    assert not list(tmp_path.glob(f"{offline.PACKED}*"))
-    assert "compiled code is not kept: 0 MB" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("offline_folder")
+def test_what_was_compiled_first_in_this_call_is_kept_if_not_all_fits(tmp_path, monkeypatch, capsys):
+    for number, name in enumerate(["old", "first", "second", "third"]):
+        path = tmp_path / "compiled" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(os.urandom(300_000))
+        os.utime(path, (number, number))
+    monkeypatch.setattr(offline, "MOST", 400_000)
+    offline.pack(tmp_path / offline.PACKED, 1.0, time.time() + 9)
+    with tarfile.open(tmp_path / offline.PACKED) as archive:
+        assert archive.getnames()[:2] == ["first", "second"]
+        kept = len(archive.getnames())
+    assert kept < 4
+    assert f"{kept} of 4 files of compiled code" in capsys.readouterr().out
+    offline.pack(tmp_path / offline.PACKED, 1.0, time.time())
+    assert "0 of 4 files" in capsys.readouterr().out

@@ -32,7 +32,8 @@ WHEELS = ("annotated-types", "pydantic", "pydantic-core", "sacremoses", "typing-
 # The paths of compiled code are part of it, so they are the same in each call.
 COMPILED = Path(gettempdir(), f"transformer-{os.getuid()}-compiled")
 PACKED = "compiled.tar.xz"
-MOST = 16 * 10**6  # bytes of compiled code that is kept
+TEXTS = {".llir", ".ptx", ".source", ".ttgir", ".ttir"}  # of Triton; only its .cubin and .json are read again
+MOST = 15 * 10**6  # bytes of an archive; a last file may exceed this a little
 RESERVE = 20.0  # seconds for packing it
 
 
@@ -71,7 +72,7 @@ def text() -> bool:
 
 def run(output: Path, seconds: float, options: Sequence[str]) -> int:
     """Run the benchmark with what was prepared, for at most `seconds`. Returns its exit status."""
-    end = time.monotonic() + seconds
+    end = (began := time.time()) + seconds
     output.mkdir(parents=True, exist_ok=True)
     unpack(OFFLINE / PACKED)
     with TemporaryDirectory() as site:
@@ -85,17 +86,19 @@ def run(output: Path, seconds: float, options: Sequence[str]) -> int:
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(COMPILED),
             "TRITON_CACHE_DIR": str(COMPILED / "triton"),
+            "TORCHINDUCTOR_BUNDLE_TRITON_INTO_FX_GRAPH_CACHE": "0",  # it would store each kernel twice, with its texts
+            "TRITON_DISABLE_LINE_INFO": "1",  # kernels are smaller
         }
         if (OFFLINE / "mirror").exists():
             environment["TRANSFORMER_MIRROR"] = str(OFFLINE / "mirror")
-        left = max(1.0, end - RESERVE - time.monotonic())
+        left = max(1.0, end - RESERVE - time.time())
         command = ["timeout", "--foreground", "--kill-after=5", str(left + RESERVE / 4)]  # it should end by itself
         command += [sys.executable, "-m", "benchmarks.gpu", "--output-dir", str(output), "--seconds", str(left)]
         tee = subprocess.Popen(["tee", str(output / "log.txt")], stdin=subprocess.PIPE)
         log = {"stdout": tee.stdin, "stderr": subprocess.STDOUT}
         status = subprocess.run([*command, *options], cwd=ROOT, env=environment, **log).returncode
         tee.communicate()
-    pack(output / PACKED)
+    pack(output / PACKED, began, end)
     return status
 
 
@@ -110,20 +113,32 @@ def unpack(path: Path) -> None:
         print(f"{path}: {error}; everything is compiled anew", file=sys.stderr)
 
 
-def pack(path: Path) -> None:
-    """Write all compiled code to an archive, unless there is none or it is too large."""
-    if not COMPILED.exists():
+def pack(path: Path, began: float, end: float) -> None:
+    """Write compiled code to an archive of at most MOST bytes, until time.time() is `end`.
+
+    What was compiled since `began` comes first, in its order, so with the parts of most worth.
+    """
+    files = [
+        (file.stat().st_mtime, file) for file in COMPILED.rglob("*") if file.is_file() and file.suffix not in TEXTS
+    ]
+    if not files:
         return
-    part = path.with_name(f"{path.name}.part")
+    files.sort(key=lambda each: (each[0] < began, each[0]))
+    part, kept = path.with_name(f"{path.name}.part"), 0
     # With 64 MiB in view, the compressor finds what kernels have in common.
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 2**26}]
-    with lzma.open(part, "wb", filters=filters) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
-        archive.add(COMPILED, ".")
-    if (size := part.stat().st_size) <= MOST:
-        part.replace(path)
-    else:
-        print(f"compiled code is not kept: {size / 1e6:.0f} MB", file=sys.stderr)
-        part.unlink()
+    with (
+        part.open("wb") as packed,
+        lzma.open(packed, "wb", filters=filters) as stream,
+        tarfile.open(fileobj=stream, mode="w") as archive,
+    ):
+        for _, file in files:
+            if packed.tell() >= MOST or time.time() >= end:
+                print(f"{path}: {kept} of {len(files)} files of compiled code; there is no room or time for more")
+                break
+            archive.add(file, str(file.relative_to(COMPILED)))
+            kept += 1
+    part.replace(path)
 
 
 def main() -> int:
