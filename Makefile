@@ -1,6 +1,7 @@
 # Each target makes .venv from requirements.txt and then calls a tool.
 
 PYTHON ?= python3
+BARE ?= python3.12
 # Not 3.14: immutables, a pin of requirements.txt, has no wheel for it.
 CHECK = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13")' \
 	&& $(PYTHON) -I workflow/lib/environment.py
@@ -8,7 +9,7 @@ CHECK = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3,
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test test-cluster test-gpu test-lowering gpu lint site
+.PHONY: reproduce report test test-cluster test-gpu test-lowering test-bare gpu lint site
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
@@ -28,6 +29,11 @@ test-gpu: .venv/installed
 # Compiles the training step of each row of the tables for a GPU, which takes about ten minutes and needs g++, but no GPU.
 test-lowering: .venv/installed
 	.venv/bin/python -m pytest -m lowering
+
+# Tries `gpu` at tiny sizes with only the packages of a GPU machine without internet, on a CPU: docs/gpu.md.
+test-bare: .venv/installed .venv-bare/installed
+	.venv/bin/python -m benchmarks.gpu.offline --prepare 3.12
+	.venv-bare/bin/python -m benchmarks.gpu.offline --tiny --output-dir results/gpu/bare
 
 # Measures the speed of this machine's GPU in ten minutes: docs/gpu.md.
 gpu: .venv/installed
@@ -59,6 +65,13 @@ site: .venv/site
 		echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \
 	fi
 	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
+	touch $@
+
+# This installs 5 GB. Such a machine lacks pydantic, although a package of the list needs it.
+.venv-bare/installed: tests/bare.txt
+	$(BARE) -m venv .venv-bare
+	.venv-bare/bin/python -m pip install --disable-pip-version-check --requirement $<
+	.venv-bare/bin/python -m pip uninstall --yes pydantic pydantic-core annotated-types typing-inspection
 	touch $@
 
 .venv/site: docs/requirements.txt .venv/installed

@@ -1,24 +1,27 @@
-"""Test each part of `make gpu` at tiny sizes on a CPU."""
+"""Test the parts of `make gpu` at tiny sizes on a CPU, and its report. test_gpu_offline.py runs all parts."""
 
 import json
+import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
 import torch
 
+from benchmarks.changes import CHANGES
 from benchmarks.gpu import __main__ as gpu
-from benchmarks.gpu import decoding, machine, multi30k, tests, training
+from benchmarks.gpu import decoding, multi30k, tests, training
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.gpu.report import faults, report
 from benchmarks.gpu.step import attentions, in_float32, kernels, profiled, table, unfused
 from transformer.corpora.fetch import local_path
 from transformer.experiment.config import read_experiment
 from transformer.model.ids import END
-from transformer.support.device import auto_precision
 
 MACHINE = {"device": "NVIDIA X", "gpu": True, "torch": "2.13.0", "cuda": "13", "compiler": "cc", "software": {}}
 MACHINE |= {"capability": [9, 0], "bytes": 2**37, "flops": {"bfloat16": 7e14}, "copy": 4e12, "seconds": 1, "end": ""}
@@ -50,25 +53,27 @@ def test_drawn_pairs_are_like_those_of_wmt(tmp_path):
     assert (ends == pairs.offsets[1:] - 1).all()
 
 
-def test_the_machine_is_measured():
-    findings = all_of(machine.measure("", 10, True))
-    assert findings["device"]
-    assert findings["flops"].keys() == {"float32", "bfloat16"}
-    assert findings["copy"] > 0
+def test_a_shape_is_trained_three_times_before_the_rounds_and_its_cuda_graph_is_missed_after_them(monkeypatch):
+    steps, recorded = [], {}
+
+    def step(system, batches):
+        system.trainer.updater.recorder = SimpleNamespace(recorded=recorded)
+        steps.append(batches[0].source.ids.shape)
+
+    monkeypatch.setattr(training.Ours, "step", step)
+    monkeypatch.setattr(training, "profiled", lambda _: ([], []))
+    monkeypatch.setattr(training, "BESIDE", ())
+    findings = all_of(training.measure("base", 100, True))
+    warming = steps[: 3 * findings["shapes"]]
+    assert warming == [shape for shape in dict.fromkeys(warming) for _ in range(3)]
+    assert len(steps) > len(warming)
+    assert findings["without_cuda_graph"] == findings["shapes"]
 
 
-@pytest.mark.parametrize("model", ["base", "aop1", "parser"])
-def test_training_is_measured(model):
-    findings = all_of(training.measure(model, 100, True))
-    assert findings["systems"]["ours"]["ms"] > 0
-    assert 0 <= findings["systems"]["ours"]["padding"] < 1
-    assert ("torch.nn.Transformer" in findings["systems"]) == (model != "aop1")
-    assert findings["warm"] == findings["shapes"]
-    assert findings["unfused"]  # because nothing is compiled on a CPU
-    assert findings["precision"] == findings["should_be_in"] == auto_precision(torch.device("cpu"))
-    part = findings | {"end": "", "seconds": 1}
-    assert faults({"machine": MACHINE, f"training {model}": part}) == []
-    assert f"One step of {model}" in report({"machine": MACHINE, f"training {model}": part})
+def test_another_library_that_fails_is_reported(monkeypatch):
+    monkeypatch.setattr(training, "fastest", lambda *_: sys.exit("torch: the loss at the start is 2, ours 1"))
+    systems = all_of(training.measure("base", 0, True))["systems"]
+    assert systems["torch.nn.Transformer"] == {"reason": "SystemExit: torch: the loss at the start is 2, ours 1"}
 
 
 def test_training_measures_at_least_the_most_frequent_shape():
@@ -77,10 +82,15 @@ def test_training_measures_at_least_the_most_frequent_shape():
     assert findings["systems"]["ours"]["ms"] > 0
 
 
-def test_decoding_is_measured():
+@pytest.mark.skipif(not find_spec("ctranslate2"), reason="CTranslate2 is not installed")
+def test_decoding_is_measured_beside_ctranslate2():
     systems = all_of(decoding.measure("", 100, True))["systems"]
-    assert systems["ours, bfloat16"]["subwords_per_second"] > systems["ours, bfloat16"]["sentences_per_second"] > 0
-    assert "reason" in systems["CTranslate2, float32"] or systems["CTranslate2, float32"]["subwords_per_second"] > 0
+    assert systems["CTranslate2, float32"]["subwords_per_second"] > 0
+
+
+def of_multi30k(findings):
+    """The report of the part multi30k."""
+    return report({"machine": MACHINE, "multi30k": findings | {"end": "", "seconds": 1}})
 
 
 @pytest.mark.parametrize(("seconds", "steps"), [(600, 12), (0, 1)])
@@ -88,9 +98,16 @@ def test_multi30k_is_trained_in_the_given_time_and_scored(seconds, steps):
     findings = all_of(multi30k.measure("", seconds, True))
     assert (findings["steps"], findings["of"]) == (steps, 12)
     assert findings["bleu"] >= 0
-    text = report({"machine": MACHINE, "multi30k": findings | {"end": "", "seconds": 1}})
-    assert f"{steps} of 12 steps" in text
-    assert "sacreBLEU on test" in text
+    assert f"{steps} of 12 steps" in (text := of_multi30k(findings))
+    assert re.search(r"; \d.\d BLEU, \d.\d sacreBLEU on test", text)
+
+
+def test_multi30k_is_scored_as_far_as_packages_are_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    findings = all_of(multi30k.measure("", 0, True))
+    assert "bleu" not in findings
+    assert "no BLEU (sacremoses is not installed), 0.0 sacreBLEU on test" in of_multi30k(findings)
+    assert faults({"multi30k": findings | {"end": "cut after 120 s", "seconds": 120}}) == []
 
 
 def test_multi30k_needs_a_folder_with_all_of_its_files(tmp_path, monkeypatch):
@@ -99,9 +116,7 @@ def test_multi30k_needs_a_folder_with_all_of_its_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_MIRROR", str(tmp_path / "mirror"))
     assert multi30k.at_hand(experiment) is None
     (findings,) = multi30k.measure("", 600, False)
-    assert "left out: its files are neither" in report(
-        {"machine": MACHINE, "multi30k": findings | {"end": "", "seconds": 1}}
-    )
+    assert "left out: its files are neither" in of_multi30k(findings)
     for folder in ("mirror", "results/downloads"):
         for url in experiment.files_of("ende"):
             path = tmp_path / folder / local_path(url)
@@ -110,18 +125,47 @@ def test_multi30k_needs_a_folder_with_all_of_its_files(tmp_path, monkeypatch):
         assert multi30k.at_hand(experiment).name == folder.rpartition("/")[2]
 
 
-@pytest.mark.parametrize(("body", "summary"), [("pass", "1 passed"), ("assert False", "1 failed")])
-def test_the_tests_marked_gpu_are_run(tmp_path, monkeypatch, body, summary):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
-    (tmp_path / "test_it.py").write_text(f"import pytest\n@pytest.mark.gpu\ndef test_it():\n    {body}\n")
+@pytest.fixture
+def marked(tmp_path, monkeypatch):
+    """Lets the part run tests of a text instead of ours."""
+
+    def write(text):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("PYTHONPATH", str(gpu.ROOT))
+        monkeypatch.setattr(tests, "MARKED", ["test_it.py"])
+        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
+        (tmp_path / "test_it.py").write_text(f"import pytest\npytestmark = pytest.mark.gpu\n{text}")
+
+    return write
+
+
+def test_tests_marked_gpu_are_run_and_each_failure_is_found_at_once(marked):
+    marked("def test_a():\n    pass\ndef test_b():\n    raise ValueError('in b\\nmore')\n")
+    findings = []
+    with pytest.raises(RuntimeError, match="1 failed, 1 passed"):
+        findings.extend(tests.measure("", 10, False))
+    *each, last = findings
+    assert {"passed": 1} in each
+    assert {"failures": {"test_it.py::test_b": "ValueError: in b"}} in each
+    assert "1 failed, 1 passed" in last["summary"]
+    part = all_of(findings) | {"end": "", "seconds": 1}
+    assert faults({"tests": part}) == ["test_it.py::test_b: ValueError: in b"]
+    part = all_of(each) | {"end": "cut after 130 s", "seconds": 130}
+    assert "Tests marked `gpu`: 1 passed, 1 failed; cut after 130 s." in report({"machine": MACHINE, "tests": part})
+
+
+def test_a_file_of_tests_that_cannot_be_imported_is_found(marked):
+    marked("import no_such_package\n")
     findings = tests.measure("", 10, False)
-    assert summary in next(findings)["summary"]
-    if body == "pass":
-        assert list(findings) == []
-    else:
-        with pytest.raises(RuntimeError, match="1 failed"):
-            next(findings)
+    assert "test_it.py" in next(findings)["failures"]
+
+
+def test_all_tests_marked_gpu_are_named():
+    mark = re.compile(r"^pytestmark = pytest\.mark\.gpu$|marks=pytest\.mark\.gpu|^@pytest\.mark\.gpu$", re.MULTILINE)
+    with_mark = {path for path in (gpu.ROOT / "tests").rglob("test_*.py") if mark.search(path.read_text())}
+    named = {path for name in tests.MARKED for path in [gpu.ROOT / name, *(gpu.ROOT / name).rglob("*.py")]}
+    assert len(with_mark) == 2
+    assert with_mark <= named
 
 
 def test_a_profile_shows_whether_a_step_runs_eager_or_in_float32():
@@ -177,6 +221,7 @@ def test_the_last_row_of_a_table_sums_the_rows_that_are_left_out():
         ({"should_compile": False, "compiled": False, "unfused": ["aten::_softmax"]}, None),
         ({"end": "cut after 110 s"}, None),
         ({"end": "cut after 110 s", "systems": {}}, "cut after 110 s"),
+        ({"end": "not started", "systems": {}}, None),
         ({"end": "OutOfMemoryError: none left"}, "OutOfMemoryError: none left"),
     ],
 )
@@ -243,3 +288,38 @@ def test_a_missing_gpu_is_reported_in_one_line(tmp_path, pretended, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert "finds no GPU" in line
     assert not any(tmp_path.iterdir())
+
+
+def test_parts_without_time_are_not_started_and_that_is_no_fault(tmp_path, pretended):
+    pretended({"machine": MACHINE, "tests": {"summary": "9 passed"}})
+    assert gpu.measure_all(tmp_path, False, 19.0) == 0
+    results = json.loads((tmp_path / "NVIDIA-X/results.json").read_text())
+    assert results["tests"] == {"seconds": 0.0, "end": "not started"}
+    assert "Tests marked `gpu`: not started." in (tmp_path / "NVIDIA-X/README.md").read_text()
+
+
+def test_results_are_kept_if_their_text_cannot_be_made(tmp_path, pretended, monkeypatch, capsys):
+    monkeypatch.setattr(gpu, "report", lambda results: results["no such part"])
+    pretended({"machine": MACHINE})
+    assert gpu.measure_all(tmp_path, False) == 0
+    assert (tmp_path / "NVIDIA-X/results.json").exists()
+    assert "KeyError" in capsys.readouterr().err
+
+
+def test_changes_are_measured_beside_the_training_as_it_is(tmp_path, monkeypatch):
+    seen = []
+
+    def measured(part, *_):
+        seen.append(part.name)
+        return {"seconds": 1, "end": ""} | (MACHINE if part.module == "machine" else TRAINED)
+
+    monkeypatch.setattr(gpu, "measured", measured)
+    monkeypatch.setattr(sys, "argv", ["gpu", "--output-dir", str(tmp_path), "--changes", *CHANGES])
+    assert gpu.main() == 0
+    assert seen == ["machine", "training base", *(f"training base {name}" for name in CHANGES)]
+
+
+def test_each_change_can_be_made():
+    """In a process of its own, because it changes the project's modules."""
+    code = "from benchmarks.changes import CHANGES; [change() for change in CHANGES.values()]"
+    subprocess.run([sys.executable, "-c", code], cwd=gpu.ROOT, check=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu.made import drawn_lengths, random_package
+from benchmarks.gpu.report import one_line
 from benchmarks.gpu.training import configured
 from benchmarks.translate import Translator, ct2, in_batches
 from transformer.decoding.precision import in_precision
@@ -94,10 +95,10 @@ def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]
             else:
                 try:
                     systems[system] = speed(make(), some, size, rounds)
-                except RuntimeError as error:  # CTranslate2 may need another version of CUDA
+                except (RuntimeError, ImportError) as error:  # CTranslate2 may need another version of CUDA
                     if system.startswith("ours"):
                         raise
-                    systems[system] = {"reason": str(error)}
+                    systems[system] = {"reason": one_line(error)}
             yield {"systems": systems}
 
 

@@ -1,7 +1,13 @@
 """Describe the device and measure its peak speeds."""
 
+import os
+import platform
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -12,17 +18,29 @@ from transformer.support.device import choose_device, device_name, sustained_flo
 from transformer.support.provenance import software
 
 COPIED = 2**30  # bytes
+OTHERS = ("triton", "transformers", "ctranslate2")
+
+
+def nvidia_smi() -> str:
+    """What nvidia-smi prints: the driver, the GPUs, and the programs on them; or why there is no such output."""
+    try:
+        return subprocess.run("nvidia-smi", capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
 
 
 def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
     """The device, its software, the FLOP/s of matrix products, and the bytes/s that a copy reads and writes."""
+    print(smi := nvidia_smi(), file=sys.stderr, flush=True)
+    yield {"nvidia_smi": smi.splitlines(), "kernel": platform.platform(), "cores": os.cpu_count()}
     device = choose_device()
     gpu = device.type == "cuda"
     described = {"device": device_name(device), "gpu": gpu, "torch": str(torch.__version__), "cuda": torch.version.cuda}
     if gpu:
         properties = torch.cuda.get_device_properties(device)
         described |= {"capability": [properties.major, properties.minor], "bytes": properties.total_memory}
-    yield described | {"software": software(), "compiler": shutil.which("cc") or shutil.which("gcc")}
+    others = {name: version(name) for name in OTHERS if find_spec(name)}
+    yield described | {"software": software() | others, "compiler": shutil.which("cc") or shutil.which("gcc")}
     if gpu or tiny:
         yield {"flops": {name: sustained_flops(device, dtype) for name, dtype in PRECISIONS.items()}}
         yield {"copy": copied(device, COPIED if gpu else 2**20)}

@@ -5,6 +5,7 @@ from typing import Any
 
 from transformer.support.markdown import markdown
 
+NOT_STARTED = "not started"  # how a part ends for which no time is left
 Results = Mapping[str, Mapping[str, Any]]
 
 
@@ -12,7 +13,9 @@ def faults(results: Results) -> list[str]:
     """The faults: parts that failed or found nothing, and steps that wrongly run eager or in float32."""
     wrong = []
     for name, part in results.items():
-        if part["end"] and not (part["end"].startswith("cut") and has_ours(name, part)):
+        wrong += [f"{test}: {error}" for test, error in part.get("failures", {}).items()]
+        cut = part["end"].startswith("cut") and has_ours(name, part)
+        if part["end"] and part["end"] != NOT_STARTED and not cut:
             wrong.append(f"{name}: {part['end']}")
         if not name.startswith("training") or "compiled" not in part:
             continue
@@ -30,8 +33,13 @@ def faults(results: Results) -> list[str]:
 def has_ours(name: str, part: Mapping[str, Any]) -> bool:
     """Whether a part that was stopped has found what matters most."""
     if name == "multi30k":
-        return "bleu" in part
+        return "sacrebleu" in part
     return any(system.startswith("ours") for system in part.get("systems", {}))
+
+
+def one_line(error: BaseException) -> str:
+    """The type and the first line of an exception."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def report(results: Results) -> str:
@@ -40,7 +48,7 @@ def report(results: Results) -> str:
     wrong = faults(results)
     texts = [f"# {machine['device']}", _machine(machine), *(f"- **wrong:** {fault}" for fault in wrong), ""]
     if "tests" in results:
-        texts += [f"Tests marked `gpu`: {results['tests'].get('summary') or results['tests']['end']}.", ""]
+        texts += [f"Tests marked `gpu`: {_tests(results['tests'])}.", ""]
     training = {name.split()[1]: part for name, part in results.items() if name.startswith("training")}
     if training:
         texts += [_speeds(training), _steps(training)]
@@ -62,6 +70,12 @@ def _machine(machine: Mapping[str, Any]) -> str:
     if "copy" in machine:
         reached.append(f"{machine['copy'] / 1e12:.3g} TB/s in a copy")
     return "; ".join(parts) + ".\n\n" + f"Measured peaks: {', '.join(reached) or 'none'}.\n"
+
+
+def _tests(part: Mapping[str, Any]) -> str:
+    if "summary" in part or "passed" not in part:
+        return str(part.get("summary", part["end"]))
+    return f"{part['passed']} passed, {len(part.get('failures', {}))} failed; {part['end']}"
 
 
 def _speeds(training: Results) -> str:
@@ -92,14 +106,14 @@ def _steps(training: Results) -> str:
     rows = [
         [
             *(model, ", ".join(part.get("attention", [])) or "written out"),
-            *(str(part[key]) for key in ("shapes", "warm", "graphs", "breaks", "without_cuda_graph")),
+            *(str(part.get(key, "")) for key in ("shapes", "warm", "graphs", "breaks", "without_cuda_graph")),
             *(f"{part['warming']:.1f}", f"{part['packing_ms']:.1f}"),
         ]
         for model, part in training.items()
         if "shapes" in part
     ]
     notes = [
-        "Warm-up is one step of each shape, with its compilation. It is shorter if compiled code is still cached.",
+        "Warm-up is three steps of each shape, with its compilation. It is shorter if compiled code is still cached.",
         "Packing is the CPU time to make a batch.",
     ]
     return markdown("Steps", headings, rows, notes, 2)
@@ -126,9 +140,10 @@ def _multi30k(part: Mapping[str, Any]) -> str:
     if "steps" not in part:
         return f"`multi30k` was left out: {part.get('reason') or part['end']}."
     text = f"`multi30k`, base: {part['steps']:,} of {part['of']:,} steps in {part['training_seconds']:.0f} s"
-    if "bleu" not in part:
+    if "sacrebleu" not in part:
         return f"{text}; no BLEU: {part['end']}."
-    return f"{text}; {part['bleu']:.1f} BLEU, {part['sacrebleu']:.1f} sacreBLEU on test."
+    bleu = f"{part['bleu']:.1f} BLEU" if "bleu" in part else f"no BLEU ({part['missing']} is not installed)"
+    return f"{text}; {bleu}, {part['sacrebleu']:.1f} sacreBLEU on test."
 
 
 def _parts(results: Results) -> str:

@@ -20,6 +20,7 @@ import torch
 from torch._dynamo.utils import counters
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_pairs
+from benchmarks.gpu.report import one_line
 from benchmarks.gpu.step import attentions, in_float32, profiled, table, unfused
 from benchmarks.measuring import seconds
 from benchmarks.padded import padded, padded_steps
@@ -33,6 +34,7 @@ from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
 COMPARED = 500  # pairs on which losses are compared
+WARM = 3  # steps of each shape: the third one records the CUDA graph
 BESIDE = ("MarianMTModel", "torch.nn.Transformer")
 TINY = {"N": 1, "d_model": 32, "d_ff": 64, "h": 2, "d_k": 16, "d_v": 16}
 TINY_PARAMETERS = {"h_p": 2, "d_pk": 16, "d_pv": 16, "n_p": 64}
@@ -75,12 +77,12 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
         warm = []
 
         def ours() -> Ours:
-            """Our model after a step of each shape, the most frequent first, for about half of the time."""
+            """Our model after WARM steps of each shape, the most frequent first, for about half of the time."""
             system, took = Ours(run, vocabulary, pairs, device), 0.0
             for shape in shapes:
                 if warm and time.monotonic() + took > end:
                     break
-                took = seconds(partial(system.step, steps[shape]))
+                took = sum(seconds(partial(system.step, steps[shape])) for _ in range(WARM))
                 warm.append(shape)
             return system
 
@@ -99,13 +101,14 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
             "packing_ms": 1e3 * packing,
             "graphs": counters["stats"]["unique_graphs"],
             "breaks": sum(counters["graph_break"].values()),
-            "without_cuda_graph": counters["inductor"]["cudagraph_skips"],
-            "compiled": trainer.compiled,
+            "compiled": trainer.updater.compiled,
             "should_compile": device.type == "cuda",
             "precision": trainer.state.precision,
             "should_be_in": auto_precision(device),
         }
         yield {"systems": (systems := {"ours": of(meter, run, vocabulary, peaks)})}
+        recorder = trainer.updater.recorder
+        yield {"without_cuda_graph": len(warm) - (len(recorder.recorded) if recorder else 0)}
         rows, events = profiled(partial(meter.system.step, steps[warm[0]]))
         for shape in warm[1:]:
             events += profiled(partial(meter.system.step, steps[shape]))[1]
@@ -132,6 +135,8 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
                     systems[name] = {"reason": f"{kind.needs} is not installed"}
             except torch.OutOfMemoryError:
                 systems[name] = {"reason": "out of memory"}
+            except (Exception, SystemExit) as error:  # another version of the library may differ
+                systems[name] = {"reason": one_line(error)}
             yield {"systems": systems}
 
 

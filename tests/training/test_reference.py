@@ -166,10 +166,16 @@ def row(request):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
-    """Up to rounding, which changes a gradient a lot where a ReLU is close to 0 or two keys have similar scores."""
+    """Up to rounding, which changes a gradient a lot where a ReLU is close to 0 or two keys have similar scores.
+
+    A GPU sums float32 in another order (k by k: 1e-7 of the loss) and so may switch ReLUs (6e-3 of a gradient each). If
+    it rounded products to TF32, this would change at least 8e-6 of the loss.
+    """
     model, pairs, exact, gradients, sharp = row
     batch = in_rows(pairs, [len(pairs) - 1, 1] if packed else [1] * len(pairs))
-    of_loss, of_gradient = (1e-6, 2e-3) if dtype == torch.float32 else (1e-2 if sharp else 5e-3, 0.5 if sharp else 0.1)
+    of_loss, of_gradient = (1e-6, 2e-3) if device == "cpu" else (3e-6, 2e-2)
+    if dtype == torch.bfloat16:
+        of_loss, of_gradient = (1e-2, 0.5) if sharp else (5e-3, 0.1)
     model = model.to(device)
     compiled = (
         device == "cuda" and packed and dtype == torch.bfloat16
