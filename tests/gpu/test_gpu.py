@@ -14,7 +14,7 @@ import torch.distributed as dist
 from transformer.model.recurrent import StepwiseLSTM
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
-from transformer.training import update
+from transformer.training import recording, update
 from transformer.training.distributed import replicated
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
@@ -51,6 +51,18 @@ def test_a_gpu_trains_the_same_weights_as_a_cpu(start, monkeypatch, compiled):
     assert on_gpu.updater.compiled == compiled
     assert bool(compiled) == bool(on_gpu.updater.recorder and on_gpu.updater.recorder.recorded)
     assert_same_weights(on_gpu, on_cpu)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_steps_that_are_cuda_graphs_train_the_same_weights_as_others(start, monkeypatch, precision):
+    recorded = start("recorded", precision=precision)
+    recorded.train()
+    assert recorded.updater.recorder.recorded
+    monkeypatch.setattr(recording, "WARM", 1000)
+    launched = start("launched", precision=precision)
+    launched.train()
+    assert not launched.updater.recorder.recorded
+    assert_same_weights(recorded, launched)
 
 
 def test_an_interrupted_run_is_resumed_and_ends_with_the_same_weights(start):
