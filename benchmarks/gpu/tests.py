@@ -37,7 +37,7 @@ class Outcomes:
 
 def pytest_configure(config: Any) -> None:
     """Called by pytest. Several processes of pytest send their reports to the one that has started them."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Outcomes(config))
 
 
