@@ -6,7 +6,9 @@ from torch import nn
 
 from transformer.support.files import InputError
 from transformer.training.loop import Trainer
+from transformer.training.recording import Recorder
 
+CPU = torch.device("cpu")
 VOCABULARY = 40
 
 
@@ -20,7 +22,7 @@ def from_the_start():
 
 @pytest.fixture
 def trainer(tmp_path, run_config, encoded):
-    return Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cpu"))
+    return Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, CPU)
 
 
 def broken_backward(graph, example):
@@ -49,7 +51,7 @@ def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_lin
     line = next(line for line in capsys.readouterr().err.splitlines() if "compile" in line)
     assert line.startswith("ende base: PyTorch cannot compile the model, so it trains slower (")
     assert "no such kernel" in line
-    plain = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "o", torch.device("cpu"))
+    plain = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "o", CPU)
     plain.train()
     for one, other in zip(trainer.model.parameters(), plain.model.parameters(), strict=True):
         assert torch.equal(one, other)
@@ -63,6 +65,17 @@ def test_memory_that_runs_out_while_the_compiler_is_tried_is_reported_with_the_r
     monkeypatch.setattr(trainer.updater, "loss", exhausted)
     with pytest.raises(InputError, match="base: out of memory; "):
         trainer.try_compiler()
+
+
+def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(trainer):
+    updater, batches = trainer.updater, next(trainer.batches.from_position(0, 0))[2]
+    updater.recorder = Recorder(lambda batch, *given: updater.update([batch], *given), updater.model.parameters(), CPU)
+    updater(batches[:1], 0.1, 0.1)
+    before = updater.gradients()
+    updater([*batches, *batches], 0.1, 0.1)
+    after, now = updater.gradients(), [parameter.grad for parameter in updater.model.parameters()]
+    assert all(one is other for one, other in zip(after, now, strict=True))
+    assert not any(torch.equal(one, other) for one, other in zip(before, after, strict=True) if one.any())
 
 
 def test_evaluation_compiles_nothing(trainer):

@@ -59,6 +59,8 @@ class Updater:
             self.recorder(batches[0], share, rate)
         else:
             self.update(batches, share, rate)
+            if self.recorder:
+                self.recorder.gradients = []
 
     def update(self, batches: list[Batch], share: float | Tensor, rate: float | Tensor) -> None:
         """Update the weights without a CUDA graph. The gradients stay for `gradients`."""
@@ -110,7 +112,7 @@ class Updater:
             print(f"{label}: PyTorch cannot compile the model, so it trains slower ({why})", file=sys.stderr)
 
     def _copies(self) -> Copies | None:
-        """Copies of the weights as they are now, if products need them."""
+        """Copies of the weights as they are now, or None where casts are not slow or processes share gradients."""
         if self.precision != "bfloat16" or self.device.type != "cuda" or self.world.size > 1:
             return None
         self.copies = self.copies or Copies(self.model)
