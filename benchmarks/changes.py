@@ -36,17 +36,10 @@ def _with_combo_kernels() -> None:
     torch._inductor.config.combo_kernels = True
 
 
-def _with_max_autotune() -> None:
-    import torch._inductor.config
-
-    torch._inductor.config.max_autotune_gemm = True
-
-
 CHANGES: dict[str, Callable[[], None]] = {
     "without-cuda-graphs": _without_cuda_graphs,  # a step is launched kernel by kernel
     "without-copies": _without_copies,  # each step casts each weight and each gradient
     "without-relu-in-products": _without_relu_in_products,
     "without-order-in-embeddings": _without_order_in_embeddings,  # their gradients are added up in any order
     "with-combo-kernels": _with_combo_kernels,  # PyTorch's compiler joins kernels that do not depend on each other
-    "with-max-autotune": _with_max_autotune,  # it tries its own matrix products, into which others can be fused
 }

@@ -179,8 +179,11 @@ class Meter:
 
     def __init__(self, make: Callable[[], Ours | Peer], steps: Callable[[Ours | Peer], Sequence[list[Batch]]]):
         self.seconds: list[float] = []
-        before, self.most = torch.cuda.memory_allocated(), 0
+        before = torch.cuda.memory_allocated()
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
         self.system = make()
+        self.most = torch.cuda.max_memory_allocated() - before  # a CUDA graph takes its memory when it is recorded
         self.held = torch.cuda.memory_allocated() - before
         some = steps(self.system)
         self.rounds = [some[i : i + ROUND] for i in range(0, len(some), ROUND)]

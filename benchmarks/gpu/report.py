@@ -49,7 +49,7 @@ def report(results: Results) -> str:
     texts = [f"# {machine['device']}", _machine(machine), *(f"- **wrong:** {fault}" for fault in wrong), ""]
     if "tests" in results:
         texts += [f"Tests marked `gpu`: {_tests(results['tests'])}.", ""]
-    training = {name.split()[1]: part for name, part in results.items() if name.startswith("training")}
+    training = {name.partition(" ")[2]: part for name, part in results.items() if name.startswith("training")}
     if training:
         texts += [_speeds(training), _steps(training)]
         texts += [_profile(model, part["profile"]) for model, part in training.items() if "profile" in part]

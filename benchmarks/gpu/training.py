@@ -33,7 +33,7 @@ from transformer.text.batches import Batch, Batches, Step
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
-COMPARED = 500  # pairs on which losses are compared
+COMPARED = 100  # pairs on which losses are compared; peers keep much memory for each
 WARM = 3  # steps of each shape: the third one records the CUDA graph
 BESIDE = ("MarianMTModel", "torch.nn.Transformer")
 TINY = {"N": 1, "d_model": 32, "d_ff": 64, "h": 2, "d_k": 16, "d_v": 16}

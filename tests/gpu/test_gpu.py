@@ -66,11 +66,15 @@ def test_steps_that_are_cuda_graphs_train_the_same_weights_as_others(start, monk
 
 
 def test_an_interrupted_run_is_resumed_and_ends_with_the_same_weights(start):
-    whole = start("whole")
+    whole = start("whole", precision="bfloat16")
+    whole.try_compiler()
     whole.train()
+    interrupted = start("state", precision="bfloat16")
+    interrupted.try_compiler()
     with pytest.raises(Interrupted):
-        start("state").train(reached=lambda step: step == 5 and os.kill(os.getpid(), signal.SIGTERM))
-    resumed = start("state")
+        interrupted.train(reached=lambda step: step == 5 and os.kill(os.getpid(), signal.SIGTERM))
+    resumed = start("state", precision="bfloat16")
+    resumed.try_compiler()
     assert resumed.state.step == 5
     resumed.train()
     assert_same_weights(resumed, whole)

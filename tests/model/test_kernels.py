@@ -126,7 +126,9 @@ def test_a_product_with_its_relu_equals_the_two_operations():
     torch.testing.assert_close(found, differentiated(lambda *given: F.relu(F.linear(*given)), *given))
 
 
-def test_the_gradient_of_an_embedding_is_summed_over_its_ids():
+@pytest.mark.parametrize("few", [0, 64])
+def test_the_gradient_of_an_embedding_is_summed_over_its_ids(monkeypatch, few):
+    monkeypatch.setattr(kernels, "FEW_ROWS", few)
     ids = torch.tensor([[3, 0, 3], [1, 3, 1]])
     found = differentiated(partial(kernels._GPUEmbedding.apply, ids), draw(5, 4))
     torch.testing.assert_close(found, differentiated(partial(F.embedding, ids), draw(5, 4)))

@@ -85,8 +85,8 @@ def test_updates_that_cannot_be_recorded_run_as_they_are_and_one_line_says_so(mo
         recorder(batch(5 + 2 * (number % 2), number), 1.0, 0.1)
     assert learner.calls == 8
     assert capsys.readouterr().err == (
-        "steps cannot be recorded as CUDA graphs, so small models train slower (CUDA error: operation not permitted "
-        "when stream is capturing)\n"
+        "steps cannot be recorded as CUDA graphs, so small models train slower (RuntimeError: CUDA error: operation "
+        "not permitted when stream is capturing)\n"
     )
 
 

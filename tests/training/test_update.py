@@ -5,8 +5,11 @@ import torch
 from torch import nn
 
 from transformer.support.files import InputError
+from transformer.training import loss
+from transformer.training.copies import Copies
 from transformer.training.loop import Trainer
 from transformer.training.recording import Recorder
+from transformer.training.update import Updater
 
 CPU = torch.device("cpu")
 VOCABULARY = 40
@@ -76,6 +79,28 @@ def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(t
     after, now = updater.gradients(), [parameter.grad for parameter in updater.model.parameters()]
     assert all(one is other for one, other in zip(after, now, strict=True))
     assert not any(torch.equal(one, other) for one, other in zip(before, after, strict=True) if one.any())
+
+
+def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, encoded, monkeypatch):
+    """With copies of weights, as on a GPU."""
+
+    def copies(updater):
+        updater.copies = updater.copies or Copies(updater.model)
+        updater.copies.copy()
+        return updater.copies
+
+    monkeypatch.setattr(Updater, "_copies", copies)
+    given = (run_config(precision="bfloat16"), VOCABULARY, encoded("train"), encoded("dev"))
+    tried, plain = (Trainer(*given, tmp_path / name, CPU) for name in ("tried", "plain"))
+    tried.updater.compiled = True
+    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._part)
+    tried.try_compiler()
+    tried.updater.compiled = False
+    for trainer in (tried, plain):
+        torch.manual_seed(1)
+        trainer.train()
+    for one, other in zip(tried.model.parameters(), plain.model.parameters(), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_evaluation_compiles_nothing(trainer):

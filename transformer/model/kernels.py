@@ -20,6 +20,7 @@ from transformer.support.device import auto_precision
 GROUPS = 16  # how many groups of positions a GPU treats at a time in attention over parameters, if they can be equal
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 UNIT = 8  # a GPU would copy the bias of attention for rows whose length is no multiple of this
+FEW_ROWS = 64  # the gradient of a table with at most so many rows is a product
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
 
 Operation = TypeVar("Operation", bound=Callable[..., Tensor])
@@ -206,7 +207,8 @@ class _GPURectified(torch.autograd.Function):
 def embedding(ids: Tensor, table: Tensor) -> Tensor:
     """The rows of a table, [..., D]. On a GPU the gradient is summed in a fixed order.
 
-    PyTorch's compiler would add it up with atomic operations, in another order each time.
+    PyTorch's compiler would add it up with atomic operations, in another order each time. PyTorch's own operation sorts
+    the ids, and adds the gradients of each one by one. If a table has few rows, products are faster.
     """
     return _GPUEmbedding.apply(ids, table) if table.is_cuda else F.embedding(ids, table)
 
@@ -220,7 +222,11 @@ class _GPUEmbedding(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[None, Tensor]:
-        return None, torch.ops.transformer.embedding_gradient(grad[0], ctx.saved_tensors[0], ctx.rows)
+        ids = ctx.saved_tensors[0]
+        if ctx.rows > FEW_ROWS:
+            return None, torch.ops.transformer.embedding_gradient(grad[0], ids, ctx.rows)
+        each = (ids.flatten(1)[:, :, None] == torch.arange(ctx.rows, device=ids.device)).type_as(grad[0])
+        return None, (each.transpose(1, 2) @ grad[0].flatten(1, -2)).sum(0)
 
 
 # An operation of our own, because the compiler replaces PyTorch's.

@@ -64,6 +64,13 @@ def out_of_memory(error: BaseException | None) -> bool:
     return False
 
 
+def first_cause(error: BaseException) -> str:
+    """The type and the first line of the error that led to this one."""
+    while before := error.__cause__ or error.__context__:
+        error = before
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
 def choose_device(local_rank: int = 0, local_size: int = 1, trainings_per_gpu: int = 1) -> torch.device:
     """Reserve a free GPU for this process until it ends, or return the CPU where there is no GPU.
 

@@ -22,7 +22,9 @@ class Copies:
 
     @torch.no_grad()
     def copy(self) -> None:
-        """Copy the weights as they are now."""
+        """Copy the weights as they are now, and forget the gradients of earlier copies."""
+        for each in self.copies.values():
+            each.grad = None
         torch._foreach_copy_(list(self.copies.values()), list(self.weights.values()))
 
     def __call__(self, source: Rows, target: Rows) -> Tensor:
@@ -33,5 +35,5 @@ class Copies:
     def give_gradients(self) -> None:
         """Turn the gradients of the copies into gradients of the weights, in float32."""
         torch._foreach_copy_(self.gradients, cast(list[Tensor], [each.grad for each in self.copies.values()]))
-        for weight, copy, gradient in zip(self.weights.values(), self.copies.values(), self.gradients, strict=True):
-            weight.grad, copy.grad = gradient, None
+        for weight, gradient in zip(self.weights.values(), self.gradients, strict=True):
+            weight.grad = gradient

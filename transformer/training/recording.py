@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.model import kernels
-from transformer.support.device import out_of_memory
+from transformer.support.device import first_cause, out_of_memory
 from transformer.text.batches import Batch
 
 Update = Callable[[Batch, Tensor, Tensor], None]  # trains on a batch, given `share` and the learning rate
@@ -23,9 +23,21 @@ def record(work: Callable[[], None], pool: Any) -> torch.cuda.CUDAGraph:
     Only this thread has to avoid calls that would spoil the recording: another one may be writing the state.
     """
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+    with (
+        torch.cuda.stream(torch.cuda.current_stream()),  # a recording that fails would leave its own stream
+        torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"),
+    ):
         work()
     return graph
+
+
+def restore_random_state(device: torch.device) -> None:
+    """Let random numbers be drawn again after a recording that failed: PyTorch 2.11 would go on recording them.
+
+    Graphs that were recorded before cannot be replayed any more.
+    """
+    generator = torch.cuda.default_generators[device.index]
+    generator.graphsafe_set_state(generator.clone_state())
 
 
 class _Recorded(NamedTuple):
@@ -76,7 +88,10 @@ class Recorder:
             if out_of_memory(error):
                 raise
             self.able = False
-            why = str(error).strip().partition("\n")[0]
+            self.recorded.clear()
+            if self.device.type == "cuda":
+                restore_random_state(self.device)
+            why = first_cause(error)
             print(f"steps cannot be recorded as CUDA graphs, so small models train slower ({why})", file=sys.stderr)
         else:
             self.recorded[shape] = _Recorded(graph, rows_of(batch), self._left())

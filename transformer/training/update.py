@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.model.network import Network
-from transformer.support.device import can_compile, compile_in_place, out_of_memory
+from transformer.support.device import can_compile, compile_in_place, first_cause, out_of_memory
 from transformer.text.batches import Batch
 from transformer.training.config import TrainingConfig
 from transformer.training.copies import Copies
@@ -108,7 +108,7 @@ class Updater:
             if out_of_memory(error):
                 raise
             self.compiled, self.recorder, self.model._compiled_call_impl = False, None, None
-            why = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            why = first_cause(error)
             print(f"{label}: PyTorch cannot compile the model, so it trains slower ({why})", file=sys.stderr)
 
     def _copies(self) -> Copies | None:
