@@ -93,6 +93,12 @@ def gone(pids):
     return not any(map(psutil.pid_exists, pids))
 
 
+def defaults():
+    """A process in the background ignores SIGINT, and one under nohup SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("to", [os.kill, os.killpg], ids=["the parent", "its group"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_outlives_its_parent(tmp_path, number, to):
@@ -100,7 +106,7 @@ def test_no_process_outlives_its_parent(tmp_path, number, to):
         [sys.executable, "-c", PARENT],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background process ignores it
+        preexec_fn=defaults,
         start_new_session=True,
         stderr=subprocess.PIPE,
         text=True,
