@@ -107,7 +107,7 @@ def batch_loss(
     place (`Copies`).
     """
     batch = batch.on(model.embedding.device)
-    forward = copies or (model if compiled else model.forward)
+    forward = copies or (model if compiled else model._call_impl)  # which calls hooks, but no compiled code
     y = forward(batch.source, batch.target)
     return smoothed_cross_entropy(model.logits(y), batch.target.ids, eps_ls, share, compiled)
 
