@@ -27,8 +27,8 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from benchmarks.changes import CHANGES
-from benchmarks.gpu.report import NOT_STARTED, Results, faults, one_line, report
-from transformer.support.files import write_json, write_lines
+from benchmarks.gpu.report import NOT_STARTED, Results, faults, report
+from transformer.support.files import one_line, write_json, write_lines
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 600.0  # of all parts

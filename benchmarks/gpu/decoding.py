@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu.made import drawn_lengths, random_package
-from benchmarks.gpu.report import one_line
 from benchmarks.gpu.training import configured
 from benchmarks.translate import Translator, ct2, in_batches
 from transformer.decoding.precision import in_precision
@@ -28,6 +27,7 @@ from transformer.model.ids import END, UNKNOWN
 from transformer.package.config import SECTION_6_1
 from transformer.package.loading import Package, load_package
 from transformer.support.device import choose_device, keep_freed_memory
+from transformer.support.files import one_line
 
 LONGEST = 200  # the most subwords of a sentence
 Sentences = list[list[int]]

@@ -37,11 +37,6 @@ def has_ours(name: str, part: Mapping[str, Any]) -> bool:
     return any(system.startswith("ours") for system in part.get("systems", {}))
 
 
-def one_line(error: BaseException) -> str:
-    """The type and the first line of an exception."""
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-
-
 def report(results: Results) -> str:
     """The text of README.md."""
     machine = results["machine"]

@@ -20,7 +20,6 @@ import torch
 from torch._dynamo.utils import counters
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_pairs
-from benchmarks.gpu.report import one_line
 from benchmarks.gpu.step import attentions, in_float32, profiled, table, unfused
 from benchmarks.measuring import seconds
 from benchmarks.padded import padded, padded_steps
@@ -29,6 +28,7 @@ from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
 from transformer.experiment.config import read_experiment
 from transformer.experiment.cost import TREE
 from transformer.support.device import auto_precision, choose_device, keep_freed_memory, sustained_flops
+from transformer.support.files import one_line
 from transformer.text.batches import Batch, Batches, Step
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig

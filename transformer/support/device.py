@@ -18,7 +18,7 @@ from typing import IO
 import torch
 from torch import nn
 
-from transformer.support.files import InputError, locked
+from transformer.support.files import InputError, locked, one_line
 
 SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
 WHOLE = 2**62  # how many bytes of its lock file stand for a whole GPU; the file itself is empty
@@ -68,7 +68,7 @@ def first_cause(error: BaseException) -> str:
     """The type and the first line of the error that led to this one."""
     while before := error.__cause__ or error.__context__:
         error = before
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return one_line(error)
 
 
 def choose_device(local_rank: int = 0, local_size: int = 1, trainings_per_gpu: int = 1) -> torch.device:

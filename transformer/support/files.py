@@ -26,6 +26,11 @@ class InputError(Exception):
     """A user's input is wrong. The message is one line: file, line, value, remedy."""
 
 
+def one_line(error: BaseException) -> str:
+    """The type and the first line of an exception."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
 def check_mirror(mirror: Path | None) -> None:
     """Raises InputError when `mirror` is given and is not a folder."""
     if mirror and not mirror.is_dir():

@@ -77,7 +77,7 @@ class Recorder:
             self.gradients = recorded.gradients
         else:
             self.update(batch, *self.numbers.unbind())
-            self.gradients = self._left()
+            self.gradients = gradients_of(self.parameters)
 
     def _record(self, shape: Shape, batch: Batch) -> None:
         """Record an update for a shape. Prints one line, and never tries again, if that is impossible."""
@@ -94,10 +94,12 @@ class Recorder:
             why = first_cause(error)
             print(f"steps cannot be recorded as CUDA graphs, so small models train slower ({why})", file=sys.stderr)
         else:
-            self.recorded[shape] = _Recorded(graph, rows_of(batch), self._left())
+            self.recorded[shape] = _Recorded(graph, rows_of(batch), gradients_of(self.parameters))
 
-    def _left(self) -> list[Tensor]:
-        return [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+
+def gradients_of(parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+    """The gradients of those parameters that have one."""
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
 def rows_of(batch: Batch) -> list[Tensor]:

@@ -16,7 +16,7 @@ from transformer.training.copies import Copies
 from transformer.training.distributed import World, replicated
 from transformer.training.loss import batch_loss
 from transformer.training.optimizer import Adam
-from transformer.training.recording import Recorder
+from transformer.training.recording import Recorder, gradients_of
 
 
 class _Loss(nn.Module):
@@ -94,7 +94,7 @@ class Updater:
         """The gradients of the last update."""
         if self.recorder and self.recorder.gradients:
             return self.recorder.gradients
-        return [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        return gradients_of(self.model.parameters())
 
     def try_compiler(self, batch: Batch, label: str) -> None:
         """Compile the passes for a batch. If that fails, print one line; the model then runs uncompiled.
