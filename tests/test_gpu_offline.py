@@ -169,6 +169,7 @@ def test_prepared_wheels_and_text_are_used(offline_folder, tmp_path, monkeypatch
         wheel.writestr("extra.py", "")
     (offline_folder / "wheels/2.7/older-1-py3-none-any.whl").write_text("not read")
     (tmp_path / "benchmarks/gpu").mkdir(parents=True)
+    (tmp_path / "benchmarks/__init__.py").touch()  # else a clone on PYTHONPATH, as with `make test`, comes first
     (tmp_path / "benchmarks/gpu/__main__.py").write_text(
         "import extra, os, sys\nprint(sys.argv[1:], *map(os.environ.get, ['TRANSFORMER_MIRROR', 'TRITON_CACHE_DIR']))"
     )
