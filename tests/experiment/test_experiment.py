@@ -374,7 +374,7 @@ def test_a_recurrent_network_takes_neither_the_transformer_s_sizes_nor_its_figur
 
 
 def test_a_convolutional_network_takes_neither_other_positions_nor_figures():
-    row = {"network": "convolutional", "N": 12, "max_length": 100, "positions": "sinusoidal"}
+    row = {"network": "convolutional", "N": 12, "max_length": 300, "positions": "sinusoidal"}
     task = TASK | {"models": ["parser", "convolutional"]}
     reported = faults(
         models=MODELS | {"convolutional": row}, tasks={"wsj": task}, figures={"task": "wsj", "model": "convolutional"}
