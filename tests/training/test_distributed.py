@@ -123,7 +123,13 @@ def saved(folder):
         (2, {"network": "recurrent", "N": 2}),
         (2, {"network": "convolutional", "positions": "learned"}),
     ],
-    ids=["one micro-batch each", "many micro-batches", "processes without any", "a recurrent network", "a convolutional network"],
+    ids=[
+        "one micro-batch each",
+        "many micro-batches",
+        "processes without any",
+        "a recurrent network",
+        "a convolutional network",
+    ],
 )
 def test_several_processes_train_to_the_same_weights_as_one(together, alone, tmp_path, size, changes):
     # The gradient of the keys' biases is only rounding. A larger epsilon keeps Adam from amplifying it.

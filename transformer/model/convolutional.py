@@ -1,18 +1,18 @@
 """The other kind of network that the Transformer was compared with: gated convolutions with attention.
 
 This is ConvS2S (Gehring et al. 2017, arXiv 1705.03122), in the form of fairseq's `fconv`. Encoder and decoder have N
-convolutions of width 3 over d_model channels each. A gated linear unit follows each convolution. Convolutions of the
-decoder read no later subword. Every layer of the decoder has attention with one head over the encoder's output. Its
+convolutions of width 3 over d_model channels each, and a gated linear unit follows each convolution. Convolutions of
+the decoder read no later subword. Every layer of the decoder has attention with one head over the encoder's output. Its
 query is the layer's output plus the embedding of the previous target subword. Its values are the encoder's output plus
-the source's embeddings. Positions are learned and added to the embeddings of both sides. Dropout acts on the
-embeddings, on the input of each convolution and on the decoder's output. Sums are multiplied by sqrt(1/2), and what
-attention read of m source subwords by sqrt(m), so that variances stay as they are. So do the initial weights.
+the source's embeddings. Learned positions are added to the embeddings of both sides. Dropout acts on the embeddings, on
+the input of each convolution and on the decoder's output. Variances stay as they are: sums are multiplied by sqrt(1/2),
+what attention reads of m source subwords by sqrt(m), and the initial weights fit.
 
-Ours differs from the published network in five points. All its convolutions have one width; in the published models for
-WMT the last ones are wider. Its embeddings and softmax are the Transformer's: one matrix, and a vector of zeros where the
-output starts. The embeddings are multiplied by EMBEDDED, to begin with the published standard deviation. Weights are not
-normalised, and the encoder's gradients are not divided by twice the number of attentions. Both serve gradient descent
-with one rate for all weights; we train all networks with Adam, which divides each gradient by its own size.
+Ours differs from the published network in four points. All convolutions have one width; in the published models for WMT
+the last ones are wider. Embeddings and softmax are the Transformer's: one matrix, no bias, and a vector of zeros where
+the output starts. Weights are not normalised, and the gradients of the encoder are not divided by twice the number of
+attentions. Both serve gradient descent with one rate for all weights. We train all networks with Adam, which divides
+each gradient by its own size.
 
 Shapes: R rows, which hold one sentence or several; S source and T target subwords, L of either; B sentences, W
 hypotheses of each; D d_model; K width of a convolution; V subwords of the vocabulary.
@@ -34,7 +34,7 @@ from transformer.model.network import Kind, Network
 from transformer.model.positions import LearnedPositions
 
 K = 3
-EMBEDDED = 0.1  # the standard deviation of the initial embeddings
+EMBEDDED = 0.1  # the published standard deviation of the initial embeddings; without this factor it would be 1
 HALF = 0.5**0.5  # the sum of two values of equal variance, times this, has their variance
 
 
@@ -71,8 +71,8 @@ class Windows:
 class GatedConvolution(nn.Module):
     """A convolution and a gated linear unit, A * sigmoid(B) (Dauphin et al. 2016).
 
-    The variance of A is four times that of the output if B is near zero, where the sigmoid is 1/2. Dropout before it
-    multiplies the variance by 1 / (1 - dropout).
+    The sigmoid is about 1/2, so A has four times the variance of the output. Dropout of the input has multiplied its
+    variance by 1 / (1 - dropout).
     """
 
     def __init__(self, d_model: int, dropout: float):
@@ -94,7 +94,10 @@ class DecoderLayer(nn.Module):
         self.attend = DotProductAttention(1.0)
 
     def forward(self, window: Tensor, given: Tensor, memory: KeysValues, across: Mask, root: Tensor) -> Tensor:
-        """[B, T, K * D] to [B, T, D]. `given` has the embedded input; `root` is that of the number of source subwords."""
+        """[B, T, K * D] to [B, T, D].
+
+        `given` [B, T, D] is the embedded input, and `root` [B, T, 1] the root of the number of source subwords.
+        """
         x = self.convolution(window)
         q = (self.query(x) + given.type_as(x)) * HALF
         read = self.attend(q[:, None], memory, across).squeeze(1) * root

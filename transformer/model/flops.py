@@ -47,8 +47,8 @@ def _recurrent(N: int, width: int, vocabulary: int, source: np.ndarray, target: 
 def _convolutional(
     N: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int
 ) -> float:
-    # A convolution counts 6, because it reads three subwords and its output is twice as wide. The linear maps before and
-    # after all convolutions of a side count 2, and in the decoder those before and after each attention.
+    # A convolution counts 6, because it reads three subwords and its output is twice as wide. The two linear maps of a
+    # side count 2, and so do the two of each attention.
     encoder = source * width**2 * (6 * N + 2)
     decoder = target * width**2 * (8 * N + 2)
     decoder += 2 * N * source * target * width + target * width * vocabulary
