@@ -15,11 +15,11 @@ MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
 
 
 def test_every_printed_row_is_there_when_nothing_was_run(results):
-    for name, count in (("table2", 19), ("table3", 20), ("table4", 12), ("appendix", 3)):
+    for name, count in (("table2", 21), ("table3", 20), ("table4", 12), ("appendix", 3)):
         rows, _ = results.table(name, [], trained_on={})
         assert len(rows) == count
         ours = [row[column] for row in rows for column in row if column in ("BLEU, ours", "F1, ours")]
-        expected = {"table2": 6, "table3": 20, "table4": 2, "appendix": 3}[name]
+        expected = {"table2": 8, "table3": 20, "table4": 2, "appendix": 3}[name]
         assert ours.count("not run") == expected
         assert set(ours) <= {"not run", ""}
 
