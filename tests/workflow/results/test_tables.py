@@ -129,6 +129,17 @@ def test_a_shortened_run_shows_its_steps_beside_the_published_ones(results):
     assert steps["C-N2"] == ("100000", "")
 
 
+def test_table2_says_how_large_the_networks_are_that_it_compares(results):
+    base = results.run("ende", "base", part="test")
+    others = [
+        results.run("ende", model, part="test", training={"parameters": count})
+        for model, count in (("recurrent", 840_000), ("convolutional", 850_000))
+    ]
+    says = "Numbers of parameters: recurrent has 840,000, convolutional has 850,000, base has 830,000."
+    assert says in results.table("table2", [base, *others])[1][0]
+    assert "Numbers of parameters" not in results.table("table2", [base])[1][0]
+
+
 def test_table2_gives_both_bleus_and_three_costs(results):
     runs = [
         results.run("ende", "base", part="test", average=5),
