@@ -21,7 +21,8 @@ from transformer.model import kernels
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END
 from transformer.model.masks import Rows
-from transformer.model.transformer import Transformer
+from transformer.model.network import Network
+from transformer.model.networks import network
 from transformer.text.batches import Batch
 from transformer.training import loss
 
@@ -33,6 +34,7 @@ MODELS = {
     "T5's positions": {"positions": "t5"},
     "ALiBi": {"positions": "alibi"},
     "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 12)},
+    "convolutions": {"network": "convolutional", "positions": "learned"},
 }
 
 
@@ -63,11 +65,11 @@ def gpu(device) -> Iterator[torch.device]:
 
 
 @pytest.fixture(params=MODELS)
-def model(request, gpu) -> Transformer:
+def model(request, gpu) -> Network:
     sizes = {"N": 2, "d_model": 16, "d_ff": 32, "h": 2, "d_k": 8, "d_v": 8, "P_drop": 0.1, "max_length": 64}
     config = ModelConfig(**sizes | {"positions": "sinusoidal"} | MODELS[request.param])
     with gpu:
-        return Transformer(config, VOCABULARY)
+        return network(config, VOCABULARY)
 
 
 @pytest.fixture

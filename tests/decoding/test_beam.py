@@ -15,6 +15,7 @@ from transformer.model.masks import Rows
 from transformer.model.networks import network
 
 RECURRENT = {"network": "recurrent"}
+CONVOLUTIONAL = {"network": "convolutional", "positions": "learned"}
 LONG = 1000  # a beam wider than there are sequences
 
 
@@ -118,6 +119,7 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
         {"attention": "unscaled"},
         {"attention": "additive"},
         RECURRENT,
+        CONVOLUTIONAL,
     ],
 )
 def test_a_wide_beam_finds_what_brute_force_finds_for_other_models(changes):
@@ -141,7 +143,7 @@ def test_hypotheses_are_sorted_distinct_and_scored_with_their_end(seed, width, a
         assert score == pytest.approx(logp / length_penalty(len(ids) + 1, alpha), rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("changes", [{}, RECURRENT])
+@pytest.mark.parametrize("changes", [{}, RECURRENT, CONVOLUTIONAL])
 @given(seed=st.integers(0, 10_000), alpha=st.floats(0, 2))
 @settings(max_examples=25)
 def test_a_beam_of_one_is_greedy_search(changes, seed, alpha):
@@ -203,7 +205,7 @@ def test_pruning_changes_no_result_and_an_early_stop_prunes_more(monkeypatch, al
     assert [found[0].ids for found in best] == [found[0].ids for found in whole]
 
 
-@pytest.mark.parametrize("changes", [{}, RECURRENT])
+@pytest.mark.parametrize("changes", [{}, RECURRENT, CONVOLUTIONAL])
 @pytest.mark.parametrize("nbest", [True, False])
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("extra", [2, 12])
@@ -287,7 +289,7 @@ def test_learned_positions_limit_the_output_length():
     assert len(alive.ids) == 6
 
 
-@pytest.mark.parametrize("changes", [{}, RECURRENT])
+@pytest.mark.parametrize("changes", [{}, RECURRENT, CONVOLUTIONAL])
 @given(
     seed=st.integers(0, 1000),
     sources=st.lists(st.lists(st.integers(2, 8), min_size=1, max_size=6), min_size=2, max_size=5),

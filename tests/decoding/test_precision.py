@@ -21,9 +21,10 @@ def pair():
     return Rows.of(torch.randint(3, 40, (5, 9))), Rows.of(torch.randint(3, 40, (5, 7)))
 
 
+@pytest.mark.parametrize("changes", [{}, {"network": "convolutional", "positions": "learned"}])
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.02), ("int8", 0.1)])
-def test_each_precision_computes_the_same_logits_up_to_its_rounding(package, precision, tolerance):
-    model = package(N=2).model
+def test_each_precision_computes_the_same_logits_up_to_its_rounding(package, precision, tolerance, changes):
+    model = package(N=2, **changes).model
     lower = in_precision(model, precision)
     with torch.inference_mode():
         exact, found = (each.logits(each(*pair())) for each in (model, lower))

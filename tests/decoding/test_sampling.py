@@ -41,7 +41,9 @@ def log_probability(model, source, ids):
     )
 
 
-@pytest.mark.parametrize("changes", [{}, {"network": "recurrent"}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"network": "recurrent"}, {"network": "convolutional", "positions": "learned"}]
+)
 def test_outputs_are_drawn_with_the_model_s_probabilities(changes):
     model, source, draws = toy(**changes), padded([2]), 4000
     found = sample(model, source.expand(draws, -1), 1, generators(draws))

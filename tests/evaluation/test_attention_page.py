@@ -13,6 +13,7 @@ from transformer.decoding.translate import Translation
 from transformer.evaluation import attention_page as module
 from transformer.evaluation.attention import weights_of_all
 from transformer.evaluation.attention_page import attention_page
+from transformer.model.config import POSITIONS
 from transformer.model.ids import END
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
@@ -61,14 +62,18 @@ def bytes_of(text):
 
 @pytest.mark.parametrize(
     ("network", "kinds"),
-    [("transformer", ["encoder", "decoder", "encoder-decoder"]), ("recurrent", ["encoder-decoder"])],
+    [
+        ("transformer", ["encoder", "decoder", "encoder-decoder"]),
+        ("recurrent", ["encoder-decoder"]),
+        ("convolutional", ["encoder-decoder"]),
+    ],
 )
 def test_each_line_has_its_subwords_and_all_weights_as_bytes(package, tmp_path, translations, network, kinds):
-    loaded = package(N=2, network=network)
+    loaded = package(N=2, network=network, positions=POSITIONS.get(network, "sinusoidal"), max_length=100)
     found = list(translations(loaded, LINES, 2, 200))
     page = made(tmp_path / "out" / "page.html", loaded, found, layer=1)
     [(_, model)] = page.found["model"]
-    shape = (2, 2) if network == "transformer" else (1, 1)
+    shape = {"transformer": (2, 2), "recurrent": (1, 1), "convolutional": (2, 1)}[network]
     assert model == {
         "kinds": kinds, "layers": shape[0], "heads": shape[1], "steps": 255, "kind": kinds[0], "layer": 1
     }  # fmt: skip

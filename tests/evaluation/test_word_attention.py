@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from transformer.evaluation.attention import weights_of_all, word_attention
+from transformer.model.config import POSITIONS
 from transformer.model.ids import END
 from transformer.model.masks import Rows
 from transformer.support.files import InputError
@@ -92,9 +93,10 @@ def test_a_sentence_beyond_the_learned_positions_is_refused(package):
         word_attention(package(positions="learned"), "the cat " * 13, 1)
 
 
-def test_a_recurrent_network_is_refused(package):
-    with pytest.raises(InputError, match="base is a recurrent network, whose encoder has no self-attention; name a Tr"):
-        word_attention(package(network="recurrent", N=2), SENTENCE, 1)
+@pytest.mark.parametrize(("network", "positions"), POSITIONS.items())
+def test_other_networks_are_refused(package, network, positions):
+    with pytest.raises(InputError, match=f"base is a {network} network, whose encoder has no self-attention; name a T"):
+        word_attention(package(network=network, N=2, positions=positions), SENTENCE, 1)
 
 
 @pytest.mark.parametrize(

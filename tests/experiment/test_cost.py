@@ -106,6 +106,7 @@ def rise_of_memory(config, vocabulary, prefix, folder, result):
         (32, {"N": 2}),
         (128, {"N": 2, "attention_dropout": 0.2}),
         (32, {"N": 3, "network": "recurrent"}),
+        (32, {"N": 3, "network": "convolutional", "positions": "learned", "max_length": 32}),
     ],
 )
 def test_a_run_takes_as_much_memory_as_planned(run_config, tmp_path, forkserver, longest, changes):

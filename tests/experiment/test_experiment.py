@@ -373,21 +373,35 @@ def test_a_recurrent_network_takes_neither_the_transformer_s_sizes_nor_its_figur
     ]
 
 
-def test_a_recurrent_network_ignores_inherited_keys_that_it_does_not_have():
+def test_a_convolutional_network_takes_neither_other_positions_nor_figures():
+    row = {"network": "convolutional", "N": 12, "max_length": 300, "positions": "sinusoidal"}
+    task = TASK | {"models": ["parser", "convolutional"]}
+    reported = faults(
+        models=MODELS | {"convolutional": row}, tasks={"wsj": task}, figures={"task": "wsj", "model": "convolutional"}
+    )
+    assert reported == [
+        "figures.model: convolutional is convolutional and has no self-attention; name another",
+        "models.convolutional.positions: a convolutional network does not have this key; remove it",
+    ]
+
+
+@pytest.mark.parametrize("model", ["recurrent", "convolutional"])
+def test_other_networks_ignore_inherited_keys_that_they_do_not_have(model):
     base = {
         "positions": "rotary",
         "attention": "additive",
         "attention_over_parameters": {"h_p": 8, "d_pk": 64, "d_pv": 64, "n_p": 512},
     }
-    tasks = with_task(models=["parser", "recurrent"])
-    [plain, changed] = (experiment(**tasks, **with_base(**given)).run("wsj", "recurrent", 1) for given in ({}, base))
+    tasks = with_task(models=["parser", model])
+    [plain, changed] = (experiment(**tasks, **with_base(**given)).run("wsj", model, 1) for given in ({}, base))
     assert changed == plain
 
 
-def test_base_has_to_be_a_transformer():
+@pytest.mark.parametrize("network", ["recurrent", "convolutional"])
+def test_base_has_to_be_a_transformer(network):
     figures = {"figures": {"task": "wsj", "model": "base"}}
-    assert faults(**with_base(network="recurrent", N=9), **with_task(models=["base", "parser"]), **figures) == [
-        "models.base.network: must be transformer, not recurrent; add a row of your own for it"
+    assert faults(**with_base(network=network, N=9), **with_task(models=["base", "parser"]), **figures) == [
+        f"models.base.network: must be transformer, not {network}; add a row of your own for it"
     ]
 
 

@@ -19,6 +19,7 @@ from transformer.support.files import InputError
         ({"attention": "additive"}, "additive attention"),
         ({"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 4)}, "attention over parameters"),
         ({"network": "recurrent", "N": 2}, "base has a recurrent network, which"),
+        ({"network": "convolutional", "positions": "learned"}, "base has a convolutional network, which"),
     ],
 )
 def test_a_package_that_an_export_cannot_express_is_refused(save, tmp_path, capsys, monkeypatch, to, changes, reason):

@@ -19,6 +19,7 @@ OVER = ModelConfig(
     **SIZES, positions="learned", max_length=20, attention_over_parameters=AttentionOverParametersConfig(2, 4, 6, 7)
 )
 RECURRENT = ModelConfig(**SIZES, positions="sinusoidal", max_length=20, network="recurrent")
+CONVOLUTIONAL = ModelConfig(**SIZES, positions="learned", max_length=20, network="convolutional")
 EVEN = dataclasses.replace(PLAIN, d_k=4)  # rotary positions need pairs
 
 
@@ -31,7 +32,7 @@ def counted(config, pairs, source, target):
 
 @pytest.mark.parametrize(
     "config",
-    [PLAIN, OVER, RECURRENT, dataclasses.replace(PLAIN, attention="additive")]
+    [PLAIN, OVER, RECURRENT, CONVOLUTIONAL, dataclasses.replace(PLAIN, attention="additive")]
     + [pytest.param(dataclasses.replace(EVEN, positions=name), id=name) for name in ENCODINGS],
 )
 @pytest.mark.parametrize(("pairs", "source", "target"), [(1, 1, 1), (4, 9, 5), (2, 3, 11)])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from transformer.experiment.config import read_experiment
-from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.config import POSITIONS, AttentionOverParametersConfig, ModelConfig
 from transformer.model.networks import network as network_of
 from transformer.model.parameters import parameters
 from transformer.model.positions import ENCODINGS
@@ -78,17 +78,19 @@ def test_the_count_from_sizes_confuses_no_size_with_another(encoding, over):
     assert parameters(config, 30) == count(network_of(config, 30))
 
 
-def test_the_count_from_sizes_equals_that_of_a_recurrent_network():
-    config = ModelConfig(3, 8, 24, 2, 3, 5, 0.1, "sinusoidal", 20, network="recurrent")
+@pytest.mark.parametrize(("network", "positions"), POSITIONS.items())
+def test_the_count_from_sizes_equals_that_of_other_networks(network, positions):
+    config = ModelConfig(3, 8, 24, 2, 3, 5, 0.1, positions, 20, network=network)
     assert parameters(config, 30) == count(network_of(config, 30))
 
 
+@pytest.mark.parametrize("model", ["recurrent", "convolutional"])
 @pytest.mark.parametrize("experiment", ["paper", "multi30k", "small", "quick-captions", None])
-def test_recurrent_is_as_large_as_base_within_5_percent(experiment):
+def test_other_networks_are_as_large_as_base_within_5_percent(experiment, model):
     values = read_experiment([CONFIG / f"{experiment}.yaml"] if experiment else [])
     vocabulary = values.tasks["ende"].vocabulary
-    recurrent, base = (parameters(values.run("", model, 1).architecture, vocabulary) for model in ("recurrent", "base"))
-    assert recurrent == pytest.approx(base, rel=0.05)
+    other, base = (parameters(values.run("", row, 1).architecture, vocabulary) for row in (model, "base"))
+    assert other == pytest.approx(base, rel=0.05)
 
 
 @pytest.mark.parametrize("attention", ["scaled", "unscaled", "additive"])

@@ -1,5 +1,7 @@
 import dataclasses
 
+import pytest
+
 from transformer.model.config import AttentionOverParametersConfig
 from transformer.package.description import describe
 
@@ -26,9 +28,19 @@ def test_a_description_counts_the_parameters_and_names_the_sizes(package):
     assert f"{sum(p.numel() for p in loaded.model.parameters()):,}" in text
 
 
-def test_the_description_of_a_recurrent_network_names_only_its_own_keys(package):
-    rows = dict(line.split(maxsplit=1) for line in describe(package(network="recurrent", N=3)).splitlines())
-    assert rows["architecture"] == "network recurrent, N 3, d_model 16, P_drop 0.1"
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"network": "recurrent"}, "network recurrent, N 3, d_model 16, P_drop 0.1"),
+        (
+            {"network": "convolutional", "positions": "learned", "max_length": 24},
+            "network convolutional, N 3, d_model 16, P_drop 0.1, max_length 24",
+        ),
+    ],
+)
+def test_the_description_of_another_network_names_only_its_own_keys(package, changes, keys):
+    rows = dict(line.split(maxsplit=1) for line in describe(package(**changes, N=3)).splitlines())
+    assert rows["architecture"] == keys
 
 
 def test_a_description_says_not_recorded_for_missing_values(package):

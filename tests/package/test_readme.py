@@ -33,9 +33,19 @@ def test_the_readme_names_unusual_kinds_of_attention(save):
     assert f"| model | N 1, d_model 16, d_ff 32, h 2, {more} |" in lines
 
 
-def test_the_readme_of_a_recurrent_network_does_not_call_it_a_transformer(save):
-    readme = "\n".join(read_lines(save(network="recurrent", N=2) / "README.md"))
-    assert "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144), trained on toy" in readme
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"network": "recurrent"}, "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144)"),
+        (
+            {"network": "convolutional", "positions": "learned"},
+            "A convolutional network with attention, much like ConvS2S (arXiv 1705.03122)",
+        ),
+    ],
+)
+def test_the_readme_of_another_network_does_not_call_it_a_transformer(save, changes, kind):
+    readme = "\n".join(read_lines(save(**changes, N=2) / "README.md"))
+    assert f"{kind}, trained on toy" in readme
     assert "| model | N 2, d_model 16 |" in readme
     assert "Transformer" not in readme
 

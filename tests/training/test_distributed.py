@@ -121,8 +121,15 @@ def saved(folder):
         (2, {"batch_tokens": 300, "micro": 40}),
         (3, {"batch_tokens": 24}),  # one or two pairs a step, so some processes have none
         (2, {"network": "recurrent", "N": 2}),
+        (2, {"network": "convolutional", "positions": "learned"}),
     ],
-    ids=["one micro-batch each", "many micro-batches", "processes without any", "a recurrent network"],
+    ids=[
+        "one micro-batch each",
+        "many micro-batches",
+        "processes without any",
+        "a recurrent network",
+        "a convolutional network",
+    ],
 )
 def test_several_processes_train_to_the_same_weights_as_one(together, alone, tmp_path, size, changes):
     # The gradient of the keys' biases is only rounding. A larger epsilon keeps Adam from amplifying it.

@@ -82,7 +82,10 @@ def test_the_released_verdicts_are_those_of_the_released_scores(tmp_path, monkey
     rows = map(claims.table_row, decide(SimpleNamespace(input=given, params=params)))
     cells = [{heading_of(column): cell for column, cell in row.items()} for row in rows]
     with (ROOT / "docs/small/tables/claims.csv").open() as stream:
-        assert cells == list(csv.DictReader(stream))
+        released = list(csv.DictReader(stream))
+    assert [row for row in cells if row in released] == released
+    newer = [row for row in cells if row not in released]  # claims about models that the released runs do not have
+    assert all("convolutional" in row["Claim"] and row["In favour, ours"] == "not run" for row in newer)
 
 
 @pytest.mark.workflow

@@ -24,7 +24,7 @@ from transformer.experiment.claims import KINDS, Claim
 from transformer.experiment.scale import Scale
 from transformer.experiment.tasks import Figures, Name, Searches, Task, way
 from transformer.length.config import Study
-from transformer.model.config import RECURRENT, TRANSFORMER, ModelConfig
+from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
@@ -112,8 +112,8 @@ class Experiment(Config):
     def _base(self) -> Faults:
         if "base" not in self.models:
             yield "models", "base is missing; every row is an override of it"
-        elif self.models["base"].get("network") == "recurrent":
-            yield ("models", "base", "network"), "must be transformer, not recurrent; add a row of your own for it"
+        elif (network := self.models["base"].get("network")) in OTHERS:
+            yield ("models", "base", "network"), f"must be transformer, not {network}; add a row of your own for it"
 
     @check("tasks", "models")
     def _trained(self) -> Faults:
@@ -130,8 +130,8 @@ class Experiment(Config):
         elif model not in self.tasks[task].models:
             text = f"{model} is not among tasks.{task}.models; name a task and a model of it in `figures`"
             yield ("figures", "model"), text
-        elif model != "base" and self.models.get(model, {}).get("network") == "recurrent":
-            yield ("figures", "model"), f"{model} is recurrent and has no self-attention; name another"
+        elif model != "base" and (network := self.models.get(model, {}).get("network")) in OTHERS:
+            yield ("figures", "model"), f"{model} is {network} and has no self-attention; name another"
 
     @check("tasks", "corpora")
     def _learnt(self) -> Faults:
@@ -151,7 +151,7 @@ class Experiment(Config):
 
     @check("scale", "table3_average", "tasks", "models")
     def _runs(self) -> Faults:
-        if "base" not in self.models or self.models["base"].get("network") == "recurrent":
+        if "base" not in self.models or self.models["base"].get("network") in OTHERS:
             return
         inherited: list[Fault] = []  # from base; they are reported once, not once for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
@@ -276,11 +276,11 @@ class Experiment(Config):
         if model != "base" and {"attention_over_parameters", "d_ff"} <= row.keys():
             faults.append(Fault((*place, "d_ff"), "attention over parameters takes the place of d_ff; remove it"))
         sizes, training = ([key.name for key in dataclasses.fields(part)] for part in (ModelConfig, TrainingConfig))
-        if values.get("network") == "recurrent":
-            text = "a recurrent network does not have this key; remove it"
-            faults += [Fault((*place, key), text) for key in row if key in sizes and key not in RECURRENT]
+        if (network := values.get("network")) in OTHERS:
+            text = f"a {network} network does not have this key; remove it"
+            faults += [Fault((*place, key), text) for key in row if key in sizes and key not in USED[network]]
             inherited = {key: value for key, value in values.items() if key not in TRANSFORMER}
-            values = inherited | {"positions": "sinusoidal"}
+            values = inherited | {"positions": POSITIONS[network]}
         written: dict[Keys, tuple[str, str]] = {}
         architecture = {key: values[key] for key in sizes if key in values}
         parts = {

@@ -110,6 +110,10 @@ def activations(run: RunConfig, vocabulary: int) -> int:
         # An LSTM keeps four gates, the cell, the output and its input after dropout. Additive attention keeps the
         # output of tanh, and needs as much again for temporary results.
         return 4 * (tokens * sizes.d_model * ((sizes.N + 1) * 2 * 9 + 2 * length) + logits)
+    if sizes.network == "convolutional":
+        # A convolution keeps a dropout mask, what it reads and two halves of its output. Attention keeps four vectors,
+        # and its weights before and after normalisation.
+        return 4 * (tokens * (sizes.N + 1) * (sizes.d_model * (2 * 6 + 4) + 2 * length) + logits)
     parameters = sizes.attention_over_parameters
     inner = sizes.d_ff
     if parameters is not None:

@@ -13,8 +13,13 @@ LARGEST = 10**7  # the limit of every size: more is more than any memory holds
 Size = Annotated[int, Field(ge=1, le=LARGEST)]
 BOUNDED = ("learned",)  # the positional encodings that have no positions beyond max_length
 BUCKETS = 32  # how many classes of distances the encoding `t5` has; it learns a bias for each class and head
-RECURRENT = ("network", "N", "d_model", "P_drop")  # the fields that a recurrent network uses
-# The fields that a recurrent network does not use, with their defaults, which they must have.
+OTHERS = ("recurrent", "convolutional")  # the networks that the paper replaces
+USED = {  # the fields that each of these uses
+    "recurrent": ("network", "N", "d_model", "P_drop"),
+    "convolutional": ("network", "N", "d_model", "P_drop", "max_length"),
+}
+POSITIONS: dict[str, Positions] = {"recurrent": "sinusoidal", "convolutional": "learned"}  # that each must have
+# The fields that only a Transformer uses, with their defaults, which they must have in other networks.
 TRANSFORMER = {
     "attention_over_parameters": None,
     "attention": "scaled",
@@ -60,8 +65,8 @@ class ModelConfig(Config):
     attention_dropout: Probability = added(
         0.0, "dropout of attention's weights; in the paper only the parser has it (section 6.3)"
     )
-    network: Literal["transformer", "recurrent"] = added(
-        "transformer", "the paper's network, or the LSTMs that it replaces"
+    network: Literal["transformer", "recurrent", "convolutional"] = added(
+        "transformer", "the paper's network, or the LSTMs or convolutions that it replaces"
     )
 
     @check("d_model")
@@ -74,17 +79,17 @@ class ModelConfig(Config):
             yield from odd("d_k", self.d_k, "rotary positions need pairs")
 
     @check("N", "positions", *TRANSFORMER, "network")
-    def _recurrent(self) -> Faults:
-        if self.network != "recurrent":
+    def _other_network(self) -> Faults:
+        if self.network not in OTHERS:
             return
-        if self.N == 1:
+        if self.network == "recurrent" and self.N == 1:
             yield "N", "1 is too few layers; a recurrent network needs 2 or more"
-        if self.positions != "sinusoidal":
-            text = f"a recurrent network does not use {self.positions} positions; leave this key at sinusoidal"
-            yield "positions", text
+        a_network, needed = f"a {self.network} network", POSITIONS[self.network]
+        if self.positions != needed:
+            yield "positions", f"{a_network} does not use {self.positions} positions; leave this key at {needed}"
         for name, default in TRANSFORMER.items():
             if getattr(self, name) != default:
-                yield name, "a recurrent network does not use it; remove this key"
+                yield name, f"{a_network} does not use it; remove this key"
 
 
 def last_position(config: ModelConfig) -> int | None:

@@ -15,6 +15,8 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     source, target = lengths.astype(np.float64).T
     if config.network == "recurrent":
         return _recurrent(config.N, config.d_model, vocabulary, source, target, hypotheses)
+    if config.network == "convolutional":
+        return _convolutional(config.N, config.d_model, vocabulary, source, target, hypotheses)
     keys, values = config.h * config.d_k, config.h * config.d_v
     projections = config.d_model * (2 * keys + 2 * values)
     parameters = config.attention_over_parameters
@@ -39,4 +41,15 @@ def _recurrent(N: int, width: int, vocabulary: int, source: np.ndarray, target: 
     # Each LSTM counts 12, because its input is twice as wide. The queries of attention count 1.
     decoder = target * width**2 * (12 * N + 1)
     decoder += 2 * source * target * width + target * width * vocabulary
+    return float(2 * (encoder + hypotheses * decoder).sum())
+
+
+def _convolutional(
+    N: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int
+) -> float:
+    # A convolution counts 6, because it reads three subwords and its output is twice as wide. The two linear maps of a
+    # side count 2, and so do the two of each attention.
+    encoder = source * width**2 * (6 * N + 2)
+    decoder = target * width**2 * (8 * N + 2)
+    decoder += 2 * N * source * target * width + target * width * vocabulary
     return float(2 * (encoder + hypotheses * decoder).sum())

@@ -1,6 +1,8 @@
 """What every network offers: one matrix for embeddings and logits (section 3.4), hypotheses of a search, attention."""
 
-from typing import ClassVar, Literal, Protocol
+from contextlib import ExitStack
+from itertools import chain
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -59,6 +61,10 @@ class Network(nn.Module):
         """Embeddings times sqrt(d_model), [..., D]."""
         return kernels.embedding(ids, self.embedding) * self.config.d_model**0.5
 
+    def shifted(self, target: Rows) -> Tensor:
+        """The embeddings [R, T, D] of each target sentence, shifted right by a zero vector."""
+        return F.pad(self.embed(target.ids[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
+
     def logits(self, y: Tensor) -> Tensor:
         """Decoder output [..., D] to one score for each subword of the vocabulary [..., V]. There is no bias."""
         return F.linear(y, self.embedding) if self.softmax is None else self.softmax(y)
@@ -72,10 +78,23 @@ class Network(nn.Module):
         """How many layers have attention, and how many heads it has."""
         return self.config.N, self.config.h
 
+    def attention_modules(self) -> dict[Kind, list[nn.Module]]:
+        """The modules of attention, one for each layer. Their method `weights` takes the arguments of `forward`."""
+        raise NotImplementedError
+
     def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
         """Weights [layer, head, query, key] of each of the network's attentions, for one pair of sentences.
 
         A decoder's query is the position that a target id is predicted at. In decoder self-attention, key 0 is the
         start and key j > 0 is target id j - 1.
         """
-        raise NotImplementedError
+        modules_of, weights = self.attention_modules(), dict[nn.Module, Tensor]()
+
+        def note(attend: Any, given: tuple[Any, ...]) -> None:
+            weights[attend] = attend.weights(*given)
+
+        with ExitStack() as hooks:
+            for attend in chain.from_iterable(modules_of.values()):
+                hooks.enter_context(attend.register_forward_pre_hook(note))
+            self(source, target)
+        return {kind: torch.cat([weights[attend] for attend in modules]) for kind, modules in modules_of.items()}

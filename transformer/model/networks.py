@@ -1,11 +1,16 @@
 """All networks, by their names in ModelConfig."""
 
 from transformer.model.config import ModelConfig
+from transformer.model.convolutional import Convolutional
 from transformer.model.network import Network
 from transformer.model.recurrent import Recurrent
 from transformer.model.transformer import Transformer
 
-NETWORKS: dict[str, type[Network]] = {"transformer": Transformer, "recurrent": Recurrent}
+NETWORKS: dict[str, type[Network]] = {
+    "transformer": Transformer,
+    "recurrent": Recurrent,
+    "convolutional": Convolutional,
+}
 
 
 def network(config: ModelConfig, vocabulary: int) -> Network:

@@ -7,6 +7,9 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
     """How many parameters a network of this config has."""
     if config.network == "recurrent":
         return vocabulary * config.d_model + _recurrent(config.N, config.d_model)
+    if config.network == "convolutional":
+        positions = 2 * config.max_length * config.d_model
+        return vocabulary * config.d_model + positions + _convolutional(config.N, config.d_model)
     width, keys, values = config.d_model, config.h * config.d_k, config.h * config.d_v
     norm = 2 * width
     vector = keys if config.attention == "additive" else 0
@@ -34,3 +37,8 @@ def _recurrent(N: int, width: int) -> int:
 
 def _lstm(inputs: int, outputs: int) -> int:
     return 4 * outputs * (inputs + outputs + 2)  # 2: PyTorch's LSTM has two biases
+
+
+def _convolutional(N: int, width: int) -> int:
+    maps, attention = 4 * _linear(width, width), 2 * _linear(width, width)
+    return maps + N * (2 * _linear(3 * width, 2 * width) + attention)

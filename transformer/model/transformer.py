@@ -5,8 +5,6 @@ hypotheses of a sentence in decoding.
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from itertools import chain
 from typing import Any, cast
 
 import torch
@@ -52,10 +50,9 @@ class Transformer(Network):
     def forward(self, source: Rows, target: Rows) -> Tensor:
         """The decoder's output [R, T, D]. Its input is each target sentence, shifted right by a zero vector."""
         memory = self.memory(self.encode(source))
-        shifted = F.pad(self.embed(target.ids[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
         scores = self.target_positions.of_scores(target.position, target.position)
         causal = Mask.between(target, target, causal=True, scores=scores)
-        return self.decode(shifted, target.position, causal, memory, Mask.between(target, source))
+        return self.decode(self.shifted(target), target.position, causal, memory, Mask.between(target, source))
 
     def encode(self, source: Rows) -> Tensor:
         """The encoder's output [R, S, D]."""
@@ -96,24 +93,14 @@ class Transformer(Network):
         """See Network."""
         return TransformerHypotheses(self, source_BS)
 
-    def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
+    def attention_modules(self) -> dict[Kind, list[nn.Module]]:
         """See Network."""
         encoder, decoder = cast(Iterable[EncoderLayer], self.encoder), cast(Iterable[DecoderLayer], self.decoder)
-        modules_of: dict[Kind, list[nn.Module]] = {
+        return {
             "encoder": [layer.self_attention.attend for layer in encoder],
             "decoder": [layer.self_attention.attend for layer in decoder],
             "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
         }
-        weights: dict[nn.Module, Tensor] = {}
-
-        def note(attend: Any, given: tuple[Any, ...]) -> None:
-            weights[attend] = attend.weights(*given)
-
-        with ExitStack() as hooks:
-            for attend in chain.from_iterable(modules_of.values()):
-                hooks.enter_context(attend.register_forward_pre_hook(note))
-            self(source, target)
-        return {kind: torch.cat([weights[attend] for attend in modules]) for kind, modules in modules_of.items()}
 
 
 class TransformerHypotheses:

@@ -1,6 +1,6 @@
 """A description of a package, for people to read."""
 
-from transformer.model.config import RECURRENT
+from transformer.model.config import USED
 from transformer.package.loading import Package
 from transformer.support.strict import listed, plain
 
@@ -24,8 +24,8 @@ def describe(package: Package) -> str:
     """Aligned lines that describe the model, its corpus, its training and its decoding."""
     config = package.config
     sizes = plain(config.architecture)
-    if config.architecture.network == "recurrent":
-        sizes = {key: sizes[key] for key in RECURRENT}
+    if used := USED.get(config.architecture.network):
+        sizes = {key: sizes[key] for key in used}
     elif config.architecture.attention_over_parameters:
         del sizes["d_ff"]  # it has no such layers
     known = {

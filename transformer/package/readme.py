@@ -43,6 +43,10 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "kind_of_network": "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144)",
         "sizes": ("N", "d_model"),
     },
+    "convolutional": {
+        "kind_of_network": "A convolutional network with attention, much like ConvS2S (arXiv 1705.03122)",
+        "sizes": ("N", "d_model"),
+    },
 }
 USAGE = {
     "translation": {"usage": "Translate", "command": "translate", "output": "translations"},

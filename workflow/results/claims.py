@@ -64,8 +64,9 @@ NOTES = [
     "2's averaged checkpoints, on dev.",
     "Hours are those of training. Other programs on the machine make them longer.",
     "The paper does not state the claims on averaging, beam and length penalty; it only made these choices. On "
-    "longer sequences it only says that sinusoids may help. It compares itself with published recurrent models; ours "
-    "is as large as base and learns from the same batches, with a learning rate and a warmup of its own.",
+    "longer sequences it only says that sinusoids may help. It compares itself with published recurrent and "
+    "convolutional models; each of ours is as large as base and learns from the same batches, with a learning rate "
+    "and a warmup of its own.",
 ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.evaluation.metrics import metrics_of
+from transformer.model.config import OTHERS
 from workflow.results.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds
@@ -13,8 +14,8 @@ from workflow.results.table_formats import Row
 CAPTION = """\
 **Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}
 runs of ours. The paper estimates the cost as seconds × devices × sustained single-precision FLOP/s (section 6.1). We do
-the same, and also count the matrix products. Compare the recurrent model with base: it has as many parameters and the
-same batches and steps.
+the same, and also count the matrix products. Compare the recurrent and the convolutional model with base: they have as
+many parameters and the same batches and steps.
 """
 NOTES = [
     "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
@@ -25,8 +26,8 @@ NOTES = [
     "the sustained FLOP/s with as many threads as the training has; bfloat16 products can be faster.",
     "The seconds are those of the training steps. Other programs on the machine make them longer. The subwords per "
     "second are target subwords.",
-    "The recurrent model has LSTMs with attention and input feeding, much like GNMT (Wu et al. 2016). It trains on "
-    "the same batches as base.",
+    "The recurrent model has LSTMs with attention and input feeding, much like GNMT (Wu et al. 2016). The "
+    "convolutional model is ConvS2S (Gehring et al. 2017). Both train on the same batches as base.",
 ]
 
 
@@ -70,8 +71,9 @@ def content(job: Any) -> Content:
         for model in [row.get("model", {}).get(task)]
         if (task in row["bleu"] or model) and is_shown(job, ours, task, model)
     ]
-    recurrent, base = (ours.get(("ende", model), {}).get("parameters") for model in ("recurrent", "base"))
-    sizes = [f"Recurrent has {recurrent:,.0f} parameters, and base has {base:,.0f}."] if recurrent and base else []
+    counts = {model: ours.get(("ende", model), {}).get("parameters") for model in (*OTHERS, "base")}
+    known = [f"{model} has {count:,.0f}" for model, count in counts.items() if count]
+    sizes = [f"Numbers of parameters: {', '.join(known)}."] if len(known) > 1 else []
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in published["table2"] if "average" in row)
     averaged = f"The paper averages checkpoints: {averages}."
     return Content(rows, 2, [*notes, *NOTES, *sizes, averaged], made, ["difference"])

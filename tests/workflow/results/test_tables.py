@@ -15,11 +15,11 @@ MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
 
 
 def test_every_printed_row_is_there_when_nothing_was_run(results):
-    for name, count in (("table2", 19), ("table3", 20), ("table4", 12), ("appendix", 3)):
+    for name, count in (("table2", 21), ("table3", 20), ("table4", 12), ("appendix", 3)):
         rows, _ = results.table(name, [], trained_on={})
         assert len(rows) == count
         ours = [row[column] for row in rows for column in row if column in ("BLEU, ours", "F1, ours")]
-        expected = {"table2": 6, "table3": 20, "table4": 2, "appendix": 3}[name]
+        expected = {"table2": 8, "table3": 20, "table4": 2, "appendix": 3}[name]
         assert ours.count("not run") == expected
         assert set(ours) <= {"not run", ""}
 
@@ -127,6 +127,17 @@ def test_a_shortened_run_shows_its_steps_beside_the_published_ones(results):
     assert steps["base"] == ("100000", "1500")
     assert steps["big"] == ("300000", "1500")
     assert steps["C-N2"] == ("100000", "")
+
+
+def test_table2_says_how_large_the_networks_are_that_it_compares(results):
+    base = results.run("ende", "base", part="test")
+    others = [
+        results.run("ende", model, part="test", training={"parameters": count})
+        for model, count in (("recurrent", 840_000), ("convolutional", 850_000))
+    ]
+    says = "Numbers of parameters: recurrent has 840,000, convolutional has 850,000, base has 830,000."
+    assert says in results.table("table2", [base, *others])[1][0]
+    assert "Numbers of parameters" not in results.table("table2", [base])[1][0]
 
 
 def test_table2_gives_both_bleus_and_three_costs(results):

@@ -1,0 +1,265 @@
+import dataclasses
+import math
+from collections import Counter
+
+import pytest
+import torch
+import torch.nn.functional as F
+from pydantic import ValidationError
+from torch import nn
+
+from transformer.model.config import ModelConfig
+from transformer.model.convolutional import Convolutional, Windows, normal_linear
+from transformer.model.ids import END, PADDING
+from transformer.model.masks import Rows
+
+CONFIG = ModelConfig(
+    N=3, d_model=16, d_ff=1, h=1, d_k=1, d_v=1, P_drop=0.1, positions="learned", max_length=9, network="convolutional"
+)
+V = 20
+LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 8))  # of source and target of each pair
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(1)
+    model = Convolutional(CONFIG, V).eval()
+    for parameter in model.parameters():
+        if parameter.dim() == 1:  # zeros would hide what a bias does
+            nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+def output(model, source, target):
+    """The model's output for rows of ids."""
+    return model(Rows.of(source), Rows.of(target))
+
+
+def drawn(side):
+    """The sentences of one side, each closed by its end."""
+    generator = torch.Generator().manual_seed(2 + side)
+    return [
+        torch.cat([torch.randint(3, V, (pair[side] - 1,), generator=generator), torch.tensor([END])])
+        for pair in LENGTHS
+    ]
+
+
+def padded(sentences):
+    return nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value=PADDING)
+
+
+def rows(side):
+    """All sentences in two rows: the first three with padding after them, and the last."""
+    sentences = drawn(side)
+    return padded([torch.cat([*sentences[:3], torch.full((2,), PADDING)]), sentences[3]])
+
+
+def alone(model):
+    """The output for each pair, one pair at a time."""
+    return [output(model, source[None], target[None])[0] for source, target in zip(drawn(0), drawn(1), strict=True)]
+
+
+def in_rows(model):
+    """The output for each pair, all pairs together in rows."""
+    y, lengths = output(model, rows(0), rows(1)), [target for _, target in LENGTHS]
+    return [*y[0].split([*lengths[:3], y.size(1) - sum(lengths[:3])])[:3], y[1, : lengths[3]]]
+
+
+def fairseq(model, source, target):
+    """The decoder's output [T, D] for a pair of sentences, written from fairseq's `fconv` and PyTorch's convolutions.
+
+    The start of the output is a vector of zeros, and embeddings and positions are ours.
+    """
+    half = math.sqrt(0.5)
+
+    def convolved(linear, x, before, after):
+        weight = linear.weight.unflatten(1, (3, -1)).transpose(1, 2)  # [2D, K, D] to [2D, D, K]
+        a, b = (F.conv1d(F.pad(x.t(), (before, after)), weight) + linear.bias[:, None]).chunk(2)
+        return (a * torch.sigmoid(b)).t()
+
+    def embedded(ids, table):
+        words = torch.stack([model.embedding[i] if i is not None else torch.zeros(16) for i in ids])
+        return 0.1 * math.sqrt(16) * (words + table[: len(ids)])
+
+    e = embedded(source.tolist(), model.source_positions.table)
+    x = F.linear(e, model.into_encoder.weight, model.into_encoder.bias)
+    for layer in model.encoder:
+        x = (convolved(layer.convolution, x, 1, 1) + x) * half
+    z = F.linear(x, model.from_encoder.weight, model.from_encoder.bias)
+    values = (z + e) * half
+
+    g = embedded([None, *target.tolist()[:-1]], model.target_positions.table)
+    y = F.linear(g, model.into_decoder.weight, model.into_decoder.bias)
+    for layer in model.decoder:
+        residual = y
+        y = convolved(layer.convolution.convolution, y, 2, 0)
+        d = (F.linear(y, layer.query.weight, layer.query.bias) + g) * half
+        context = torch.softmax(d @ z.t(), -1) @ values
+        m = len(source)
+        context = context * (m * math.sqrt(1 / m))
+        y = (F.linear(context, layer.output.weight, layer.output.bias) + y) * half
+        y = (y + residual) * half
+    return F.linear(y, model.from_decoder.weight, model.from_decoder.bias)
+
+
+@torch.no_grad()
+def test_the_output_is_that_of_the_published_layers(model):
+    for found, source, target in zip(alone(model), drawn(0), drawn(1), strict=True):
+        torch.testing.assert_close(found, fairseq(model, source, target))
+
+
+def test_sentences_in_rows_have_the_same_output_and_gradients_as_one_at_a_time(model):
+    gradients, outputs = [], [alone(model), in_rows(model)]
+    for one, other in zip(*outputs, strict=True):
+        torch.testing.assert_close(one, other)
+    for found in outputs:
+        model.zero_grad()
+        model.logits(torch.cat(found)).logsumexp(-1).square().sum().backward()
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    for one, other in zip(*gradients, strict=True):
+        assert one.any()
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_an_output_depends_on_its_whole_source_and_on_the_target_before_it(model):
+    source, target = drawn(0)[0][None], drawn(1)[1][None]
+    before = output(model, source, target)
+    for i in range(source.size(1)):
+        changed = source.clone()
+        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
+        assert ((output(model, changed, target) - before).abs() > 1e-7).any(-1).all()
+    for i in range(target.size(1)):
+        changed = target.clone()
+        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
+        after = output(model, source, changed)
+        torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1], rtol=0, atol=0)
+        assert not any(torch.allclose(after[:, later], before[:, later]) for later in range(i + 1, target.size(1)))
+
+
+@torch.no_grad()
+def test_a_decoder_reads_two_more_subwords_in_each_layer(model):
+    model.decoder = model.decoder[:1]
+    source, target = drawn(0)[0][None], drawn(1)[3][None]
+    changed = target.clone()
+    changed[:, 1] = 3 + (changed[:, 1] - 2) % (V - 3)
+    differs = (output(model, source, changed) - output(model, source, target)).abs().amax(-1) > 1e-7
+    assert differs[0].tolist() == [False, False, True, True, True, False, False, False]
+
+
+@torch.no_grad()
+def test_decoding_step_by_step_equals_the_forward_pass(model):
+    sources = drawn(0)[:3]
+    width, target = 2, torch.randint(3, V, (3, 2, 6), generator=torch.Generator().manual_seed(5))
+    whole = output(model, padded([source for source in sources for _ in range(width)]), target.flatten(0, 1))
+    growing = model.begin(padded(sources))
+    found = [growing.logits(None).expand(-1, width, -1)]
+    growing.follow(torch.zeros(3, width, dtype=torch.long))
+    for i in range(1, 6):
+        found.append(growing.logits(target[:, :, i - 1]))
+    torch.testing.assert_close(torch.stack(found, 2).flatten(0, 1), model.logits(whole), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_inputs_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
+    sources, tokens = drawn(0)[:3], torch.tensor([[3, 4], [5, 6], [7, 8]])
+    growing = model.begin(padded(sources))
+    growing.logits(None)
+    growing.follow(torch.zeros(3, 2, dtype=torch.long))
+    growing.logits(tokens)
+    growing.follow(torch.tensor([[1, 0], [1, 1], [0, 1]]))
+    growing.select(torch.tensor([1, 2]))
+    found = growing.logits(torch.tensor([[9, 10], [11, 9]]))
+    for sentence, hypothesis, before in ((0, 0, [6, 9]), (0, 1, [6, 10]), (1, 0, [7, 11]), (1, 1, [8, 9])):
+        wanted = model.logits(output(model, sources[sentence + 1][None], torch.tensor([[*before, 3]])))[0, 2]
+        torch.testing.assert_close(found[sentence, hypothesis], wanted, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_each_layer_of_the_decoder_has_one_attention_over_the_source(model):
+    pair = (Rows.of(drawn(0)[0][None]), Rows.of(drawn(1)[1][None]))
+    found = model.attention_weights(*pair)
+    assert list(found) == list(model.attentions) == ["encoder-decoder"]
+    weights = found["encoder-decoder"]
+    assert weights.shape == (*model.layers_and_heads, 6, 7) == (3, 1, 6, 7)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 1, 6))
+
+
+def test_bfloat16_is_close_to_float32(model):
+    exact = output(model, rows(0), rows(1))
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model.logits(output(model, rows(0), rows(1)))
+    torch.testing.assert_close(rounded.float(), model.logits(exact), rtol=0.1, atol=0.05)
+    rounded.float().square().sum().backward()
+    assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
+
+
+def test_the_forward_pass_has_one_graph_for_all_batches_of_a_shape_and_reads_nothing_from_a_gpu(model):
+    assert not model.waits
+    graphs = Counter()
+
+    def count(graph, _):
+        graphs["made"] += 1
+        return graph.forward
+
+    compiled = torch.compile(model, backend=count, fullgraph=True)
+    found = [compiled(Rows.of(rows(0).roll(turn, 0)), Rows.of(rows(1).roll(turn, 0))) for turn in (0, 1)]
+    assert graphs["made"] == 1
+    torch.testing.assert_close(found[0], output(model, rows(0), rows(1)))
+    torch.testing.assert_close(found[0], found[1].roll(1, 0))
+
+
+def test_dropout_acts_on_embeddings_the_inputs_of_convolutions_and_the_output_in_training_only(model):
+    inputs = []
+    model.dropout.register_forward_hook(lambda *given: inputs.append((given[2] == 0).float().mean()))
+    model.dropout.p = 0.9
+    for training in (False, True):
+        inputs.clear()
+        model.train(training)
+        output(model, drawn(0)[1][None], drawn(1)[3][None])
+        assert len(inputs) == 2 * (1 + CONFIG.N) + 1
+        assert all((share > 0.75) == training for share in inputs)
+
+
+@torch.no_grad()
+def test_variances_stay_as_they_are():
+    torch.manual_seed(2)
+    model = Convolutional(dataclasses.replace(CONFIG, d_model=256, N=12, max_length=40, P_drop=0.0), 1000)
+    pair = [Rows.of(torch.randint(3, 1000, (8, 40))) for _ in range(2)]
+    given = model.given(model.embed(pair[0].ids), model.source_positions, pair[0].position)
+    memory, y = model.memory(pair[0]), model(*pair)
+    assert all(0.5 < float(each.std() / given.std()) < 2 for each in (memory.keys, memory.values, y))
+    assert float(model.logits(y).std()) < 0.5  # so all subwords are about as likely at first
+
+
+def test_a_map_multiplies_variances_by_its_gain():
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for gain in (1.0, 4.0):
+            assert float(normal_linear(500, 300, gain)(torch.randn(400, 500)).var()) == pytest.approx(gain, rel=0.1)
+
+
+def test_a_window_has_zeros_where_the_sentence_ends():
+    found = Rows.of(torch.tensor([[5, 6, END, 7, END, PADDING]]))
+    x = torch.arange(1.0, 7)[None, :, None]
+    assert Windows(found, after=1)(x)[0].tolist() == [
+        [0, 1, 2], [1, 2, 3], [2, 3, 0], [0, 4, 5], [4, 5, 0], [0, 6, 0]
+    ]  # fmt: skip
+    assert Windows(found, after=0)(x)[0].tolist() == [
+        [0, 0, 1], [0, 1, 2], [1, 2, 3], [0, 0, 4], [0, 4, 5], [0, 0, 6]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"positions": "alibi"}, "a convolutional network does not use alibi positions; leave this key at learned"),
+        *(
+            ({field: value}, "a convolutional network does not use it; remove this key")
+            for field, value in (("attention", "additive"), ("attention_dropout", 0.1))
+        ),
+    ],
+)
+def test_what_is_impossible_in_a_convolutional_network_is_a_fault(changes, fault):
+    with pytest.raises(ValidationError, match=fault):
+        dataclasses.replace(CONFIG, **changes)
