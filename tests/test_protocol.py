@@ -60,5 +60,5 @@ def test_the_replication_differs_from_small_in_what_the_protocol_says(replicatio
     }
     ende = dataclasses.replace(small.tasks["ende"], models=(*small.tasks["ende"].models, "convolutional"))
     same = {"tasks": small.tasks | {"ende": ende}, "models": small.models}
-    free = {key: getattr(replication, key) for key in ("experiment", "notes", "seeds", "claims")}
+    free = {key: getattr(replication, key) for key in ("experiment", "replicates", "notes", "seeds", "claims")}
     assert dataclasses.replace(small, **same, **free) == replication

@@ -16,7 +16,7 @@ Sources = Mapping[str, Mapping[str, Any]]
 # Keys whose values change no finished run, no text and no score: they only add results, leave out some, or place them.
 FREE = {
     *("experiment", "results", "mirror", "packages", "notes", "seeds", "table3_average", "figures", "searches"),
-    *("table1", "claims"),
+    *("table1", "claims", "replicates"),
 }
 
 

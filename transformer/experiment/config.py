@@ -91,6 +91,9 @@ class Experiment(Config):
     downloads: dict[str, Download] = Field(description="size and SHA-256 of every URL")
     length: Study = Field(description="the study of length: tasks, positions, seeds and recipe")
     claims: dict[str, Claim] = Field(description="what the paper claims about its rows")
+    replicates: str | None = Field(
+        default=None, description="an experiment with released results, whose verdicts stand beside this one's"
+    )
 
     @field_validator("experiment", mode="wrap")
     @classmethod
@@ -173,6 +176,13 @@ class Experiment(Config):
         for name, claim in self.claims.items():
             for key, text in self._of_claim(claim):
                 yield ("claims", name, key), text
+
+    @check("replicates")
+    def _released(self) -> Faults:
+        folders = OWN_FILES[0].parents[1].glob("docs/*/tables/claims.csv")
+        released = sorted(path.parts[-3] for path in folders)
+        if self.replicates is not None and self.replicates not in released:
+            yield "replicates", unknown(self.replicates, released, "released experiment")
 
     def _is_gold(self, task: Task) -> bool:
         """Whether the corpus of a task has trees of its own, not those of another task."""

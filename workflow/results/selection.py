@@ -82,6 +82,10 @@ class Selection:
 
     # Inputs and parameters of rules.
 
+    def released(self, experiment: str) -> Path:
+        """The folder of an experiment's released tables."""
+        return self.numbers.parents[1] / "docs" / experiment / "tables"
+
     def measured(self, some: Some, scores: Sequence[str]) -> dict[str, Any]:
         """The inputs of a table that shows these scores: also the packages and the corpora behind them."""
         return {

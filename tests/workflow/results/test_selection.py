@@ -268,11 +268,11 @@ def test_scores_of_claims_are_among_those_that_readmes_have(select):
     assert set(claims_of(found).scores) <= set(found.scored)
 
 
-def test_quick_has_every_result_but_marks_and_claims_come_first(select):
+def test_quick_has_every_result_but_marks_and_a_replication_and_claims_come_first(select):
     results = [result for _, result in load()]
     planned = plans(select())
-    assert {result.rule for result in results} - planned.keys() == {"write_marks"}
-    assert {result.name for result in results if result.section == EVERY} == {"claims"}
+    assert {result.rule for result in results} - planned.keys() == {"write_marks", "write_replication"}
+    assert {result.name for result in results if result.section == EVERY} == {"claims", "replication"}
     assert len({result.rule for result in results}) == len(results)
 
 

@@ -1,0 +1,58 @@
+import pytest
+
+from workflow.results.replication import outcome
+
+FIRST = """Section,Claim,Measure,"In favour, ours","In favour, interval",Verdict
+6.2 A,One head is worse,"BLEU, dev",+1.0,+0.5 to +1.5,reproduced: trend
+6.2 B,Small keys are worse,"BLEU, dev",+0.1,-0.5 to +0.7,undecided
+6.2 C,Few layers are worse,"BLEU, dev",not run,,not run
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "now", "expected"),
+    [
+        ("reproduced", "reproduced", "replicated"),
+        ("contrary", "contrary", "replicated"),
+        ("reproduced", "undecided", "not replicated"),
+        ("reproduced", "contrary", "reversed"),
+        ("contrary", "reproduced", "reversed"),
+        ("undecided", "reproduced", "reproduced now"),
+        ("undecided", "undecided", "still undecided"),
+        (None, "undecided", "new: undecided"),
+    ],
+)
+def test_two_verdicts_have_an_outcome(first, now, expected):
+    assert outcome(first, now) == expected
+
+
+def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
+    """Every claim is the same pair of rows; what the first experiment said of it differs."""
+    (tmp_path / "first.csv").write_text(FIRST)
+    scores = {"A-h1": (15.0, 16.1, 16.9), "base": (20.0, 21.0, 22.0)}
+    runs = {
+        model: [
+            results.run("ende", model, seed, paper_bleu={"score": score, "signature": "s"})
+            for seed, score in enumerate(each, 6)
+        ]
+        for model, each in scores.items()
+    }
+    claim = {"metric": "bleu", "part": "both", "group": "printed", "family": "fresh", "judged": True}
+    claim |= {"rows": ["ende/A-h1", "ende/base"], "runs": [("ende", "A-h1"), ("ende", "base")], "ways": ["", ""]}
+    claim["scores"] = [[run.scores for run in each] for each in runs.values()]
+    told = [
+        {**claim, "name": name, "section": f"6.2 {letter}", "claim": words, "seeds": [6, 7, 8]}
+        for name, letter, words in [
+            ("heads", "A", "One head is worse"),
+            ("keys", "B", "Small keys are worse"),
+            ("layers", "C", "Few layers are worse"),
+        ]
+    ]
+    every = [run for each in runs.values() for run in each]
+    rows, [text, *_] = results.table(
+        "replication", every, claims=told, table3=[], longest=20, inputs={"first": str(tmp_path / "first.csv")}
+    )
+    assert [row["Outcome"] for row in rows] == ["replicated", "reproduced now", "new: reproduced"]
+    assert [row["First, verdict"] for row in rows] == ["reproduced: trend", "undecided", ""]
+    assert {row["Fresh, difference"] for row in rows} == {"+5.0"}
+    assert "Of 3 claims: replicated 1, reproduced now 1, new 1." in text
