@@ -188,6 +188,26 @@ def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, pu
         assert f"{told} {expected:.2f}; {sides}" in text
 
 
+def test_ranks_without_the_rows_of_the_most_different_size_stand_beside_those_of_all_rows(made, published):
+    theirs = {row["model"]: row["bleu"] for row in published["table3"]}
+    largest = ["big", "C-d1024", "C-d256", "C-N2"]  # 213, 168, 28 and 36 million parameters; base has 65
+    rows = [*largest, "base", "A-h1", "A-h4", "A-h32", "D-ls0.2"]
+    ours = {model: theirs[model] if model in largest else 50 - theirs[model] for model in rows}  # the others reversed
+    _, text, _ = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}}, {("ende", model): bleu(score) for model, score in ours.items()}
+    )
+    assert "(Spearman) of -1.00" not in text
+    assert f"and of -1.00 without the 4 rows that change the number of parameters most ({', '.join(largest)}); " in text
+
+
+def test_a_row_that_prints_no_difference_from_base_is_on_neither_side(made):
+    ours = {"base": 20.0, "A-h1": 19.96, "A-h4": 19.9, "A-h32": 20.1}
+    _, text, _ = made(
+        {"heads": {"rows": ["ende/A-h1", "ende/base"]}}, {("ende", model): bleu(score) for model, score in ours.items()}
+    )
+    assert "1 of 2 rows are on the same side of base (in the paper 2 of them are worse than base)" in text
+
+
 def test_perplexity_beyond_training_is_that_of_pairs_up_to_twice_as_long(made):
     rows, _, _ = made(
         {"far": {"metric": "longer", "rows": ["ende/E-learned", "ende/base"]}},
