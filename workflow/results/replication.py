@@ -1,10 +1,9 @@
 """A replication: what the first seeds said of each claim, what fresh seeds say alone, and how many verdicts agree."""
 
+import csv
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
-
-import pandas as pd
 
 from workflow.results import claims
 from workflow.results.claims import chance
@@ -44,8 +43,8 @@ def outcome(first: str | None, now: str) -> str:
 
 def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
     """The first experiment's rows by section, claim and measure without its part. Untested claims are left out."""
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-    tested = (row for row in rows if row["In favour, interval"])
+    with open(path, encoding="utf-8", newline="") as stream:
+        tested = [row for row in csv.DictReader(stream) if row["In favour, interval"]]
     return {(row["Section"], row["Claim"], row["Measure"].partition(",")[0]): row for row in tested}
 
 
