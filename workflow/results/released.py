@@ -15,7 +15,7 @@ Cells = Mapping[str, str]  # heading -> text
 
 # Columns whose headings begin like this, and claims whose measures do, differ between machines or between commits.
 MACHINE = re.compile(
-    r"Commit|Device|Hours|Milliseconds|Resumed|Seconds|Steps again|Time"
+    r"Commit|Device|FLOPs, a second|Hours|Milliseconds|Other programs|Resumed|Seconds|Steps again|Time"
     r"|Training cost \(FLOPs\), (?:ours, estimated|ratio)|Training, ours",
     re.IGNORECASE,
 )

@@ -26,6 +26,7 @@ from workflow.results.selection import Selection
 
 PUBLISHED = Path("config/published.yaml")
 RELEASED = Path("docs")  # EXPERIMENT/tables
+FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
 
 
 def before(experiment: Experiment) -> str:
@@ -78,16 +79,21 @@ def after(experiment: Experiment) -> str:
 
 
 def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
-    """How many claims have each verdict. With too few seeds for verdicts: what the seeds are for, and the notes."""
-    if len(experiment.seeds) >= SEEDS:
-        counts = Counter(verdict.partition(":")[0] for verdict in verdicts)
-        return f"{len(verdicts)} claims were tested: {', '.join(f'{n} {verdict}' for verdict, n in counts.items())}"
-    purpose = (
-        f"A verdict on a claim needs at least {SEEDS} seeds, so this experiment decides none of these {len(verdicts)} "
-        "claims. It shows that everything runs on this machine, and whether the numbers are the released ones (below). "
-        "docs/small.md has verdicts, from an experiment with more seeds."
-    )
-    return "\n".join(fill(text, WIDTH) for text in (purpose, *experiment.notes))
+    """How many claims have each verdict. If some have too few seeds for one: what these are for, and the notes."""
+    few = [verdict for verdict in verdicts if verdict in FEW_SEEDS]
+    counts = Counter(verdict.partition(":")[0] for verdict in verdicts if verdict not in FEW_SEEDS)
+    texts = []
+    if counts:
+        each = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        texts.append(f"Claims that were tested: {counts.total()} ({each}).")
+    if few:
+        texts.append(
+            f"Claims that need at least {SEEDS} seeds for a verdict: {len(few)}. What fewer seeds are for: they show "
+            "that everything runs on this machine, and whether the numbers are the released ones (below). "
+            "docs/small.md has verdicts, from an experiment with more seeds."
+        )
+        texts += experiment.notes
+    return "\n".join(fill(text, WIDTH) for text in texts)
 
 
 def compare(experiment: Experiment) -> str:
