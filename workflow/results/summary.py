@@ -1,27 +1,32 @@
 """What `make reproduce` prints before it runs an experiment, and the results that it prints afterwards.
 
-python -m workflow.results.summary before|after [OVERLAY]
+python -m workflow.results.summary before|after|compare [OVERLAY]
 """
 
 import csv
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import fill
 
 import torch
 from tabulate import tabulate
 
 from transformer.cli.command import cores
+from transformer.evaluation.claims import SEEDS
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.experiment.plan import costs, decoded, this_cpu
 from transformer.support.files import InputError
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
+from workflow.results.released import WIDTH, compare_tables
 from workflow.results.result import EVERY, Table
 from workflow.results.selection import Selection
 
 PUBLISHED = Path("config/published.yaml")
+RELEASED = Path("docs")  # EXPERIMENT/tables
+FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
 
 
 def before(experiment: Experiment) -> str:
@@ -60,21 +65,50 @@ def before(experiment: Experiment) -> str:
 
 
 def after(experiment: Experiment) -> str:
-    """The tables that name columns for it, as far as the experiment has them, and where all results are."""
+    """The tables that name columns for it, as far as the experiment has them; where all results are; `compare`."""
     paths = Paths.of(experiment)
     results, texts = Path(paths.results), []
-    planned = [result for _, result, _ in Selection(experiment, Runs(experiment, paths), PUBLISHED).planned]
-    tables = [result for result in planned if isinstance(result, Table)]
-    for table in sorted(tables, key=lambda each: (each.section == EVERY, each.section)):  # the claims come last
+    for table in _tables(experiment):
         if not table.printed or not (rows := _rows(results / f"tables/{table.name}.csv", table.printed)):
             continue
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
-            verdicts = Counter(row[0].partition(":")[0] for row in rows)
-            counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-            texts.append(f"{len(rows)} claims were tested: {counts}")
+            texts.append(_verdicts(experiment, [row[0] for row in rows]))
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
-    return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report"])
+    return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report", compare(experiment)])
+
+
+def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
+    """How many claims have each verdict. If some have too few seeds for one: what these are for, and the notes."""
+    few = [verdict for verdict in verdicts if verdict in FEW_SEEDS]
+    counts = Counter(verdict.partition(":")[0] for verdict in verdicts if verdict not in FEW_SEEDS)
+    texts = []
+    if counts:
+        each = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        texts.append(f"Claims that were tested: {counts.total()} ({each}).")
+    if few:
+        texts.append(
+            f"Claims that need at least {SEEDS} seeds for a verdict: {len(few)}. What fewer seeds are for: they show "
+            "that everything runs on this machine, and whether the numbers are the released ones (below). "
+            "docs/small.md has verdicts, from an experiment with more seeds."
+        )
+        texts += experiment.notes
+    return "\n".join(fill(text, WIDTH) for text in texts)
+
+
+def compare(experiment: Experiment) -> str:
+    """The tables beside the released ones."""
+    names = [table.name for table in _tables(experiment)]
+    released = RELEASED / experiment.experiment / "tables"
+    return compare_tables(Path(Paths.of(experiment).results) / "tables", released, names)
+
+
+def _tables(experiment: Experiment) -> list[Table]:
+    """The tables of an experiment in the order of the paper. The claims come last."""
+    runs = Runs(experiment, Paths.of(experiment))
+    planned = [result for _, result, _ in Selection(experiment, runs, PUBLISHED).planned]
+    tables = [result for result in planned if isinstance(result, Table)]
+    return sorted(tables, key=lambda each: (each.section == EVERY, each.section))
 
 
 def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
@@ -87,9 +121,12 @@ def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
 
 
 def main(when: str, *overlays: str) -> None:
-    """Print one of the two for the experiment of these overlays. If the config has a fault, print one line and end."""
+    """Print one of these for the experiment of the overlays. If the config has a fault, print one line and end."""
     try:
-        print({"before": before, "after": after}[when](read_experiment(map(Path, overlays))), flush=True)
+        print(
+            {"before": before, "after": after, "compare": compare}[when](read_experiment(map(Path, overlays))),
+            flush=True,
+        )
     except InputError as error:
         sys.exit(f"error: {error}")
 

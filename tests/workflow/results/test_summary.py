@@ -84,14 +84,50 @@ def test_after_a_run_tables_and_claims_are_text(experiment, tmp_path):
     claims = [
         ["reproduced", "6.1", "Big is better", "BLEU", "+1.1", "+1.5"],
         ["not run", "6.2", "Keys", "BLEU", "+0.7", "not run"],
-        ["undecided: one seed", "6.3", "Trees", "F1", "+1.4", "+1.7"],
+        ["undecided", "6.3", "Trees", "F1", "+1.4", "+1.7"],
     ]
     write(tables / "claims.csv", printed("claims"), *claims)
     said = summary.after(experiment)
     assert ["en-de", "Transformer", "(base", "model)", "27.3", "20.1"] in map(str.split, said.splitlines())
     assert "ByteNet" not in said
-    assert "2 claims were tested: 1 reproduced, 1 undecided" in said
+    assert "Claims that were tested: 2 (1 reproduced, 1 undecided)." in said
+    assert "seeds" not in said
     assert f"Tables: {tables}" in said
+
+
+@pytest.mark.parametrize("seeds", ["one seed", "two seeds"])
+@pytest.mark.parametrize("others", [[], [["contrary", "3.2.2", "Eight heads are as fast", "time", "", "-40 %"]]])
+def test_with_too_few_seeds_for_verdicts_it_says_what_they_are_for_and_what_comes_from_few_steps(
+    experiment, tmp_path, seeds, others
+):
+    row = [f"undecided: {seeds}", "6.2 C", "More layers are better", "BLEU, dev", "+1.8", "-1.7"]
+    write(tmp_path / "quick/tables/claims.csv", printed("claims"), row, *others)
+    said = " ".join(summary.after(experiment).split())
+    assert ("Claims that were tested: 1 (1 contrary)." in said) == ("were tested" in said) == bool(others)
+    assert "Claims that need at least 3 seeds for a verdict: 1. What fewer seeds are for: " in said
+    assert "Two results against the paper come from training for only 640 steps." in said
+    assert said.index("640 steps") < said.index("Tables: ")
+
+
+def test_a_run_ends_with_the_comparison_that_has_a_command_of_its_own(experiment, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(summary, "RELEASED", tmp_path / "released")
+    for table in (tmp_path / "quick/tables", tmp_path / "released/quick/tables"):
+        write(table / "table2.csv", printed("table2"), ["en-de", "Transformer", "27.3", "20.1"])
+    assert summary.after(experiment).endswith("\n\n" + summary.compare(experiment))
+    summary.main("compare", str(tmp_path / "own.yaml"))
+    said = capsys.readouterr().out.splitlines()
+    assert "table2  equal to the last digit" in said
+    assert said[-1] == "All other numbers that both have are equal to the last digit."
+
+
+def test_without_released_tables_the_comparison_is_one_line(experiment, tmp_path, monkeypatch):
+    monkeypatch.setattr(summary, "RELEASED", tmp_path / "released")
+    write(tmp_path / "quick/tables/table2.csv", printed("table2"), ["en-de", "Transformer", "27.3", "20.1"])
+    *_, before, last = summary.after(experiment).splitlines()
+    assert before == ""
+    assert last.startswith(
+        f"Nothing to compare with the released results: {tmp_path}/released/quick/tables has no table"
+    )
 
 
 def test_a_table_of_an_earlier_config_is_not_shown(experiment, tmp_path):
