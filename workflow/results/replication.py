@@ -3,6 +3,7 @@
 import csv
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from workflow.results import claims
@@ -27,7 +28,7 @@ def plan(selection: Selection) -> Plan | None:
     """The plan of the claims, and the first experiment's released table; None if the experiment replicates none."""
     made = claims.plan(selection)
     first = selection.experiment.replicates
-    return made and first and made.reading(first=selection.released(first) / "claims.csv")
+    return made.reading(first=selection.released(first) / "claims.csv") if made and first else None
 
 
 def outcome(first: str | None, now: str) -> str:
@@ -43,7 +44,7 @@ def outcome(first: str | None, now: str) -> str:
 
 def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
     """The first experiment's rows by section, claim and measure without its part. Untested claims are left out."""
-    with open(path, encoding="utf-8", newline="") as stream:
+    with Path(path).open(encoding="utf-8", newline="") as stream:
         tested = [row for row in csv.DictReader(stream) if row["In favour, interval"]]
     return {(row["Section"], row["Claim"], row["Measure"].partition(",")[0]): row for row in tested}
 
