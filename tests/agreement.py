@@ -29,7 +29,9 @@ def not_tested(skipped: list[tuple[Any, str]]) -> str:
     names = [each.nodeid.partition("[")[0] for each, _ in skipped]
     reasons = [each.longrepr[2].removeprefix("Skipped: ") for each, _ in skipped]
     times = Counter(zip(names, reasons, strict=True))
-    return "; ".join(f"{name} ({count} times: {reason})" for (name, reason), count in times.items())
+    return "; ".join(
+        f"{name} ({f'{count} times: ' if count > 1 else ''}{reason})" for (name, reason), count in times.items()
+    )
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -40,7 +42,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         return
     terminalreporter.section("agreement")
     each = sorted(Counter(witness for _, witness in ran).items())
-    terminalreporter.line("tests that ran: " + ", ".join(f"{witness} {count}" for witness, count in each))
+    terminalreporter.line("tests that ran: " + (", ".join(f"{witness} {count}" for witness, count in each) or "none"))
     all_ran = f"all {total} tests of agreement ran"
     some = f"{len(ran)} of {total} tests of agreement ran; agreement not tested: {not_tested(skipped)}"
     terminalreporter.line(some if skipped else all_ran)
