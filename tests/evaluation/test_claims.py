@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from transformer.evaluation.claims import LEVEL, effects, first_decided, judge
+from transformer.evaluation.claims import LEVEL, Effects, effects, first_decided, judge
 from transformer.support.files import InputError
 
 SEEDS = 5
@@ -17,7 +17,7 @@ def drawn(generator, mean, seeds=SEEDS):
 @pytest.mark.agreement(witness="SciPy")
 def test_two_rows_are_compared_by_scipys_paired_t_test():
     worse, better = np.random.default_rng(1).normal([[10.0], [11.0]], 0.5, (2, SEEDS))
-    [one] = judge({"one": (effects([worse, better]), None)}).values()
+    [one] = judge({"one": Effects(effects([worse, better]))}).values()
     expected = stats.ttest_rel(better, worse)
     assert one.effect == pytest.approx((better - worse).mean())
     assert one.p == pytest.approx(expected.pvalue)
@@ -28,15 +28,24 @@ def test_two_rows_are_compared_by_scipys_paired_t_test():
 @pytest.mark.agreement(witness="SciPy")
 def test_rows_are_alike_by_scipys_two_one_sided_tests():
     each = drawn(np.random.default_rng(2), 0.1) / 10
-    [one] = judge({"one": (each, 0.5)}).values()
+    [one] = judge({"one": Effects(each, 0.5)}).values()
     low = stats.ttest_1samp(each, -0.5, alternative="greater").pvalue
     high = stats.ttest_1samp(each, 0.5, alternative="less").pvalue
     assert one.p == one.p_alone == pytest.approx(max(low, high))
     assert one.verdict == "reproduced"
     assert one.interval == pytest.approx(tuple(stats.ttest_1samp(each, 0).confidence_interval(0.9)))
-    [far] = judge({"far": (each + 3, 0.5)}).values()
+    [far] = judge({"far": Effects(each + 3, 0.5)}).values()
     assert far.verdict == "contrary"
     assert far.p == pytest.approx(2 * stats.ttest_1samp(each + 3, 0.5, alternative="greater").pvalue)
+
+
+@pytest.mark.agreement(witness="SciPy")
+def test_whether_rows_differ_by_at_least_so_much_is_decided_by_scipys_t_test():
+    each = drawn(np.random.default_rng(8), 1.0)
+    [one] = judge({"one": Effects(each, least=0.5)}).values()
+    expected = stats.ttest_1samp(each, 0.5)
+    assert one.p == pytest.approx(expected.pvalue)
+    assert one.interval == pytest.approx(tuple(stats.ttest_1samp(each, 0).confidence_interval(0.95)))
 
 
 @pytest.mark.agreement(witness="NumPy")
@@ -49,14 +58,14 @@ def test_a_trend_is_the_least_squares_line_from_the_first_row_to_the_last(rows):
 
 def test_holms_correction_starts_with_the_smallest_p():
     generator = np.random.default_rng(3)
-    family = {str(mean): (drawn(generator, mean), None) for mean in (0, 1, 3, 30)}
+    family = {str(mean): Effects(drawn(generator, mean)) for mean in (0, 1, 3, 30)}
     judged = judge(family)
     alone = {name: judge({name: claim})[name].p for name, claim in family.items()}
     ascending = sorted(alone, key=alone.get)
     expected = np.maximum.accumulate([min(1, (4 - rank) * alone[name]) for rank, name in enumerate(ascending)])
     assert [judged[name].p for name in ascending] == pytest.approx(expected)
     assert judged["30"].verdict == "reproduced"
-    turned = judge({name: (-each, None) for name, (each, _) in family.items()})
+    turned = judge({name: Effects(-claim.each) for name, claim in family.items()})
     assert turned["30"].verdict == "contrary"
 
 
@@ -66,8 +75,8 @@ def test_at_most_one_family_in_twenty_has_a_false_verdict():
     false = 0
     for _ in range(families):
         # `reproduced` is false for the last two claims: their true differences are at the margin and beyond it.
-        family = {str(number): (drawn(generator, 0), None) for number in range(6)}
-        family |= {"at": (drawn(generator, 1.5), 1.5), "beyond": (drawn(generator, -2), 1.5)}
+        family = {str(number): Effects(drawn(generator, 0)) for number in range(6)}
+        family |= {"at": Effects(drawn(generator, 1.5), 1.5), "beyond": Effects(drawn(generator, -2), 1.5)}
         judged = judge(family)
         alike = (judged.pop(name).verdict == "reproduced" for name in ("at", "beyond"))
         false += any(alike) or any(each.verdict != "undecided" for each in judged.values())
@@ -77,32 +86,43 @@ def test_at_most_one_family_in_twenty_has_a_false_verdict():
 def test_the_interval_covers_a_known_difference_in_95_of_100():
     generator = np.random.default_rng(5)
     trials = 4000
-    found = [judge({"one": (drawn(generator, 0.7), None)})["one"].interval for _ in range(trials)]
+    found = [judge({"one": Effects(drawn(generator, 0.7))})["one"].interval for _ in range(trials)]
     covered = np.mean([low <= 0.7 <= high for low, high in found])
     assert covered == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / trials) ** 0.5)
 
 
-@pytest.mark.parametrize(("margin", "mean"), [(None, 0), (0.5, 0), (0.5, -0.3)])
-def test_the_smallest_effect_is_just_enough_for_a_verdict(margin, mean):
+@pytest.mark.parametrize(("margin", "mean", "bound"), [(None, 0, 0), (None, 0, 0.7), (0.5, 0, 0), (0.5, -0.3, 0)])
+def test_the_smallest_effect_is_just_enough_for_a_verdict(margin, mean, bound):
     """An effect of `smallest` is decided, and rows are alike within a margin of `smallest`; anything smaller is not.
 
     A claim that is decided anyway makes the others' correction weaker.
     """
     each = drawn(np.random.default_rng(6), 0)
     spread = each - each.mean()
-    one, others = spread + mean, {"other": (spread, None), "sure": (spread + 99, None)}
+    one, others = spread + mean, {"other": Effects(spread), "sure": Effects(spread + 99)}
 
     def verdict(size):
-        return judge({"one": (one, size) if margin else (spread + size, None), **others})["one"].verdict
+        claim = Effects(one, size) if margin else Effects(spread + size, None, bound)
+        return judge({"one": claim, **others})["one"].verdict
 
-    smallest = judge({"one": (one, margin), **others})["one"].smallest
+    smallest = judge({"one": Effects(one, margin, bound), **others})["one"].smallest
     assert verdict(1.001 * smallest) == "reproduced"
     assert verdict(0.999 * smallest) == "undecided"
 
 
 def test_seeds_that_all_agree_decide_a_claim():
-    judged = judge({"same": (np.full(3, 0.25), None), "none": (np.zeros(3), None), "alike": (np.zeros(3), 0.1)})
-    assert [each.verdict for each in judged.values()] == ["reproduced", "undecided", "reproduced"]
+    judged = judge(
+        {
+            "same": Effects(np.full(3, 0.25)),
+            "none": Effects(np.zeros(3)),
+            "alike": Effects(np.zeros(3), 0.1),
+            "more": Effects(np.full(3, 0.25), least=0.2),
+            "less": Effects(np.full(3, 0.25), least=0.3),
+        }
+    )
+    assert [each.verdict for each in judged.values()] == [
+        *["reproduced", "undecided", "reproduced", "reproduced", "contrary"]
+    ]
 
 
 @given(
@@ -112,7 +132,7 @@ def test_seeds_that_all_agree_decide_a_claim():
 )
 def test_rows_are_alike_where_their_interval_lies_within_the_margin(margin, spread, mean):
     each = np.array(spread) - np.mean(spread) + mean
-    [one] = judge({"one": (each, margin)}).values()
+    [one] = judge({"one": Effects(each, margin)}).values()
     low, high = one.interval
     if min(abs(low + margin), abs(high - margin)) > 1e-9:
         assert (one.verdict == "reproduced") == (-margin < low and high < margin)
@@ -122,15 +142,15 @@ def test_the_first_verdict_needs_the_difference_that_is_told():
     generator = np.random.default_rng(7)
     each = drawn(generator, 0)
     spread = (each - each.mean()) / each.std(ddof=1)
-    nothing = {str(number): (spread, None) for number in range(19)}
+    nothing = {str(number): Effects(spread) for number in range(19)}
     least = first_decided(20, SEEDS)
-    assert judge({"one": (spread + 1.001 * least, None), **nothing})["one"].verdict == "reproduced"
-    assert judge({"one": (spread + 0.999 * least, None), **nothing})["one"].verdict == "undecided"
+    assert judge({"one": Effects(spread + 1.001 * least), **nothing})["one"].verdict == "reproduced"
+    assert judge({"one": Effects(spread + 0.999 * least), **nothing})["one"].verdict == "undecided"
 
 
 def test_two_seeds_decide_nothing():
     with pytest.raises(InputError, match=r"claims\.one: must have at least 3 seeds, not 2; add some to `seeds`"):
-        judge({"one": (np.ones(2), None)})
+        judge({"one": Effects(np.ones(2))})
 
 
 def test_an_empty_family_is_judged():

@@ -415,7 +415,7 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ({"rows": ["wsj/parser", "semi/parsr"]}, "rows: unknown model parsr; did you mean parser?"),
         ({"rows": ["wsj/parser", "sem/parser"]}, "rows: unknown task sem; did you mean semi?"),
         ({"rows": ["wsj/parser", "parser"]}, "rows: parser is not a row; write one like ende/base"),
-        ({"rows": ["wsj/parser", "wsj/parser/averaged"]}, "rows: wsj/parser/averaged is measured on dev only; write"),
+        ({"rows": ["wsj/parser", "wsj/parser/averaged"]}, "rows: wsj/parser/averaged is measured on dev, or on both"),
         (
             {"metric": "longer", "part": "dev", "rows": ["ende/base", "ende/base/beam-1"]},
             "rows: ende/base/beam-1: longer does not depend on the search; write task/model",
@@ -447,6 +447,8 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ),
         ({"seeds": 3}, "seeds: 3 are needed, but the experiment has 1; add some to `seeds`"),
         ({"seeds": 0}, "seeds: 0 is not at least 1"),
+        ({"further_seeds": [1, 2]}, "further_seeds: 1 is one of the experiment's `seeds`; remove it here"),
+        ({"margin": 1, "least": 1}, "least: rows are alike or apart; remove margin or least"),
         ({"steps": 9}, "steps: unknown key steps; did you mean seeds?"),
     ],
 )

@@ -22,6 +22,16 @@ def test_a_row_ends_with_the_request_of_its_job():
     assert row[-2:] == [f"{asked.minutes:,}", f"{asked.megabytes:,}"]
 
 
+def test_seeds_that_a_claim_adds_count_for_its_rows():
+    mine = {"claim": "mine", "section": "own", "metric": "bleu", "part": "dev", "rows": ["ende/base", "ende/big"]}
+    mine |= {"differ": ["steps"], "further_seeds": [3, 4, 5]}
+    rows = cells(plan(experiment(seeds=[1, 2], claims={"mine": mine})))
+    hours = {name: float(rows["ende", name][6]) for name in ("base", "big")}
+    without = cells(plan(experiment(seeds=[1, 2])))["all", "10 runs"]
+    assert float(rows["all", "16 runs"][6]) == pytest.approx(float(without[6]) + 3 * sum(hours.values()), abs=0.1)
+    assert rows["ende", "dev, test"][0] == "60,000"  # two models, five seeds, two parts of 3,000
+
+
 def test_the_total_sums_all_tasks_models_and_seeds():
     rows = cells(plan(experiment(seeds=[1, 2])))
     hours = [float(rows[key][6]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]

@@ -2,9 +2,10 @@ import json
 import resource
 
 import pytest
+import torch
 
 from transformer.support.files import InputError
-from transformer.training.attempts import attempt, read_attempts, unlike
+from transformer.training.attempts import attempt, devices, kept_attempts, read_attempts, unlike
 
 MEANS = {
     "software": {"torch": "8"},
@@ -26,11 +27,20 @@ def spans(path):
     return [(each["from"], each["to"], each["steps_redone"]) for each in read_attempts(path)]
 
 
-def test_an_attempt_tells_its_means_its_steps_and_its_seconds(tmp_path):
+def test_an_attempt_tells_its_means_its_flops_its_steps_and_its_seconds(tmp_path):
     go_on(tmp_path / "state/attempts", 0, [1, 2, 3])
     [only] = read_attempts(tmp_path / "state/attempts")
     assert 0 <= only.pop("seconds") < 60
+    assert 1e8 < only.pop("sustained_flops") < 1e14
     assert only == MEANS | {"from": 0, "to": 3, "steps_redone": 0}
+
+
+def test_an_attempt_measures_flops_without_changing_the_random_numbers_of_a_training(tmp_path):
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    go_on(tmp_path / "attempts", 0, [1])
+    assert torch.equal(torch.rand(3), expected)
 
 
 def test_steps_beyond_the_start_of_the_next_attempt_count_as_redone(tmp_path):
@@ -91,3 +101,18 @@ def test_a_full_disk_is_told_with_the_file(tmp_path):
             go_on(tmp_path / "attempts", 0, [1])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_record_without_attempts_is_one_attempt():
+    record = {"seconds": 100.0, "devices": 8, "device": "abacus"}
+    assert kept_attempts(record) == [record]
+    assert devices(record) == "8 x abacus"
+
+
+def test_attempts_of_which_no_step_was_kept_do_not_count():
+    record = {"devices": 8, "device": "abacus"}
+    steps = [(0, 9, 4, "computer"), (5, 7, 2, "slide rule"), (5, 12, 0, "computer"), (12, 13, 0, "abacus")]
+    attempts = [{"from": a, "to": b, "steps_redone": redone, "device": name} for a, b, redone, name in steps]
+    record["attempts"] = attempts
+    assert [(one["from"], one["to"]) for one in kept_attempts(record)] == [(0, 9), (5, 12), (12, 13)]
+    assert devices(record) == "8 x computer, then 8 x abacus"

@@ -125,8 +125,11 @@ def test_one_interruption_changes_nothing(start, whole, step):
     assert_same(trainer, whole)
 
 
-def test_one_interruption_of_a_recurrent_network_changes_nothing(start):
-    start = partial(start, network="recurrent", N=3)
+@pytest.mark.parametrize(
+    "changes", [{"network": "recurrent", "N": 3}, {"network": "convolutional", "N": 2, "positions": "learned"}]
+)
+def test_one_interruption_of_another_network_changes_nothing(start, changes):
+    start = partial(start, **changes)
     whole = start("whole")
     whole.train()
     interrupted(start, 5)

@@ -112,6 +112,7 @@ def test_a_run_s_record_counts_its_interruptions(tmp_path, arguments, writer):
     assert (first["threads"], first["devices"], first["compiled"], first["micro_batch_tokens"]) == (1, 1, False, 4096)
     assert second["software"] == record["software"]
     assert second["device"] == record["device"]
+    assert all(each["sustained_flops"] > 0 for each in (first, second))
 
 
 def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp_path, arguments, writer, capsys):

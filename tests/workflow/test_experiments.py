@@ -19,7 +19,7 @@ from calls import SMOKE, jobs, snakemake
 from transformer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper"]]
+OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper"], ["replication"]]
 
 
 @pytest.mark.workflow

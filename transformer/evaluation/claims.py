@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import t
@@ -12,6 +12,14 @@ from transformer.support.files import InputError
 LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
 SEEDS = 3  # the fewest that are judged: with two, an interval is 12.7 standard errors to either side
 Verdict = Literal["reproduced", "contrary", "undecided"]
+
+
+class Effects(NamedTuple):
+    """The effects of a claim's seeds. A positive one is in favour of it."""
+
+    each: np.ndarray
+    margin: float | None = None  # the claim says that the effect is within it, on either side of zero
+    least: float = 0.0  # without a margin, the claim says that the effect is above this
 
 
 @dataclass(frozen=True)
@@ -37,24 +45,25 @@ def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
     return (len(rows) - 1) * (weights @ rows) / (weights @ weights)
 
 
-def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Judged]:
-    """Judge a family of claims. A claim has the effects of its seeds, and a margin if it says that rows are alike.
+def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
+    """Judge a family of claims.
 
-    A paired two-sided t test decides about an effect. Rows are alike if two one-sided tests show that the effect is
-    within the margin. They differ if one test shows that it is outside the margin. Holm's correction keeps the chance
-    of any false verdict in the family at LEVEL. Raises InputError for fewer than SEEDS seeds.
+    A paired two-sided t test decides about an effect: whether it is above or below `least`. Rows are alike if two
+    one-sided tests show that the effect is within the margin. They differ if one test shows that it is outside the
+    margin. Holm's correction keeps the chance of any false verdict in the family at LEVEL. Raises InputError for fewer
+    than SEEDS seeds.
     """
-    for name, (each, _) in claims.items():
+    for name, (each, *_) in claims.items():
         if len(each) < SEEDS:
             raise InputError(f"claims.{name}: must have at least {SEEDS} seeds, not {len(each)}; add some to `seeds`")
-    tested = {name: _tested(each, margin) for name, (each, margin) in claims.items()}
+    tested = {name: _tested(claim) for name, claim in claims.items()}
     ascending = sorted(tested, key=lambda name: tested[name][0])
     adjusted, largest = {}, 0.0
     for rank, name in enumerate(ascending):
         largest = adjusted[name] = max(largest, min(1.0, (len(tested) - rank) * tested[name][0]))
     undecided = sum(p >= LEVEL for p in adjusted.values())
     judged = {}
-    for name, (each, margin) in claims.items():
+    for name, (each, margin, bound) in claims.items():
         p, verdict = adjusted[name], tested[name][1]
         error, freedom = _error(each), len(each) - 1
         tail = LEVEL / (2 if margin is None else 1)  # the 90 % interval belongs to two one-sided tests
@@ -67,7 +76,7 @@ def judge(claims: Mapping[str, tuple[np.ndarray, float | None]]) -> dict[str, Ju
             p_alone=tested[name][0],
             p=p,
             verdict=verdict if p < LEVEL else "undecided",
-            smallest=float(least if margin is None else abs(each.mean()) + least),
+            smallest=float(bound + least if margin is None else abs(each.mean()) + least),
         )
     return judged
 
@@ -90,10 +99,11 @@ def _beyond(each: np.ndarray, bound: float) -> float:
     return float(t.sf(above / error, len(each) - 1))
 
 
-def _tested(each: np.ndarray, margin: float | None) -> tuple[float, Verdict]:
+def _tested(claim: Effects) -> tuple[float, Verdict]:
     """The smallest p of any verdict, and that verdict."""
-    bound = margin or 0.0
-    apart = {"up": _beyond(each, bound), "down": _beyond(-each, bound)}
+    each, margin = claim.each, claim.margin
+    low, high = (claim.least, claim.least) if margin is None else (-margin, margin)
+    apart = {"up": _beyond(each, high), "down": _beyond(-each, -low)}
     p_apart = min(1.0, 2 * min(apart.values()))
     if margin is None:
         return p_apart, "reproduced" if apart["up"] < apart["down"] else "contrary"

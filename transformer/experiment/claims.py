@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.package.config import TaskKind
-from transformer.support.fields import STRICT, Config, Distinct, Faults, Positive, PositiveNumber, check
+from transformer.support.fields import STRICT, Config, Distinct, Faults, Positive, PositiveNumber, Seed, check
 
 # fmt: off
 Section = Literal[
@@ -15,8 +15,13 @@ Section = Literal[
     "6.1", "6.2 A", "6.2 B", "6.2 C", "6.2 D", "6.2 E", "6.3", "appendix", "own",
 ]
 # fmt: on
-Measured = Literal["bleu", "perplexity", "f1", "hours", "longer"]
-KINDS: dict[Measured, TaskKind] = {"bleu": "translation", "f1": "parsing", "longer": "translation"}
+Measured = Literal["bleu", "perplexity", "f1", "hours", "within", "longer"]
+KINDS: dict[Measured, TaskKind] = {
+    "bleu": "translation",
+    "f1": "parsing",
+    "within": "translation",
+    "longer": "translation",
+}
 # How dev is decoded. averaged: with the averaging and decoding of the task's test. Greedy search (beam-1) has no alpha.
 WAY = r"averaged|beam-1|beam-(?!1\.)[1-9]\d*\.alpha-(0|[1-9]\d*)(\.\d*[1-9])?"
 
@@ -28,18 +33,33 @@ class Claim(Config):
     claim: str = Field(description="the claim, in words")
     section: Section = Field(description="of the paper; `own` for a claim of your own")
     metric: Measured = Field(description="bleu and f1: more is better; others: less")
-    part: Literal["dev", "test"] = Field(description="dev: averaged as in Table 3; test: as in Tables 2 and 4")
+    part: Literal["dev", "test", "both"] = Field(
+        description="dev: averaged as in Table 3; test: as in Tables 2 and 4; both: as dev, but test decides, and dev "
+        "stands beside it"
+    )
     rows: Distinct[str] = Field(
         description="task/model, from worst to best; task/model/WAY: rows of the table `decoding`"
+    )
+    group: Literal["printed", "implied", "own"] = Field(
+        default="own", description="the paper states it, in numbers or words; only chose or hoped so; or ours"
     )
     margin: PositiveNumber | None = Field(
         default=None,
         description="two rows are alike: they differ by less than so many points (perplexity and hours: percent)",
     )
+    least: PositiveNumber | None = Field(
+        default=None, description="the better row is better by more than so many points (perplexity and hours: percent)"
+    )
     differ: tuple[Literal["steps", "text"], ...] = Field(
         default=(), description="what else may differ between the rows"
     )
     seeds: Positive = Field(default=1, description="the fewest seeds that the experiment must have; a verdict needs 3")
+    further_seeds: Distinct[Seed] = Field(
+        default=(), description="seeds beside those of the experiment, with which the rows are trained for this claim"
+    )
+    family: str | None = Field(
+        default=None, description="claims of one family are corrected together; without it, those of one group"
+    )
 
     @check("metric", "part", "rows")
     def _measured(self) -> Faults:
@@ -56,13 +76,18 @@ class Claim(Config):
                 yield "rows", f"{row}: {self.metric} does not depend on the search; write task/model"
             elif self.metric in ("hours", "longer") and row.endswith("/averaged"):
                 yield "rows", f"{row}: {self.metric} is that of task/model; write it so"
-            elif self.part != "dev" and row.count("/") > 1:
-                yield "rows", f"{row} is measured on dev only; write part: dev"
+            elif self.part == "test" and row.count("/") > 1:
+                yield "rows", f"{row} is measured on dev, or on both parts; write part: dev"
 
     @check("rows", "margin")
     def _two_alike(self) -> Faults:
         if self.margin is not None and len(self.rows) > 2:
             yield "margin", f"needs exactly two rows, not {len(self.rows)}; name two or remove margin"
+
+    @check("margin", "least")
+    def _one_null(self) -> Faults:
+        if self.margin is not None and self.least is not None:
+            yield "least", "rows are alike or apart; remove margin or least"
 
     def runs(self) -> list[tuple[str, str]]:
         """The task and the model of each row."""

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -194,6 +195,8 @@ class Experiment(Config):
         if claim.seeds > len(self.seeds):
             yield "seeds", f"{claim.seeds} are needed, but the experiment has {len(self.seeds)}; add some to `seeds`"
             return
+        for seed in set(claim.further_seeds) & set(self.seeds):
+            yield "further_seeds", f"{seed} is one of the experiment's `seeds`; remove it here"
         run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
         texts = {task: self.tasks[task] for task, _ in run}.values()
         differ = {
@@ -260,6 +263,12 @@ class Experiment(Config):
             run = self.run(task, model, 0)
             equal.setdefault((run.architecture, run.training), []).append(model)
         return {"base" if "base" in models else models[0]: models for models in equal.values()}
+
+    def seeds_of(self, task: str, model: str) -> list[int]:
+        """The seeds with which a task's model is trained: the experiment's, then those that claims about it add."""
+        rows = {(task, row) for row in self.equal_models(task)[model]}
+        further = (claim.further_seeds for claim in self.claims.values() if rows & set(claim.runs()))
+        return list(dict.fromkeys(chain(self.seeds, *further)))
 
     def run(self, task: str, model: str, seed: int) -> RunConfig:
         """The resolved config of one run. Raises ConfigError for an unknown model, and for each faulty key.

@@ -62,7 +62,7 @@ def plan(experiment: Experiment) -> str:
     runs = costs(experiment, devices.values())
     texts = decoded(experiment, devices.values())
     tables = [_runs(experiment, devices, runs), _decoding(devices, texts), _data(experiment)]
-    return "\n".join([*tables, _whole(experiment, devices, runs.values(), texts)])
+    return "\n".join([*tables, _whole(experiment, devices, _with_seeds(experiment, runs), texts)])
 
 
 def this_cpu(experiment: Experiment) -> Device:
@@ -87,7 +87,7 @@ def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, 
 
 def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded]:
     """The texts that are decoded: dev and test by all runs, plain sentences by one parser, dev by all searches."""
-    seeds, texts = len(experiment.seeds), []
+    texts = []
 
     def add(task: str, text: str, sentences: int, runs: Iterable[tuple[RunConfig, Task]], scored: bool = True) -> None:
         work = [(run, sentences * decoding_flops(run, settings, scored)) for run, settings in runs]
@@ -100,13 +100,15 @@ def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded
     trained = {name: list(experiment.equal_models(name)) for name, task in experiment.tasks.items() if task.models}
     parsers = dict.fromkeys(run for name in trained for run in experiment.corpus_of(name).runs().values())
     for task, models in trained.items():
-        add(task, "dev, test", 2 * SENTENCES * seeds, [run(task, model) for model in models])
+        each = [run(task, model) for model in models for _ in experiment.seeds_of(task, model)]
+        add(task, "dev, test", 2 * SENTENCES, each)
     for task, model in parsers:
         add(task, "plain sentences", experiment.count(task)[1], [run(task, model)], scored=False)
     if searches := experiment.searched():
         shown, settings = run(experiment.figures.task, experiment.figures.model)
         tried = [(shown, replace(settings, decoding=each)) for each in searches]
-        add(experiment.figures.task, "dev, searched", SENTENCES * seeds, tried)
+        seeds = len(experiment.seeds_of(shown.task, shown.model))
+        add(shown.task, "dev, searched", SENTENCES * seeds, tried)
     return texts
 
 
@@ -120,11 +122,11 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         job = (f"{asked.minutes:,}", f"{asked.megabytes:,}")
         names = ", ".join(experiment.equal_models(task)[model])
         rows.append((task, names, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours), *job))
-    seeds = len(experiment.seeds)
-    tokens, disk = (seeds * sum(getattr(one, key) for one in runs.values()) for key in ("tokens", "disk"))
-    hours = [_hours(seeds * sum(column)) for column in zip(*(one.hours for one in runs.values()), strict=True)]
-    most = si(max((one.memory for one in runs.values()), default=0), "B")
-    count = seeds * len(runs)
+    every = _with_seeds(experiment, runs)
+    tokens, disk = (sum(getattr(one, key) for one in every) for key in ("tokens", "disk"))
+    hours = [_hours(sum(column)) for column in zip(*(one.hours for one in every), strict=True)]
+    most = si(max((one.memory for one in every), default=0), "B")
+    count = len(every)
     total = f"{count} run{'s' * (count != 1)}"
     rows.append(("all", total, "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
     notes = [
@@ -142,6 +144,11 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         "profiles/slurm sets the GPUs and the limits of any job; a longer training continues in its next job.",
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
+
+
+def _with_seeds(experiment: Experiment, runs: Mapping[tuple[str, str], Cost]) -> list[Cost]:
+    """The cost of each training, from that of one seed."""
+    return [one for run, one in runs.items() for _ in experiment.seeds_of(*run)]
 
 
 def _hours(hours: float) -> str:
@@ -183,17 +190,16 @@ def _data(experiment: Experiment) -> str:
 def _whole(
     experiment: Experiment, devices: Mapping[str, Device], runs: Collection[Cost], texts: Collection[Decoded]
 ) -> str:
-    seeds = len(experiment.seeds)
     rows = [("Device", "Processors", "Hours", "Of them decoding", "Processor hours", "Longest run, hours")]
     for index, (name, device) in enumerate(devices.items()):
         trainings = [one.hours[index] for one in runs]
         decoding = sum(one.hours[index] for one in texts)
-        whole = seeds * sum(trainings) + decoding
+        whole = sum(trainings) + decoding
         most = (_hours(device.count * whole), _hours(max(trainings)))
         rows.append((name, str(device), _hours(whole), _hours(decoding), *most))
     pairs = sum(experiment.count(task)[0] or 0 for task, settings in experiment.tasks.items() if settings.models)
     disk = {
-        "checkpoints and packages": seeds * sum(one.disk for one in runs),
+        "checkpoints and packages": sum(one.disk for one in runs),
         "downloads": sum(_all_downloads(experiment).values()),
         "text": pairs * TEXT_BYTES,
         "ids": pairs * ID_BYTES,

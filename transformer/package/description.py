@@ -3,6 +3,7 @@
 from transformer.model.config import USED
 from transformer.package.loading import Package
 from transformer.support.strict import listed, plain
+from transformer.training.attempts import devices
 
 ROWS = {
     "task": "{task} ({kind}), {source} to {target}",
@@ -13,7 +14,7 @@ ROWS = {
     "corpus": "{corpus} ({description}; {licence})",
     "pairs": "{pairs}",
     "training": "{steps:,} steps, {target_tokens:,} target subwords, {precision}",
-    "cost": "{seconds:,.0f} s on {devices} x {device}, {flops:.2e} FLOPs",
+    "cost": "{seconds:,.0f} s on {where}, {flops:.2e} FLOPs",
     "made with": "{made_with}",
     "averaged": "{averaged}",
     "decoding": "beam {beam}, alpha {alpha}, at most source + {extra} subwords",
@@ -34,6 +35,7 @@ def describe(package: Package) -> str:
         **config.corpus,
         **vars(config.decoding),
         "architecture": listed(sizes),
+        "where": devices(config.training) if config.training else "",
         "parameters": sum(parameter.numel() for parameter in package.model.parameters()),
         "pairs": listed(config.corpus.get("pairs", {})),
         "made_with": listed(config.training.get("software", {})),

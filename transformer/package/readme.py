@@ -10,6 +10,7 @@ from transformer.model.config import ModelConfig
 from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_lines, write_text
 from transformer.support.strict import listed, plain
+from transformer.training.attempts import devices
 
 README = """\
 # {model}, {source} to {target}
@@ -26,7 +27,7 @@ README = """\
 | seed | {seed} |
 | dev perplexity | {perplexity} |
 {scores}
-| cost | {flops:.2g} FLOPs; {hours:.2f} hours on {devices} x {device}, {precision} |
+| cost | {flops:.2g} FLOPs; {hours:.2f} hours on {where}, {precision} |
 | made with | {made_with} |
 | config | SHA-256 {config_sha256} |
 
@@ -70,6 +71,7 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
         return README.format(
             **summary,
             hours=summary["seconds"] / 3600,
+            where=devices(summary),
             perplexity=_dev_perplexity(history),
             scores="\n".join("| scores | {} |".format(text.replace("|", r"\|")) for text in scores or ["none yet"]),
             made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),

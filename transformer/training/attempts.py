@@ -23,15 +23,15 @@ DECIDE_BITS = {  # the means that may change bits of the result, and how message
 
 @contextmanager
 def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callable[[int], None]]:
-    """Append a line of JSON to `path`: the means of this process (hardware, software) and its first step.
+    """Append a line of JSON to `path`: the means of this process (hardware, software), its FLOP/s and its first step.
 
     Call the yielded function after each step: it writes the step into the line, with the seconds since the start. It
     raises InputError when the disk is full.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
+    known = json.dumps({**means, "sustained_flops": _sustained_flops(), "from": start})[:-1]
     began = time.monotonic()
-    known = json.dumps({**means, "from": start})[:-1]
     with path.open("r+b", buffering=0) as file:
         end = file.read()[-1:]
         line = b"" if end in (b"", b"\n") else b"\n"  # a power failure may have cut the previous line short
@@ -48,6 +48,17 @@ def attempt(path: Path, start: int, means: Mapping[str, Any]) -> Iterator[Callab
         yield reached
 
 
+def _sustained_flops() -> float:
+    """The FLOP/s of this process's device, a GPU if it uses one. Random numbers stay those that a training draws."""
+    import torch  # not at the top: the workflow reads attempts without PyTorch
+
+    from transformer.support.device import sustained_flops
+
+    on_gpu = torch.cuda.is_initialized()  # the training has chosen its device before
+    with torch.random.fork_rng(devices=[torch.cuda.current_device()] if on_gpu else []):
+        return sustained_flops(torch.device("cuda" if on_gpu else "cpu"), torch.float32)
+
+
 def read_attempts(path: Path) -> list[dict[str, Any]]:
     """The attempts in `path`, each with `steps_redone`: how many of its steps the next attempt had to repeat.
     Damaged lines are skipped.
@@ -59,6 +70,20 @@ def read_attempts(path: Path) -> list[dict[str, Any]]:
     for one, following in pairwise(attempts):
         one["steps_redone"] = max(0, one["to"] - following["from"])  # "to" may be old after a power failure
     return attempts
+
+
+def kept_attempts(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The attempts of a finished run whose steps it kept, each as the run's record (training.json) with its own means.
+
+    A record without attempts is one attempt.
+    """
+    attempts = [one for one in record.get("attempts", ()) if one["to"] - one["steps_redone"] > one["from"]]
+    return [{**record, **one} for one in attempts or [record]]
+
+
+def devices(record: Mapping[str, Any]) -> str:
+    """The number and the name of the devices of a finished run, in the order in which its attempts used them."""
+    return ", then ".join(dict.fromkeys(f"{one['devices']} x {one['device']}" for one in kept_attempts(record)))
 
 
 def unlike(path: Path, start: int, means: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class Runs:
     """The runs of an experiment: task x model x seed. Rows of a task that are equal at this scale are one run."""
 
     def __init__(self, experiment: Experiment, paths: Paths):
-        self.experiment, self.paths = experiment, paths
+        self.experiment, self.paths, self.seeds = experiment, paths, experiment.seeds
         self.rows: Some = {name: task.models for name, task in experiment.tasks.items() if task.models}
         self.equal = {task: experiment.equal_models(task) for task in self.rows}
         self.trained: Some = {task: list(equal) for task, equal in self.equal.items()}
@@ -39,6 +40,12 @@ class Runs:
         self.own_search = next(iter(searched), "")
         self.searches = {folder: each for folder, each in searched.items() if folder != self.own_search}
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
+
+    def with_seeds(self, further: Iterable[int]) -> "Runs":
+        """The same runs, also with further seeds."""
+        runs = copy(self)
+        runs.seeds = (*self.seeds, *further)
+        return runs
 
     def config(self, wildcards: Wildcards) -> RunConfig:
         """A run's config."""
@@ -84,7 +91,7 @@ class Runs:
         return [
             f"{self.paths.results}/runs/{task}/{model}/{seed}/{pattern}"
             for model in self.models_of(task, rows)
-            for seed in self.experiment.seeds
+            for seed in self.seeds
         ]
 
     def files(self, some: Some, pattern: str) -> list[str]:
@@ -100,20 +107,20 @@ class Runs:
             for path in self.files_of(task, [model], f"average-{self.average(task, model)}/{part}.scores.json")
         ]
 
-    def searched(self, task: str, model: str, search: str) -> list[str]:
-        """The dev scores of a run decoded with one of `searches`. Empty unless it is the run of `figures`."""
+    def searched(self, task: str, model: str, search: str, part: str = "dev") -> list[str]:
+        """The scores of a run decoded with one of `searches`. Empty unless it is the run of `figures`."""
         shown = self.experiment.figures
         if (task, model) != (shown.task, shown.model):
             return []
         if search == self.own_search:
-            return self.averaged_scores({task: [model]}, "dev")
+            return self.averaged_scores({task: [model]}, part)
         if search not in self.searches:
             return []
-        return self.files_of(task, [model], f"average-{self.average(task, model)}/{search}dev.scores.json")
+        return self.files_of(task, [model], f"average-{self.average(task, model)}/{search}{part}.scores.json")
 
-    def dev_scores(self, some: Some) -> list[str]:
-        """The dev scores of some runs, with as many averaged checkpoints as Table 3 has (in the paper, one)."""
-        return self.files(some, f"average-{self.experiment.table3_average}/dev.scores.json")
+    def dev_scores(self, some: Some, part: str = "dev") -> list[str]:
+        """The scores of some runs, with as many averaged checkpoints as Table 3 has (in the paper, one)."""
+        return self.files(some, f"average-{self.experiment.table3_average}/{part}.scores.json")
 
     def comparisons(self, some: Some) -> list[str]:
         """The comparisons of some runs with the base of the same seed, if base is run, on the text of `dev_scores`."""

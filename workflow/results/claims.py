@@ -82,23 +82,24 @@ class Claims:
 
         It is judged if all its rows are run and they are not all one model.
         """
-        scores = list(map(list, dict.fromkeys(map(tuple, self._scores(claim)))))
+        part = "dev" if claim.part == "dev" else "test"
+        scores = self._scores(claim, part)
         judged = all(scores) and len(scores) > 1
         rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
-        return {**plain(claim), "name": name, **rows, "judged": judged}
+        beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
+        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside}
 
-    def _scores(self, claim: Claim) -> list[list[str]]:
-        """For each row, the score files of its seeds in order. Empty for a row that is not run."""
-        scores = []
+    def _scores(self, claim: Claim, part: str) -> list[list[str]]:
+        """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run."""
+        runs, scores = self.runs.with_seeds(claim.further_seeds), []
         for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
-            if way == "averaged":
-                scores.append(self.runs.averaged_scores({task: [model]}, "dev"))
+            if way == "averaged" or (claim.part == "test" and not way):
+                scores.append(runs.averaged_scores({task: [model]}, part))
             elif way:
-                scores.append(self.runs.searched(task, model, f"{way}/"))
+                scores.append(runs.searched(task, model, f"{way}/", part))
             else:
-                of_part = self.runs.dev_scores if claim.part == "dev" else self.runs.averaged_scores
-                scores.append(of_part({task: [model]}))
-        return scores
+                scores.append(runs.dev_scores({task: [model]}, part))
+        return list(map(list, dict.fromkeys(map(tuple, scores))))
 
     @property
     def scores(self) -> list[str]:
@@ -110,11 +111,11 @@ class Claims:
     @property
     def lengths(self) -> list[str]:
         """The scores by length, for the claims about longer pairs."""
-        about = (claim for claim in self.all if claim["metric"] == "longer")
+        about = (claim for claim in self.all if claim["metric"] in ("within", "longer"))
         return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
 
     def _files(self, claims: Iterable[Mapping[str, Any]]) -> list[str]:
-        judged = (claim["scores"] for claim in claims if claim["judged"])
+        judged = ([*claim["scores"], *claim["beside"]] for claim in claims if claim["judged"])
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))
 
 

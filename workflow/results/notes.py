@@ -77,8 +77,10 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
                 f"out {left_out:,.0f} of "
                 f"{left_out + group['pairs'].iloc[0]:,.0f} pairs: they have more than {longest:.0f} subwords on a side."
             )
-    for device, group in runs.dropna(subset="device").groupby("device"):
-        notes.append(f"Device: {device}, {power(group['sustained_flops'].mean())} FLOP/s sustained.")
+    measured = runs["sustained"].map(dict.fromkeys).explode()  # a run's equal measurements count once
+    used = pd.DataFrame(measured.dropna().tolist(), columns=["device", "flops"])
+    for device, flops in used.groupby("device")["flops"].mean().items():
+        notes.append(f"Device: {device}, {power(flops)} FLOP/s sustained.")
     signed = {metric.signature: metric.columns[0].heading for metric in METRICS if metric.signature}
     signed |= {
         "randomisation.signature": "the approximate randomisation",

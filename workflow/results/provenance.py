@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from transformer.training.attempts import devices, kept_attempts
+
 FEW = 5  # runs that a note names one by one
 
 
@@ -19,7 +21,7 @@ def versions(software: Mapping[str, str]) -> str:
 
 MEANS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "commit": lambda one: short_commit(one["software"]),
-    "device": lambda one: f"{one['devices']} x {one['device']}",
+    "device": devices,
     "threads": lambda one: str(one.get("threads", "not recorded")),
     "precision": lambda one: one["precision"],
 }
@@ -29,8 +31,7 @@ def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]]
     """The names of the runs, grouped by what `of` says of a run. A run whose attempts differ is in several groups."""
     made: dict[str, list[str]] = {}
     for run in runs:
-        attempts = [one for one in run.get("attempts", ()) if one["to"] - one["steps_redone"] > one["from"]]
-        each = dict.fromkeys(of({**run, **one}) for one in attempts or [run])
+        each = dict.fromkeys(map(of, kept_attempts(run)))
         for means in each:
             name = f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1)
             made.setdefault(means, []).append(name)

@@ -12,6 +12,7 @@ from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
 from transformer.evaluation.bleu import Counts, sacrebleu_of
 from transformer.support import strict
+from transformer.training.attempts import kept_attempts
 
 Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
 Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
@@ -23,7 +24,7 @@ COLUMNS = [
     *metrics.keys(),
     *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
     *["pairs", "left_out", "longest_pair", "parameters", "steps", "target_tokens"],
-    *["seconds", "devices", "device", "sustained_flops", "flops"],
+    *["seconds", "sustained", "flops", "estimated_flops"],
 ]
 # For each number that the paper prints, by its key in config/published.yaml, the key of ours in a score file.
 KEYS = {column.published: column.key for metric in metrics.METRICS for column in metric.columns if column.published}
@@ -55,15 +56,17 @@ def read_runs(
     """A row for each run: its scores, its training and its comparison with base. A dot joins nested keys.
 
     A run that is several rows of its table, by `equal`, appears under the name of each. A comparison is in the folder
-    of its scores. `estimated_flops` is the training cost as the paper estimates it (section 6.1, footnote 5): seconds x
-    devices x sustained single-precision FLOP/s. `millions` counts parameters; `speed` is target subwords per second.
+    of its scores. `sustained` has the device and its FLOP/s of each attempt. `millions` counts
+    parameters; `speed` is target subwords per second.
     """
     trained = read_trained(packages)
     compared = {Path(path).parent: read_json(path) for path in comparisons}
     runs = pd.json_normalize(
         [
             {
-                **trained[each["task"], each["model"], each["seed"]],
+                **(training := trained[each["task"], each["model"], each["seed"]]),
+                "estimated_flops": estimated_flops(training),
+                "sustained": [(one["device"], one["sustained_flops"]) for one in kept_attempts(training)],
                 **compared.get(Path(path).parent, {}),
                 **each,
                 "decoding": in_words(each["decoding"]),
@@ -74,10 +77,26 @@ def read_runs(
         ]
     ).reindex(columns=COLUMNS)
     return runs.assign(
-        estimated_flops=runs["seconds"] * runs["devices"] * runs["sustained_flops"],
         millions=runs["parameters"] / 1e6,
         speed=runs["target_tokens"] / runs["seconds"],
     )
+
+
+def estimated_flops(training: Mapping[str, Any]) -> float:
+    """The training cost as the paper estimates it (section 6.1, footnote 5), summed over attempts.
+
+    It is seconds x devices x sustained single-precision FLOP/s. The run's seconds, which are those of the steps that it
+    kept, are divided among attempts in proportion to what each took for such steps. An attempt of an earlier version
+    has no FLOP/s of its own; it counts with those of the last.
+    """
+    attempts = kept_attempts(training)
+    taken = [one["seconds"] * (1 - one["steps_redone"] / (one["to"] - one["from"])) for one in attempts if "to" in one]
+    shares = [each / sum(taken) for each in taken] or [1.0]
+    costs = [
+        training["seconds"] * share * one["devices"] * one["sustained_flops"]
+        for share, one in zip(shares, attempts, strict=True)
+    ]
+    return float(sum(costs))
 
 
 def over_seeds(runs: pd.DataFrame, names: Sequence[str] = ("task", "model")) -> dict[Any, dict[str, float]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from transformer.training.attempts import devices
 from workflow.results.provenance import by_means, difference_notes, short_commit, versions
 from workflow.results.records import Equal, read_training
 from workflow.results.result import Content, Plan, Selection, Table
@@ -16,7 +17,7 @@ NOTES = [
     "Config is the start of the config's SHA-256, which stands in the package. Commit is the commit of this code: "
     "-dirty marks uncommitted changes, and unknown marks a training without git.",
     "Resumed counts how often a training was stopped or killed and then went on. Steps again counts the steps since "
-    "the last save, which the training then repeated. Commit and device are those of the last attempt.",
+    "the last save, which the training then repeated. Commit is that of the last attempt.",
 ]
 
 
@@ -34,7 +35,7 @@ def run_row(run: Mapping[str, Any], equal: Equal) -> Row:
         ("Seed", ""): str(run["seed"]),
         ("Config", ""): run["config_sha256"][:12],
         ("Commit", ""): short_commit(run["software"]),
-        ("Device", ""): f"{run['devices']} x {run['device']}",
+        ("Device", ""): devices(run),
         ("Precision", ""): run["precision"],
         ("Parameters", ""): f"{run['parameters']:,}",
         ("Steps", ""): f"{run['steps']:,}",

@@ -1,6 +1,7 @@
 """What the seeds say of each claim: the paper's difference, ours with its interval, and the verdict."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from transformer.evaluation.claims import SEEDS, Judged, effects, first_decided, judge
+from transformer.evaluation.claims import SEEDS, Effects, Judged, effects, first_decided, judge
 from transformer.evaluation.metrics import number_of
 from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_trained, read_yaml
 
@@ -50,6 +51,7 @@ MEASURES = {
     "bleu": Measure("BLEU", KEYS["bleu"], "bleu", False, 1),
     "f1": Measure("F1", KEYS["f1"], "f1", False, 1),
     "perplexity": Measure("perplexity", KEYS["ppl"], "ppl", True, 1),
+    "within": Measure("perplexity within training", "within", "", True, 1),
     "longer": Measure("perplexity beyond training", "longer", "", True, 1),
     "hours": Measure("hours", "seconds", "hours", True, 0),
 }
@@ -66,6 +68,7 @@ class Tested:
     in_order: bool  # whether the means of our rows are in the claimed order
     judged: Judged | None  # None if there are fewer than SEEDS seeds
     reason: str  # why there is no difference although all rows are run
+    beside: float | None = None  # the mean on dev, if test decides
 
     @property
     def ours(self) -> float | None:
@@ -86,9 +89,11 @@ class Tested:
 
     @property
     def rows(self) -> str:
-        """The rows, the worse first, and the margin of rows that are claimed to be alike."""
+        """The rows, the worse first, and by how much they are claimed to differ at most or at least."""
         named = (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
-        return named + (f" (within {self.claim['margin']:g}{' %' * self.measure.relative})" if self.alike else "")
+        bounds = {"within": self.claim.get("margin"), "by at least": self.claim.get("least")}
+        unit = " %" * self.measure.relative
+        return named + "".join(f" ({words} {bound:g}{unit})" for words, bound in bounds.items() if bound is not None)
 
     @property
     def alike(self) -> bool:
@@ -104,18 +109,24 @@ class Tested:
         return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
 
 
+def family(claim: Mapping[str, Any]) -> str:
+    """The claims among which a claim is corrected."""
+    return "hours" if claim["metric"] == "hours" else claim.get("family") or claim["group"]
+
+
 def decide(job: Any) -> list[Tested]:
     """Every claim in the config's order, but those not run last.
 
-    Verdicts on hours are corrected by themselves: another program on the machine slows all seeds of some rows.
+    Verdicts are corrected within their family. Those on hours are one: another program on the machine slows all seeds
+    of some rows.
     """
     printed = printed_numbers(read_yaml(job.input.published))
     trained = read_trained(job.input.packages)
 
     def measured(path: str, key: str) -> float:
-        if key == "longer":
-            classes = pd.read_csv(Path(path).with_name("lengths.csv"))
-            return perplexity(between(classes, job.params.longest + 1, 2 * job.params.longest))
+        longest = job.params.longest
+        if bounds := {"within": (1, longest), "longer": (longest + 1, 2 * longest)}.get(key):
+            return perplexity(between(pd.read_csv(Path(path).with_name("lengths.csv")), *bounds))
         scores = read_json(path)
         record = trained[scores["task"], scores["model"], scores["seed"]] if key == "seconds" else scores
         return number_of(record, key)
@@ -123,14 +134,18 @@ def decide(job: Any) -> list[Tested]:
     paper: dict[str, float] = {}
     ours: dict[str, np.ndarray] = {}
     in_order: dict[str, bool] = {}
+    beside: dict[str, float] = {}
     unknown: dict[str, str] = {}
     for claim in job.params.claims:
-        measure = MEASURES[claim["metric"]]
-        numbers: list[Any] = [printed.get((claim["part"], *run), {}).get(measure.published) for run in claim["runs"]]
+        measure, table = MEASURES[claim["metric"]], "test" if claim["part"] == "test" else "dev"
+        numbers: list[Any] = [printed.get((table, *run), {}).get(measure.published) for run in claim["runs"]]
         if None not in numbers and not any(claim["ways"]):
             [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
         if claim["judged"]:
-            values = [[measure.value(measured(path, measure.key)) for path in row] for row in claim["scores"]]
+            values, dev = (
+                [[measure.value(measured(path, measure.key)) for path in row] for row in claim.get(part, ())]
+                for part in ("scores", "beside")
+            )
             known = np.isfinite(values).all(1)
             if not known.all():  # only perplexity beyond training can be unknown
                 unknown[claim["name"]] = (
@@ -139,11 +154,14 @@ def decide(job: Any) -> list[Tested]:
             else:
                 ours[claim["name"]] = effects(values)
                 in_order[claim["name"]] = bool((np.diff(np.mean(values, 1)) > 0).all())
-    families: dict[bool, dict[str, tuple[np.ndarray, float | None]]] = {False: {}, True: {}}
+                if dev:
+                    beside[claim["name"]] = float(np.mean(effects(dev)))
+    families = defaultdict[str, dict[str, Effects]](dict)
     for claim in job.params.claims:
-        name, margin = claim["name"], MEASURES[claim["metric"]].margin(claim.get("margin"))
+        name, margin = claim["name"], MEASURES[claim["metric"]].margin
         if len(ours.get(name, ())) >= SEEDS:
-            families[claim["metric"] == "hours"][name] = ours[name], margin
+            bounds = margin(claim.get("margin")), margin(claim.get("least")) or 0.0
+            families[family(claim)][name] = Effects(ours[name], *bounds)
     judged = {name: each for family in families.values() for name, each in judge(family).items()}
     tested = [
         Tested(
@@ -154,6 +172,7 @@ def decide(job: Any) -> list[Tested]:
             in_order.get(name, False),
             judged.get(name),
             unknown.get(name, "the rows are the same here"),
+            beside.get(name),
         )
         for claim in job.params.claims
     ]

@@ -103,11 +103,27 @@ def test_notes_say_if_attempts_of_a_run_differ(results):
     runs = [results.run("ende", model) for model in ("base", "big", "A-h1")]
     steps = [(0, 9, 4, 1), (5, 7, 2, 3), (5, 12, 0, 2)]  # of the second nothing was kept
     attempts = [
-        {"from": start, "to": to, "steps_redone": redone, "threads": threads} for start, to, redone, threads in steps
+        {"from": start, "to": to, "steps_redone": redone, "threads": threads, "seconds": 5.0}
+        for start, to, redone, threads in steps
     ]
     remade(runs[2], attempts=attempts, threads=2)
     _, (md, _, _) = results.table("table3", runs)
     assert "same threads: 2: ende A-h1 1 (in part). All others: 1." in md
+
+
+def test_a_run_on_two_devices_names_both_and_costs_the_sum(results):
+    run = results.run("ende", "base", training={"seconds": 300.0, "devices": 1, "device": "a GPU"})
+    # Half of the first attempt's steps are kept, so it counts for 100 of the 300 seconds.
+    first = {"from": 0, "to": 8, "steps_redone": 4, "devices": 2, "device": "a CPU", "sustained_flops": 5e10}
+    second = {"from": 4, "to": 12, "steps_redone": 0, "devices": 1, "device": "a GPU", "sustained_flops": 1e13}
+    remade(run, attempts=[{**one, "seconds": 300.0} for one in (first, second)])
+    [row], _ = results.table("runs", [run])
+    assert (row["Device"], row["Hours"]) == ("2 x a CPU, then 1 x a GPU", "0.08")
+    rows, (md, _, _) = results.table("table2", [run])
+    costs = {row["Training cost (FLOPs), ours, estimated"] for row in rows}
+    assert "2.0e+15" in costs  # 100 x 2 x 5e10 + 200 x 1e13
+    assert "- Device: a CPU, 5.0e+10 FLOP/s sustained." in md.splitlines()
+    assert "- Device: a GPU, 1.0e+13 FLOP/s sustained." in md.splitlines()
 
 
 def test_the_runs_say_what_made_each(results):

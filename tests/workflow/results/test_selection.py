@@ -97,6 +97,22 @@ def test_a_claim_may_name_the_tasks_own_decoding(select):
     assert claim["scores"] == [[f"{folder}/dev.scores.json"], [f"{folder}/beam-4.alpha-0/dev.scores.json"]]
 
 
+def test_a_claim_may_have_further_seeds_and_both_parts(select):
+    changes = {"part": "both", "further_seeds": [4, 5]}
+    found = select(seeds=[1], claims={"one-head": changes, "averaging": changes, "beam": {"part": "both"}})
+    claims = {claim["name"]: claim for claim in claims_of(found).all}
+    rows = [[f"ende/{model}/{seed}/average-1" for seed in (1, 4, 5)] for model in ("A-h1", "base")]
+    for key, part in (("scores", "test"), ("beside", "dev")):
+        expected = [[f"results/quick/runs/{run}/{part}.scores.json" for run in row] for row in rows]
+        assert claims["one-head"][key] == expected
+    averages = [[Path(path).parent.name for path in row] for row in claims["averaging"]["scores"]]
+    assert averages == [["average-1"] * 3, ["average-5"] * 3]
+    assert claims["beam"]["scores"][0] == ["results/quick/runs/ende/base/1/average-5/beam-1/test.scores.json"]
+    assert [len(row) for row in claims["many-heads"]["scores"]] == [1, 1]
+    scored = set(found.scored)
+    assert {path for claim in claims.values() for row in claim["beside"] for path in row} <= scored
+
+
 def test_a_claim_between_equal_rows_is_not_judged(select):
     mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/C-N2", "ende/C-N4"]

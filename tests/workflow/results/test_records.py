@@ -1,0 +1,31 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflow.results.records import estimated_flops
+
+TRAINING = {"seconds": 100.0, "devices": 8, "device": "abacus", "sustained_flops": 3.0}
+
+
+def attempt(start, to, redone, seconds, **means):
+    return {"from": start, "to": to, "steps_redone": redone, "seconds": seconds, **means}
+
+
+@given(st.floats(1e-3, 1e6), st.floats(1e-3, 1e6))
+def test_the_cost_of_a_run_in_one_attempt_is_the_product_to_the_last_bit(whole, of_attempt):
+    training = {**TRAINING, "seconds": whole}
+    assert estimated_flops(training) == whole * 8 * 3.0
+    assert estimated_flops({**training, "attempts": [attempt(0, 7, 0, of_attempt)]}) == whole * 8 * 3.0
+
+
+def test_each_attempt_costs_its_own_devices_for_its_part_of_the_seconds():
+    quick = {"devices": 2, "device": "computer", "sustained_flops": 50.0}
+    attempts = [attempt(0, 6, 0, 30.0, **quick), attempt(6, 9, 3, 9.0), attempt(6, 12, 3, 20.0), attempt(9, 12, 0, 0.0)]
+    training = {**TRAINING, "seconds": 20.0, "attempts": attempts}
+    assert estimated_flops(training) == 15 * 2 * 50 + 5 * 8 * 3
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 60), st.floats(1e-3, 1e5)), min_size=1, max_size=6))
+def test_attempts_on_equal_devices_cost_as_much_as_one(each):
+    attempts = [attempt(0, steps, min(redone, steps), taken) for steps, redone, taken in each]
+    assert estimated_flops({**TRAINING, "attempts": attempts}) == pytest.approx(100.0 * 8 * 3)
