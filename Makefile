@@ -77,3 +77,7 @@ site: .venv/site
 .venv/site: docs/requirements.txt .venv/installed
 	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
 	touch $@
+
+.venv/witnesses: tests/witnesses.txt .venv/installed
+	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
+	touch $@

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+import agreement
 import hypothesis
 import numpy as np
 import pytest
@@ -68,7 +69,8 @@ torch.set_num_threads(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide GPUs from all tests except those marked `gpu`, which are run separately."""
+    """Hide GPUs from all tests except those marked `gpu`, which are run separately. List the tests of agreement."""
+    config.pluginmanager.register(agreement)
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
@@ -102,7 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests marked `gpu` if there is no GPU."""
     if item.get_closest_marker("gpu") and not torch.cuda.is_available():
-        pytest.skip("PyTorch finds no GPU")
+        pytest.skip("it needs a GPU: make test-gpu")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Test the comparison of two commits (fakes replace git and Snakemake) and that of libraries (with PyTorch only)."""
+"""Test the comparison of two commits (fakes replace git and Snakemake) and that of libraries."""
 
 import os
 import sys
@@ -26,7 +26,19 @@ def test_gpus_are_hidden_because_cpu_seconds_are_compared(tmp_path, monkeypatch)
     assert "CUDA_VISIBLE_DEVICES=" in (commit.folder / "given").read_text().splitlines()
 
 
-def test_each_model_trains_in_a_process_of_its_own(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.agreement(witness=witness))
+        for name, witness in {
+            "MarianMTModel": "Hugging Face",
+            "x-transformers": "x-transformers",
+            "torch.nn.Transformer": "PyTorch",
+        }.items()
+    ],
+)
+def test_a_model_of_another_library_trains_in_a_process_of_its_own_to_our_loss(tmp_path, monkeypatch, capsys, name):
+    pytest.importorskip(train.PEERS[name][0].needs)
     random = np.random.default_rng(1)
     sides = [[[*random.integers(3, VOCABULARY, n), END] for n in random.integers(2, 12, 200)] for _ in range(2)]
     write_pairs(tmp_path / "train", [pack(*sides, VOCABULARY)], VOCABULARY)
@@ -34,7 +46,6 @@ def test_each_model_trains_in_a_process_of_its_own(tmp_path, monkeypatch, capsys
     options |= {"batch-tokens": 96, "loss-steps": 21}
     words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
     monkeypatch.setattr(sys, "argv", ["train.py", *words])
-    name = "torch.nn.Transformer"
     monkeypatch.setattr(train, "PEERS", {name: train.PEERS[name]})
     train.main()
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| 1/16/32/2 ")]

@@ -207,6 +207,7 @@ def test_the_files_of_a_treebank_are_its_archive_if_it_has_one(trees, files):
     assert corpus.files("wsj", "words", "trees") == files
 
 
+@pytest.mark.agreement(witness="NLTK")
 def test_the_wsj_sample_is_read_completely(wsj_sample):
     trees = read_treebank(wsj_sample, 1, 199)
     assert len(trees) == 3914

@@ -94,6 +94,7 @@ def greedy(model, source, extra):
     return ids
 
 
+@pytest.mark.agreement(witness="exhaustive search")
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
@@ -107,6 +108,7 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
     assert all(h.score == pytest.approx(scores[tuple(h.ids)], rel=1e-4) for h in found)
 
 
+@pytest.mark.agreement(witness="exhaustive search")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -165,6 +167,7 @@ def ending(model, steps):
     return model
 
 
+@pytest.mark.agreement(witness="tensor2tensor")
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("width", [2, 3, 4])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
@@ -267,6 +270,7 @@ def test_each_sentence_has_its_own_limit_and_returns_its_best_alive_hypothesis_i
         assert only.ids == beam_search(model, padded(source), 2, 0.6, 4)[0][0].ids
 
 
+@pytest.mark.agreement(witness="exhaustive search")
 def test_the_best_alive_hypothesis_is_the_best_of_all_unended_outputs():
     model, source = unending(toy(vocabulary=4)), padded([2])
     ((alive,),) = beam_search(model, source, LONG, 0.6, 2)
@@ -326,6 +330,7 @@ def test_padding_the_vocabulary_to_whole_blocks_changes_nothing():
             assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
+@pytest.mark.agreement(witness="other papers")
 def test_the_length_penalty_is_that_of_the_paper():
     assert length_penalty(1, 0.6) == 1
     assert length_penalty(7, 1.0) == 2

@@ -16,12 +16,14 @@ from transformer.evaluation.bleu import (
 from transformer.support.files import InputError
 
 
+@pytest.mark.agreement(witness="by hand")
 def test_the_papers_bleu_equals_one_computed_by_hand():
     """6 tokens against 7 (the compound has three): matches 5/6, 4/5, 3/4, 2/3; brevity exp(1 - 7/6)."""
     score = paper_bleu(["the quick-brown fox jumps"], ["the quick-brown fox leaps high"], "en").score
     assert score == pytest.approx(100 * math.exp(1 - 7 / 6) * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
 
 
+@pytest.mark.agreement(witness="by hand")
 def test_counts_are_summed_over_the_corpus_and_not_smoothed():
     one, other = "a b c d e", "v w x y z"
     assert paper_bleu([one, other], [one, other], "en").score == pytest.approx(100)
@@ -41,6 +43,7 @@ def test_moses_tokens_separate_punctuation_from_words():
     assert paper_bleu(["Das ist gut , z.B. so ."], ["Das ist gut, z.B. so."], "de").score == pytest.approx(100)
 
 
+@pytest.mark.agreement(witness="tensor2tensor")
 @pytest.mark.parametrize(
     ("line", "split"),
     [
@@ -63,6 +66,7 @@ def test_splitting_compounds_gives_credit_for_their_parts():
     assert paper_bleu(translations, references, "en").score > whole
 
 
+@pytest.mark.agreement(witness="SacreBLEU")
 def test_sacrebleu_equals_the_librarys_score_and_has_its_signature():
     translations, references = ["The cat sat on the mat."], ["The cat is on the mat, isn't it?"]
     score = sacrebleu(translations, references)
@@ -77,6 +81,7 @@ def test_the_signature_of_the_papers_bleu_names_moses_and_compounds():
     assert all(part in signature for part in ("tok:none", "smooth:none", "moses:de", "compounds:split"))
 
 
+@pytest.mark.agreement(witness="by hand")
 def test_bleu_of_given_tokens_equals_one_computed_by_hand():
     """5 tokens against 6, without smoothing: matches 5/5, 3/4, 1/3, 1/2; brevity exp(1 - 6/5)."""
     bleu = token_bleu(["a dog &amp; b."], ["a dog &amp; b. so"])
@@ -87,6 +92,7 @@ def test_bleu_of_given_tokens_equals_one_computed_by_hand():
     assert token_bleu(["a dog &amp; b ."], ["a dog &amp; b."]).precisions[0] == pytest.approx(60)
 
 
+@pytest.mark.agreement(witness="by hand")
 def test_token_bleu_counts_over_the_whole_text_without_smoothing():
     bleu = token_bleu(["a b c d", "x y z"], ["a b c d", "x y q"])
     assert bleu.precisions == pytest.approx((100 * 6 / 7, 100 * 4 / 5, 100 * 2 / 3, 100))
@@ -95,6 +101,7 @@ def test_token_bleu_counts_over_the_whole_text_without_smoothing():
     assert "smooth:none" in bleu.signature
 
 
+@pytest.mark.agreement(witness="SacreBLEU")
 def test_bleu_can_be_computed_from_counts_and_from_sums_of_counts(text):
     lines, others = text(1, 20), text(2, 20)
     parts = [counts(lines[:7], others[:7]), counts(lines[7:], others[7:])]

@@ -14,6 +14,7 @@ def drawn(generator, mean, seeds=SEEDS):
     return generator.normal(mean, 1.0, seeds)
 
 
+@pytest.mark.agreement(witness="SciPy")
 def test_two_rows_are_compared_by_scipys_paired_t_test():
     worse, better = np.random.default_rng(1).normal([[10.0], [11.0]], 0.5, (2, SEEDS))
     [one] = judge({"one": Effects(effects([worse, better]))}).values()
@@ -24,6 +25,7 @@ def test_two_rows_are_compared_by_scipys_paired_t_test():
     assert one.seeds == SEEDS
 
 
+@pytest.mark.agreement(witness="SciPy")
 def test_rows_are_alike_by_scipys_two_one_sided_tests():
     each = drawn(np.random.default_rng(2), 0.1) / 10
     [one] = judge({"one": Effects(each, 0.5)}).values()
@@ -37,6 +39,7 @@ def test_rows_are_alike_by_scipys_two_one_sided_tests():
     assert far.p == pytest.approx(2 * stats.ttest_1samp(each + 3, 0.5, alternative="greater").pvalue)
 
 
+@pytest.mark.agreement(witness="SciPy")
 def test_whether_rows_differ_by_at_least_so_much_is_decided_by_scipys_t_test():
     each = drawn(np.random.default_rng(8), 1.0)
     [one] = judge({"one": Effects(each, least=0.5)}).values()
@@ -45,6 +48,7 @@ def test_whether_rows_differ_by_at_least_so_much_is_decided_by_scipys_t_test():
     assert one.interval == pytest.approx(tuple(stats.ttest_1samp(each, 0).confidence_interval(0.95)))
 
 
+@pytest.mark.agreement(witness="NumPy")
 @given(st.lists(st.floats(-9, 9), min_size=2, max_size=5))
 def test_a_trend_is_the_least_squares_line_from_the_first_row_to_the_last(rows):
     [effect] = effects([[row] for row in rows])

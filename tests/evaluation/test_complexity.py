@@ -34,6 +34,7 @@ def counts(record, key):
     return {name: list(layer[key].values()) for name, layer in record["layers"].items()}
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 def test_sequential_operations_are_constant_except_for_the_recurrent_layer(record):
     found = counts(record, "sequential")
     assert found.pop("recurrent") == [16, 32, 64, 128]  # one per position
@@ -59,6 +60,7 @@ def layers_that_connect_all(n, k):
     return layers
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 def test_the_lengths_of_paths_are_the_paper_s(record):
     found = counts(record, "path")
     for name in ("self-attention", "self-attention with projections", "additive self-attention"):
@@ -72,6 +74,7 @@ def test_the_lengths_of_paths_are_the_paper_s(record):
     assert found["restricted self-attention"] == [math.ceil((n - 1) / 2) for n in lengths]
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 def test_counted_flops_equal_the_formulas(record):
     n, d = 32, 8
     flops = {name: layer["by"]["n"][-1]["flops"] for name, layer in record["layers"].items()}

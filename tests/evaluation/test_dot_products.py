@@ -5,6 +5,7 @@ import torch
 from transformer.evaluation.dot_products import against_d_k, dot_products, statistics
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_the_variance_is_d_k_and_1_when_scaled():
     found = against_d_k((1, 16, 64), queries=3000)
     assert [each.variance for each in found["unscaled"]] == pytest.approx([1, 16, 64], rel=0.1)
@@ -20,6 +21,7 @@ def test_without_scaling_entropy_and_gradient_vanish():
         assert scaled == pytest.approx([scaled[0]] * 3, rel=0.1)
 
 
+@pytest.mark.agreement(witness="PyTorch")
 def test_the_gradient_is_the_norm_of_the_softmaxs_jacobian():
     drawn = np.random.default_rng(3)
     keys, query = drawn.standard_normal((5, 7)), drawn.standard_normal(7)

@@ -17,6 +17,7 @@ from transformer.evaluation.brackets import BracketScores, SentenceScore, bracke
 from transformer.trees.penn import TRACE, read_tree
 from transformer.trees.tree import Leaf, Tree
 
+pytestmark = pytest.mark.agreement(witness="EVALB")
 WHEEL = "allennlp-0.9.0-py3-none-any.whl"
 SHA256 = "353752e7b78e48c450e27889d80a3000c4a9af34f70ff9091b3031ad01320940"
 MADE_UP = [

@@ -10,6 +10,7 @@ from transformer.support.files import InputError
 from transformer.text.tokens import Pairs, pack
 
 
+@pytest.mark.agreement(witness="PyTorch")
 @pytest.mark.parametrize("batch_tokens", [1, 30, 10_000])
 def test_perplexity_equals_that_of_a_plain_loop(package, encoded, batch_tokens):
     loaded, pairs = package(), encoded("dev")

@@ -37,11 +37,13 @@ MILLIONS = {
 HOURS = {row["model"]: row["hours"] for row in PUBLISHED["appendix"]} | {"big": 3.5 * 24}
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 @pytest.mark.parametrize("model", MILLIONS)
 def test_a_model_has_the_number_of_parameters_that_the_paper_prints(model):
     assert round(parameters(run(model).architecture, 40960) / 1e6) == MILLIONS[model]
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 @pytest.mark.parametrize(("model", "width"), [("base", 512), ("big", 1024)])
 def test_the_paper_s_efficiency_follows_from_its_step_times(model, width):
     seconds = {"base": 0.4, "big": 1.0}[model]
@@ -49,6 +51,7 @@ def test_the_paper_s_efficiency_follows_from_its_step_times(model, width):
     assert PAPER[width] * 8 * 10.6e12 * seconds == pytest.approx(flops, rel=0.02)
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 @pytest.mark.parametrize("model", ["base", "big"])
 def test_the_planned_hours_of_the_paper_s_models_are_the_paper_s(model):
     assert cost(run(model), 37000, 1, [DEVICES["8xP100"]]).hours == pytest.approx((HOURS[model],), rel=0.1)

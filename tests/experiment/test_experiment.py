@@ -582,6 +582,7 @@ def test_the_paper_s_runs_are_computed_without_importing_pytorch():
     subprocess.run([sys.executable, "-c", f"{code}assert 'torch' not in sys.modules"], cwd=ROOT, check=True)
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
     paper = read_experiment([ROOT / "config/paper.yaml"])
     published = read_yaml(ROOT / "config/published.yaml")

@@ -20,6 +20,7 @@ CPU = torch.device("cpu")
 SEARCH = Search(3, 0.6, 10, nbest=True)
 
 
+@pytest.mark.agreement(witness="CTranslate2")
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 def test_ctranslate2_gives_the_same_scores_and_hypotheses(save_like_marian, tmp_path, text, our_logits, positions):
     ctranslate2 = pytest.importorskip("ctranslate2")
@@ -97,6 +98,7 @@ def refused(package, ours, message, search=SEARCH, precision="float32"):
         pass
 
 
+@pytest.mark.agreement(witness="CTranslate2")
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("width", [1, 3])
 def test_hypotheses_are_sorted_and_have_the_scores_of_our_search(package, ours, text, our_logits, width, workers):

@@ -46,6 +46,7 @@ def test_a_marian_model_by_others_becomes_a_package(marian, tmp_path):
     assert (config.source, config.target, config.averaged) == ("en", "de", ())
 
 
+@pytest.mark.agreement(witness="Hugging Face")
 def test_a_model_that_transformers_saved_is_imported(ours, marian, tmp_path):
     transformers = pytest.importorskip("transformers")
     for part in (transformers.MarianMTModel, transformers.MarianTokenizer):

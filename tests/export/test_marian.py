@@ -60,6 +60,7 @@ def marian_logits(folder, source, target):
     return F.linear(y, shared) + weights["final_logits_bias"]
 
 
+@pytest.mark.agreement(witness="Marian")
 def test_marian_computes_the_same_logits(ours, marian, text, our_logits):
     package = load_package(ours, CPU)
     source, target = batch(package, text)
@@ -81,6 +82,7 @@ def test_the_marian_folder_has_the_values_that_transformers_reads(ours, marian):
     assert "trained on toy (random words; CC0)" in (marian / "README.md").read_text()
 
 
+@pytest.mark.agreement(witness="Hugging Face")
 def test_transformers_gives_the_same_ids_logits_and_hypotheses(ours, marian, text, our_logits):
     transformers = pytest.importorskip("transformers")
     package, model = load_package(ours, CPU), transformers.AutoModelForSeq2SeqLM.from_pretrained(marian)
@@ -116,6 +118,7 @@ def test_the_exponent_ranks_like_our_penalty_at_the_typical_length():
     assert 20**-1 * length_exponent(0.6) == pytest.approx(0.6 / (5 + 20))
 
 
+@pytest.mark.agreement(witness="Hugging Face")
 def test_the_readme_says_which_text_transformers_reads_otherwise(ours, marian):
     transformers = pytest.importorskip("transformers")
     subwords = load_package(ours, CPU).subwords

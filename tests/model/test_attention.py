@@ -35,6 +35,7 @@ def draw(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
+@pytest.mark.agreement(witness="PyTorch")
 @pytest.mark.parametrize("bias", [None, causal(7).bias, first(2, 2, of=7).bias])
 @pytest.mark.parametrize(("d_k", "d_v"), [(16, 16), (3, 8), (1, 1)])
 def test_attention_equals_that_of_pytorch(bias, d_k, d_v):
@@ -79,12 +80,14 @@ def heads_one_by_one(q, k, v, h, bias):
     )
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_self_attention_follows_the_papers_equation_for_multiple_heads():
     layer, x, mask = SelfAttention(12, h=3, d_k=5, d_v=2), draw(2, 6, 12), causal(6)
     q, k, v = layer.query_key_value(x).split([15, 15, 6], -1)
     torch.testing.assert_close(layer(x, mask), layer.output(heads_one_by_one(q, k, v, 3, mask.bias[:, 0])))
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_encoder_decoder_attention_follows_the_papers_equation_for_multiple_heads():
     layer, x, memory = EncoderDecoderAttention(12, h=3, d_k=5, d_v=2), draw(2, 4, 12), draw(2, 6, 12)
     mask = first(6, 3, of=6)
@@ -93,6 +96,7 @@ def test_encoder_decoder_attention_follows_the_papers_equation_for_multiple_head
     torch.testing.assert_close(layer(x, layer.keys_values(memory), mask), expected)
 
 
+@pytest.mark.agreement(witness="other papers")
 @pytest.mark.parametrize("share", [0.5, 1.0], ids=["some keys hidden", "all keys shown"])
 def test_additive_attention_follows_bahdanaus_equation(share):
     attend, q, read = AdditiveAttention(3, 4), draw(2, 3, 5, 4), KeysValues(draw(2, 3, 7, 4), draw(2, 3, 7, 6))
@@ -139,6 +143,7 @@ def test_with_a_cache_self_attention_writes_from_its_place_on_and_reads_what_the
     assert torch.equal(cache.keys[:, :, [0, 2, 3, 5, 6]], before[:, :, [0, 2, 3, 5, 6]])
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_attention_over_parameters_follows_the_appendix():
     layer, x = AttentionOverParameters(16, h_p=2, d_pk=3, d_pv=5, n_p=7), draw(2, 4, 16)
     q = layer.query(x).unflatten(-1, (2, 3)).transpose(1, 2)
@@ -149,6 +154,7 @@ def test_attention_over_parameters_follows_the_appendix():
     torch.testing.assert_close(layer(x[:, 1:2]), expected[:, 1:2])  # each position by itself
 
 
+@pytest.mark.agreement(witness="tensor2tensor")
 def test_in_aop1_the_authors_code_and_the_paper_agree():
     layer, x = AttentionOverParameters(16, h_p=4, d_pk=4, d_pv=4, n_p=7), draw(1, 5, 16)
     q = split_heads(layer.query(x), 4)

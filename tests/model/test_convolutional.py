@@ -102,6 +102,7 @@ def fairseq(model, source, target):
     return F.linear(y, model.from_decoder.weight, model.from_decoder.bias)
 
 
+@pytest.mark.agreement(witness="fairseq")
 @torch.no_grad()
 def test_the_output_is_that_of_the_published_layers(model):
     for found, source, target in zip(alone(model), drawn(0), drawn(1), strict=True):

@@ -30,6 +30,7 @@ def counted(config, pairs, source, target):
     return counter.get_total_flops()
 
 
+@pytest.mark.agreement(witness="PyTorch")
 @pytest.mark.parametrize(
     "config",
     [PLAIN, OVER, RECURRENT, CONVOLUTIONAL, dataclasses.replace(PLAIN, attention="additive")]
@@ -47,6 +48,7 @@ def test_pairs_add_up_and_padding_costs_nothing():
     assert forward_flops(PLAIN, 30, lengths) == single
 
 
+@pytest.mark.agreement(witness="PyTorch")
 def test_a_beam_repeats_the_decoder_and_not_the_encoder():
     """In beam search all hypotheses of a sentence share one encoded source."""
     model = Transformer(PLAIN, 30)
@@ -60,6 +62,7 @@ def test_a_beam_repeats_the_decoder_and_not_the_encoder():
     assert beam == encoder.get_total_flops() + 7 * decoder
 
 
+@pytest.mark.agreement(witness="PyTorch")
 def test_training_costs_three_times_as_much():
     model = Transformer(PLAIN, 30)
     ids = torch.ones(2, 6, dtype=torch.long)

@@ -1,5 +1,6 @@
 import dataclasses
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -15,18 +16,21 @@ def normal(x):
     return F.layer_norm(x, x.shape[-1:], eps=1e-6)
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_the_feed_forward_layer_is_equation_2():
     layer, x = FeedForward(8, 16), torch.randn(2, 3, 8)
     inner = (x @ layer.inner.weight.T + layer.inner.bias).clamp(min=0)
     torch.testing.assert_close(layer(x), inner @ layer.outer.weight.T + layer.outer.bias)
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_an_encoder_layer_normalises_after_each_residual():
     layer, x, mask = EncoderLayer(CONFIG), torch.randn(2, 5, 8), Mask(torch.ones(2, 1, 5, dtype=torch.bool))
     y = normal(x + layer.self_attention(x, mask))
     torch.testing.assert_close(layer(x, mask), normal(y + layer.position_wise(y)))
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_a_decoder_layer_normalises_after_each_residual():
     layer, x, across = DecoderLayer(CONFIG), torch.randn(2, 5, 8), Mask(torch.ones(2, 1, 6, dtype=torch.bool))
     causal = Mask(torch.ones(1, 5, 5, dtype=torch.bool).tril())

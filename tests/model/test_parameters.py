@@ -50,6 +50,7 @@ def test_every_count_that_the_paper_prints_is_tested():
     assert PRINTED.keys() == MILLIONS.keys() | {"big", "aop1", "aop2"}
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 @pytest.mark.parametrize("model", [model for model in PRINTED if model != "big"])
 def test_a_row_has_as_many_parameters_as_the_paper_prints(model):
     assert round(count(network(model)) / 1e6) == PRINTED[model]
@@ -113,6 +114,7 @@ def test_learned_positions_add_two_tables():
     assert count(network("E-learned")) - count(network("base")) == 2 * 256 * 512
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 @pytest.mark.parametrize("model", ["aop1", "aop2"])
 def test_attention_over_parameters_has_the_weights_of_a_feed_forward_layer(model):
     for layer in (*network(model).encoder, *network(model).decoder):

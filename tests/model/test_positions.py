@@ -38,6 +38,7 @@ def one_sentence(length, start=0):
     return torch.arange(start, start + length)[None]
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_sinusoids_follow_the_papers_formula():
     d_model = 12
     expected = [
@@ -47,6 +48,7 @@ def test_sinusoids_follow_the_papers_formula():
     torch.testing.assert_close(sinusoids(50, d_model), torch.tensor(expected), rtol=0, atol=1e-7)
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_a_shift_of_sinusoids_is_the_same_linear_map_at_all_positions():
     table = sinusoids(40, 8).double()
     shift = torch.linalg.lstsq(table[:30], table[7:37]).solution
@@ -119,6 +121,7 @@ def t5_bucket(behind, causal):
     return offset + min(exact + int(wide + 1e-9), buckets - 1)
 
 
+@pytest.mark.agreement(witness="other papers")
 @pytest.mark.parametrize("causal", [True, False])
 def test_t5_buckets_equal_those_of_its_formula(causal):
     behind = torch.arange(-300, 301)
@@ -127,6 +130,7 @@ def test_t5_buckets_equal_those_of_its_formula(causal):
     assert set(found) == set(range(32)) - (set() if causal else {16})  # a key after its query never has the distance 0
 
 
+@pytest.mark.agreement(witness="Hugging Face")
 @pytest.mark.parametrize("causal", [True, False])
 def test_t5_biases_equal_those_of_hugging_face(causal):
     t5 = pytest.importorskip("transformers.models.t5.modeling_t5")
@@ -145,6 +149,7 @@ def test_a_t5_bias_belongs_to_its_bucket_and_head():
         assert found[row, head, 0, key] == encoding.table[bucket, head]
 
 
+@pytest.mark.agreement(witness="other papers")
 def test_alibi_slopes_equal_those_of_its_authors():
     assert slopes(8) == [2**-i for i in range(1, 9)]
     assert slopes(4) == [2**-2, 2**-4, 2**-6, 2**-8]
@@ -162,6 +167,7 @@ def test_alibi_slopes_equal_those_of_its_authors():
         assert slopes(h) == pytest.approx(authors(h))
 
 
+@pytest.mark.agreement(witness="Hugging Face")
 @pytest.mark.parametrize("h", [2, 3, 12, 16])
 def test_alibi_slopes_equal_those_of_hugging_faces_bloom(h):
     bloom = pytest.importorskip("transformers.models.bloom.modeling_bloom")
@@ -175,6 +181,7 @@ def test_alibi_scores_fall_with_the_distance_on_both_sides():
     torch.testing.assert_close(found, torch.tensor(wanted))
 
 
+@pytest.mark.agreement(witness="other papers")
 def test_rotary_positions_turn_each_pair_by_its_angle():
     encoding, x = RotaryPositions(6, 4), draw(1, 2, 9, 6)
     encoding.prepare(9)
@@ -187,6 +194,7 @@ def test_rotary_positions_turn_each_pair_by_its_angle():
             torch.testing.assert_close(found[0, :, place, 2 * pair : 2 * pair + 2], wanted)
 
 
+@pytest.mark.agreement(witness="Hugging Face")
 def test_rotary_positions_equal_those_of_hugging_faces_llama():
     """Llama pairs (x_i, x_(i + d/2)) and we pair (x_2i, x_(2i + 1)); only the order of a head's elements differs."""
     llama = pytest.importorskip("transformers.models.llama.modeling_llama")

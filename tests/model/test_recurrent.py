@@ -125,6 +125,7 @@ def test_states_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
         assert any(torch.allclose(each, wanted, atol=1e-5) for each in found[row])
 
 
+@pytest.mark.agreement(witness="other papers")
 @torch.no_grad()
 def test_attention_over_the_source_follows_bahdanaus_equation(model):
     torch.manual_seed(3)
@@ -178,6 +179,7 @@ def test_what_is_impossible_in_a_recurrent_network_is_a_fault(changes, fault):
         dataclasses.replace(CONFIG, **changes)
 
 
+@pytest.mark.agreement(witness="other papers")
 @torch.no_grad()
 def test_the_output_is_that_of_the_published_layers(model):
     (source, *_), (target, *_) = (drawn(side) for side in (0, 1))

@@ -59,6 +59,7 @@ def test_a_changed_bit_is_noticed(path, share, bit):
         read_tensors(damaged)
 
 
+@pytest.mark.agreement(witness="safetensors")
 def test_the_safetensors_library_reads_our_files_and_finds_the_numbers_that_it_writes(path):
     texts = {"texts": json.dumps(read_metadata(path))}
     own = {name: tensor.contiguous() for name, tensor in TENSORS.items()}

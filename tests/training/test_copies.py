@@ -19,6 +19,7 @@ def rows(length):
     return Rows.of(torch.randint(END, VOCABULARY, (3, length)))
 
 
+@pytest.mark.agreement(witness="PyTorch")
 @pytest.mark.parametrize("changes", MODELS.values(), ids=MODELS)
 def test_a_model_with_copies_has_the_output_and_gradients_of_autocast(run_config, changes):
     torch.manual_seed(1)

@@ -19,6 +19,7 @@ def random_logits(tokens=7, vocabulary=11, seed=0):
     return 3 * torch.randn(tokens, vocabulary), torch.randint(1, vocabulary, (tokens,))
 
 
+@pytest.mark.agreement(witness="tensor2tensor")
 @given(st.integers(1, 9), st.integers(2, 40), st.floats(0, 0.9), st.integers(0, 1000))
 @settings(max_examples=40)
 def test_loss_and_gradient_equal_the_definition(tokens, vocabulary, eps_ls, seed):
@@ -31,6 +32,7 @@ def test_loss_and_gradient_equal_the_definition(tokens, vocabulary, eps_ls, seed
     torch.testing.assert_close(learnt.grad.double(), exact.grad, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.agreement(witness="PyTorch")
 def test_without_smoothing_the_loss_is_the_cross_entropy():
     logits, target = random_logits()
     wanted = F.cross_entropy(logits, target, reduction="sum")

@@ -10,18 +10,21 @@ SIZES = {"d_model": st.integers(1, 2048), "warmup": st.integers(1, 20000)}
 SETTINGS = {"beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9}
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 @given(**SIZES, share=st.floats(0, 1))
 def test_warm_up_is_linear(d_model, warmup, share):
     step = max(1, round(share * warmup))
     assert learning_rate(step, d_model, warmup) == pytest.approx(step * learning_rate(1, d_model, warmup))
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 @given(**SIZES, times=st.integers(1, 1000))
 def test_after_the_warm_up_the_learning_rate_falls_as_the_inverse_square_root(d_model, warmup, times):
     peak = learning_rate(warmup, d_model, warmup)
     assert learning_rate(times * warmup, d_model, warmup) == pytest.approx(peak * times**-0.5)
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 @given(**SIZES)
 def test_the_learning_rate_peaks_at_the_end_of_the_warm_up(d_model, warmup):
     peak = learning_rate(warmup, d_model, warmup)
@@ -29,6 +32,7 @@ def test_the_learning_rate_peaks_at_the_end_of_the_warm_up(d_model, warmup):
     assert all(learning_rate(step, d_model, warmup) <= peak for step in (1, max(1, warmup - 1), warmup + 1))
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_the_learning_rate_of_the_papers_base_model_peaks_at_0_0007():
     assert learning_rate(4000, 512, 4000) == pytest.approx(6.99e-4, rel=1e-3)
 
@@ -38,6 +42,7 @@ def parameters():
     return [nn.Parameter(torch.randn(size)) for size in ((7, 33), (33,), (5, 3))]
 
 
+@pytest.mark.agreement(witness="PyTorch")
 def test_weights_are_those_of_pytorchs_adam_to_the_bit():
     ours, theirs = parameters(), parameters()
     first = Adam(ours, **SETTINGS)
@@ -55,6 +60,7 @@ def test_weights_are_those_of_pytorchs_adam_to_the_bit():
         assert all(torch.equal(first.state[one][key], second.state[other][key]) for key in first.state[one])
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 def test_a_step_follows_the_papers_equations():
     [weight] = parameters()[2:]
     adam, before = Adam([weight], **SETTINGS), weight.detach().double()

@@ -162,6 +162,7 @@ def row(request):
     return model.train(), pairs, loss.item(), gradients, config.attention_over_parameters is not None
 
 
+@pytest.mark.agreement(witness="equations of the paper")
 @pytest.mark.parametrize("packed", [False, True], ids=["a pair a row", "pairs in rows"])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -173,6 +173,7 @@ def test_hours_are_those_of_training(made, published):
     assert rows["slow"]["In favour, ours"] == "+39 %"  # 1 - sqrt(1/2 * 3/4)
 
 
+@pytest.mark.agreement(witness="SciPy")
 def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, published):
     ours = {"base": (20.0, 9.0), "A-h1": (21.0, 8.0), "C-N2": (15.0, 20.0), "C-N8": (23.0, 10.0)}
     _, text, _ = made(

@@ -239,6 +239,7 @@ def test_a_run_without_its_package_is_named_in_the_log(results):
     assert "KeyError: ('ende', 'base', 1)" in Path(job.log[0]).read_text()
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 def test_published_floats_are_numbers(published):
     for row in published["table2"]:
         values = [*row["bleu"].values(), *row.get("flops", {}).values()]
@@ -246,6 +247,7 @@ def test_published_floats_are_numbers(published):
     assert published["sustained_flops"]["P100"] * 8 * 12 * 3600 == pytest.approx(3.3e18, rel=0.01)
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
 def test_published_overrides_are_those_of_the_models(published):
     keys = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls", "steps")
     base = published["table3"][0]
