@@ -44,7 +44,8 @@ def tiny_experiment(folder: Path) -> list[Path]:
             write_lines(folder / f"{part}.{language}", drawn_text(drawn_lengths(count, 12)[:, 0], 60))
         texts[part] = [{language: str(folder / f"{part}.{language}") for language in ("en", "de")}]
     small = {"steps": 12, "checkpoint_every": 3, "average": 2, "batch_tokens": 200}
-    overlay = {"scale": {"width": "1/16", "depth": "1/6"}, "tasks": {"ende": {"vocabulary": 60, "corpus": "tiny"}}}
+    task = {"vocabulary": 60, "corpus": "tiny", "models": ["base"]}
+    overlay = {"scale": {"width": "1/16", "depth": "1/6"}, "tasks": {"ende": task}}
     (folder / "tiny.yaml").write_text(yaml.safe_dump(overlay | {"models": {"base": small}, "corpora": {"tiny": texts}}))
     return [OWN, folder / "tiny.yaml"]
 
