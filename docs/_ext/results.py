@@ -86,10 +86,12 @@ def _contents(root: Path) -> str:
     pages = [path.stem for path in sorted((root / "docs").glob("*.md")) if path.stem not in results]
     models = [f"{GENERATED}/models"] if (root / GENERATED / "models.md").exists() else []
     released = [f"{name} <{GENERATED}/{name}>" for name in results]
+    own = ("results", "differences", "evidence", "protocol")
     parts = {
+        "Evidence": ["docs/evidence", "docs/protocol"],
         "The paper": ["docs/paper/index", "docs/differences"],
         "Results": ["docs/results", *released, *models],
-        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in ("results", "differences"))],
+        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in own)],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }
     return "".join("\n\n" + toctree(entries, "hidden:", f"caption: {caption}") for caption, entries in parts.items())
