@@ -17,6 +17,7 @@ ROOMS = (
     "table2",
     "table4",
     "scaling",
+    "step_time",
     "decoding",
     "corpora",
     "runs",
