@@ -31,7 +31,9 @@ def test_all_runs_take_steps_on_the_same_batches_in_every_round(given, run_confi
     narrow, broad = record["rows"]
     assert [row["model"] for row in record["rows"]] == [base.model, "wide"]
     assert (record["threads"], record["rounds"], record["steps"]) == (1, ROUNDS, STEPS["cpu"])
-    assert all(len(row["seconds"]) == len(row["others"]) == ROUNDS and min(row["seconds"]) > 0 for row in record["rows"])
+    assert all(
+        len(row["seconds"]) == len(row["others"]) == ROUNDS and min(row["seconds"]) > 0 for row in record["rows"]
+    )
     batches = Batches(Pairs.read(given.tokens / "train"), 64, 4096, 16, base.seed).from_position(0, 0)
     lengths = np.concatenate([micro.lengths for *_, step in islice(batches, STEPS["cpu"]) for micro in step])
     assert narrow["target_tokens"] == broad["target_tokens"] == lengths[:, 1].sum() / STEPS["cpu"]

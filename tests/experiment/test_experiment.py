@@ -424,7 +424,10 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             {"metric": "step_time", "part": None, "rows": ["ende/base", "ende/base/averaged"]},
             "rows: ende/base/averaged: step_time is that of task/model; write it so",
         ),
-        ({"metric": "step_time", "rows": ["ende/base", "ende/big"]}, "part: step_time is that of training; remove part"),
+        (
+            {"metric": "step_time", "rows": ["ende/base", "ende/big"]},
+            "part: step_time is that of training; remove part",
+        ),
         ({"metric": "step_time", "part": None}, "rows: wsj, semi: step_time compares rows of one task"),
         ({"part": None}, "part: missing; write dev or test"),
         *(

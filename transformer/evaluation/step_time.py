@@ -110,14 +110,15 @@ def step_times(configs: Sequence[RunConfig], setup: Setup) -> dict[str, Any]:
     programs to end. Making batches is not measured. Raises the errors of `Trainer` and `shared`.
     """
     with ExitStack() as stack:
+        warming = stack.enter_context(ThreadPoolExecutor(len(configs)))  # its threads end when the processes have ended
         turns = [stack.enter_context(shared(1, "--config", Turns, config, setup)) for config in configs]
 
         def take(which: int, count: int = 1) -> tuple[float, Step]:
             [answer] = turns[which]([count])
             return answer
 
-        with ThreadPoolExecutor(len(turns)) as warming:  # all at once: compiling for a GPU takes minutes
-            steps = [step for _, step in warming.map(partial(take, count=WARM), range(len(turns)))]
+        # All at once, because compiling for a GPU takes minutes.
+        steps = [step for _, step in warming.map(partial(take, count=WARM), range(len(turns)))]
         others: list[list[float]] = [[] for _ in turns]
 
         def watched(which: int, _: int) -> None:

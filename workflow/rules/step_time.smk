@@ -6,7 +6,10 @@
 def as_training(name, default):
     """What the user or the profile sets for `train`."""
     given = {**asked.overwrite_resources}.get("train", {})
-    value = {**given, **{"threads": each for rule, each in asked.overwrite_threads.items() if rule == "train"}}.get(name)
+    value = {
+        **given,
+        **{"threads": each for rule, each in asked.overwrite_threads.items() if rule == "train"},
+    }.get(name)
     return default if value is None else getattr(value, "value", value)
 
 

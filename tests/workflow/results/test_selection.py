@@ -114,7 +114,7 @@ def test_the_steps_of_the_rows_of_claims_about_time_are_timed(select):
     assert not claims["dot-fast"]["judged"]
     times = ["results/quick/step_time/ende.json"]
     assert plans(found)["write_claims"].input["times"] == plans(found)["write_step_time"].input["times"] == times
-    assert not any("ende/A-h1" == path for path in found.scored)
+    assert "ende/A-h1" not in found.scored
 
 
 def test_no_steps_are_timed_without_two_models_or_with_given_packages(select):
