@@ -83,6 +83,9 @@ def test_the_released_verdicts_are_those_of_the_released_scores(tmp_path, monkey
     decided = claims.Claims(experiment.claims, runs)
     given = SimpleNamespace(published=ROOT / "config/published.yaml", packages=runs.packages_behind(decided.scores))
     params = SimpleNamespace(claims=decided.all, longest=experiment.models["base"]["longest_pair"])
+    for claim in decided.all:
+        if claim["metric"] == "step_time":  # the released scores are older than the job that measures time
+            claim |= {"scores": [[]], "judged": False}
     rows = map(claims.table_row, decide(SimpleNamespace(input=given, params=params)))
     cells = [{heading_of(column): cell for column, cell in row.items()} for row in rows]
     with (ROOT / "docs/small/tables/claims.csv").open() as stream:

@@ -13,8 +13,8 @@ from workflow.results.notes import corpus_note
 from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
 from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
-from workflow.results.step_time import circumstances
 from workflow.results.table_formats import Row
+from workflow.results.times import circumstances
 
 if TYPE_CHECKING:
     from workflow.lib.runs import Runs

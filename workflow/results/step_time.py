@@ -1,16 +1,15 @@
 """Section 5.2: the time of a training step, measured in turns, and its FLOPs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from transformer.evaluation.claims import interval
 from workflow.results.cells import number, power
-from workflow.results.provenance import short_commit, versions
 from workflow.results.records import read_json, read_yaml
 from workflow.results.result import Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
+from workflow.results.times import circumstances
 
 CAPTION = """\
 **The time of a training step**, for the rows of the claims about time. In each round, every row trains a few steps on
@@ -32,29 +31,10 @@ def plan(selection: Selection) -> Plan | None:
     return Plan(read, {"notes": selection.notes(shown)}) if shown else None
 
 
-def read_times(paths: Iterable[str]) -> dict[str, Sequence[float]]:
-    """The seconds of a step in each round, of each run (task/model)."""
-    records = map(read_json, paths)
-    return {f"{row['task']}/{row['model']}": row["seconds"] for record in records for row in record["rows"]}
-
-
-def circumstances(record: Mapping[str, Any]) -> list[str]:
-    """How the times of a record were measured, and how busy the machine was."""
-    rows = record["rows"]
-    used = [number for row in rows for number in row["others"] if number is not None]
-    load = f"{np.mean(used):.1f} on average, at most {max(used):.1f}" if used else "unknown"
-    [*precisions] = dict.fromkeys(row["precision"] for row in rows)
-    compiled = f", {'' if all(row['compiled'] for row in rows) else 'not '}compiled"
-    return [
-        f"Times of steps: {record['rounds']} rounds of {record['steps']} steps, on {record['device']} with "
-        f"{record['threads']} CPU thread{'s' * (record['threads'] != 1)}, in {' and '.join(precisions)}{compiled}. CPU "
-        f"cores that other programs used meanwhile: {load}. Commit {short_commit(record['software'])}, "
-        f"{versions(record['software'])}."
-    ]
-
-
 def table_row(row: Mapping[str, Any], base: Mapping[str, Any], published: float | None) -> Row:
     """A row of the table. `published` is the ratio of the paper's hours."""
+    from transformer.evaluation.claims import interval  # it loads SciPy, which planning does not need
+
     seconds, ratio = np.array(row["seconds"]), np.log(row["seconds"]) - np.log(base["seconds"])
     times = " to ".join(number(1e3 * bound, 1) for bound in interval(seconds))
     ratios = " to ".join(number(bound, 2) for bound in np.exp(interval(ratio)))

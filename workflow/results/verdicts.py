@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from transformer.evaluation.claims import APART, SEEDS, Judged, effects, first_decided, judge, judge_rounds
 from transformer.evaluation.metrics import number_of
 from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_yaml
-from workflow.results.step_time import read_times
+from workflow.results.times import read_times
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,8 @@
 # are its defaults. They are resources, like those of `train`, so changing them measures nothing again.
 def as_training(name, default):
     """What the user or the profile sets for `train`."""
-    given = {**asked.overwrite_resources}.get("train", {})
-    value = {
-        **given,
-        **{"threads": each for rule, each in asked.overwrite_threads.items() if rule == "train"},
-    }.get(name)
+    threads = asked.overwrite_threads.get("train")
+    value = {"threads": threads, **asked.overwrite_resources.get("train", {})}.get(name)
     return default if value is None else getattr(value, "value", value)
 
 
@@ -28,7 +25,7 @@ rule measure_step_time:
         f"{RESULTS}/logs/{{task}}/step_time.log",
     conda:
         "../../environment.yml"
-    threads: asked.cores or as_training("threads", 1)
+    threads: max(asked.cores or 1, as_training("threads", 1))
     resources:
         runtime=growing(60),
         mem_mb=growing(demands.timing_megabytes),
