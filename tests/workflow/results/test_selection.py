@@ -288,7 +288,7 @@ def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(s
     base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
     big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
     assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
-        *("claims", "table3", "positions", "appendix", "table2", "scaling", "decoding")
+        *("claims", "table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
     ]
     assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
     [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]
