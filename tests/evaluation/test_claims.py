@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from transformer.evaluation.claims import LEVEL, Effects, effects, first_decided, judge
+from transformer.evaluation.claims import LEVEL, Effects, effects, first_decided, judge, judge_rounds
 from transformer.support.files import InputError
 
 SEEDS = 5
@@ -155,3 +155,20 @@ def test_two_seeds_decide_nothing():
 
 def test_an_empty_family_is_judged():
     assert judge({}) == {}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rounds_decide_by_their_whole_interval(sign):
+    apart, near = np.log(1.2) + np.array([-0.01, 0, 0.01]), np.array([-0.01, 0, 0.01])
+    wide = np.array([-1.0, 0.0, 1.0])
+    verdicts = [judge_rounds(sign * each, None).verdict for each in (apart, near, wide)]
+    assert verdicts == [{1: "reproduced", -1: "contrary"}[sign], "undecided", "undecided"]
+    alike = [judge_rounds(sign * each, np.log(1.1)).verdict for each in (apart, near, wide)]
+    assert alike == ["contrary", "reproduced", "undecided"]
+
+
+def test_rounds_have_an_interval_but_no_p():
+    judged = judge_rounds(np.array([0.1, 0.2, 0.3]), None)
+    half = stats.t.isf(0.025, 2) * 0.1 / 3**0.5
+    assert judged.interval == pytest.approx((0.2 - half, 0.2 + half))
+    assert (judged.seeds, judged.p, judged.p_alone, judged.smallest) == (3, None, None, None)

@@ -1,5 +1,9 @@
-"""Decide claims about rows of the tables from their seeds, by paired t tests corrected for the number of claims."""
+"""Decide claims about rows of the tables from their seeds, by paired t tests corrected for the number of claims.
 
+Claims about time are decided by measurements in rounds, which say nothing of other trainings.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -10,6 +14,7 @@ from scipy.stats import t
 from transformer.support.files import InputError
 
 LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
+APART = math.log1p(0.1)  # claims about time: times are apart if one is more than 10 % above the other
 SEEDS = 3  # the fewest that are judged: with two, an interval is 12.7 standard errors to either side
 Verdict = Literal["reproduced", "contrary", "undecided"]
 
@@ -24,15 +29,15 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """What the seeds say about a claim. A positive effect is in favour of it."""
+    """What the seeds, or the rounds, say about a claim. A positive effect is in favour of it."""
 
     effect: float  # the mean over seeds
     interval: tuple[float, float]  # of the effect, for this claim alone: 95 %, or 90 % for rows claimed to be alike
     seeds: int
-    p_alone: float
-    p: float  # after Holm's correction
+    p_alone: float | None  # None, like the next and the last, for rounds
+    p: float | None  # after Holm's correction
     verdict: Verdict
-    smallest: float  # the least mean that would be decided; for rows claimed to be alike, the least margin
+    smallest: float | None  # the least mean that would be decided; for rows claimed to be alike, the least margin
 
 
 def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
@@ -79,6 +84,27 @@ def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
             smallest=float(bound + least if margin is None else abs(each.mean()) + least),
         )
     return judged
+
+
+def judge_rounds(each: np.ndarray, margin: float | None) -> Judged:
+    """Judge a claim about time from the effects of its rounds, by their 95 % interval.
+
+    A claim that one row is faster is reproduced if the whole interval is above APART, and contrary if it is below
+    -APART. A claim that rows are alike is reproduced if the interval is within the margin, and contrary if it is
+    outside.
+    """
+    low, high = interval(each)
+    bound = APART if margin is None else margin
+    faster, slower, alike = low > bound, high < -bound, -bound < low and high < bound
+    reproduced, contrary = (faster, slower) if margin is None else (alike, faster or slower)
+    verdict: Verdict = "reproduced" if reproduced else "contrary" if contrary else "undecided"
+    return Judged(float(each.mean()), (low, high), len(each), None, None, verdict, None)
+
+
+def interval(each: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of a mean (Student's t)."""
+    half = t.isf(LEVEL / 2, len(each) - 1) * _error(each)
+    return float(each.mean() - half), float(each.mean() + half)
 
 
 def first_decided(claims: int, seeds: int) -> float:
