@@ -88,6 +88,14 @@ def test_equal_systems_do_not_differ(text):
     system = spoilt(references, 0.2, 1)
     result = compare(system, list(system), references)
     assert (result.bootstrap.p, result.randomisation.p) == (1, 1)
+    assert set(result.differences) == {0}
+
+
+@pytest.mark.parametrize("system", ["a b c d", "", "x"])
+def test_a_single_sentence_and_an_empty_one_are_compared(system):
+    result = compare([system, "e f g h"], ["", "e f g h"], ["a b c d", "e f g h"], 20)
+    assert len(result.differences) == 2
+    assert len(compare([system], [""], ["a b c d"], 20).differences) == 1
 
 
 @pytest.mark.parametrize("counts", [(2, 3, 3), (3, 2, 3), (0, 0, 0)])

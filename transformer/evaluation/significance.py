@@ -36,7 +36,8 @@ class Comparison:
 
     sacreBLEU's paired bootstrap resampling (Koehn 2004) is a one-sided test. Its approximate randomisation (Riezler
     and Maxwell 2005) is two-sided, so its p is about twice the other. `differences` has what each sentence says about
-    the difference in sacreBLEU, system minus baseline: the jackknife's pseudo-values. Their mean is the difference.
+    the difference in sacreBLEU, system minus baseline: the jackknife's pseudo-values, whose mean is the difference.
+    They are rounded, because they have a standard deviation of ten points or more.
     """
 
     baseline: float
@@ -44,7 +45,7 @@ class Comparison:
     bootstrap: Significance
     randomisation: Significance
     chrf: Chrf
-    differences: list[float]
+    differences: list[int]
 
 
 def compare(
@@ -71,11 +72,18 @@ def compare(
         first, second = cast(list[Any], results["BLEU"])
         p = 1.0 if first.score == second.score else second.p_value
         tests.append(Significance(p, str(signatures["BLEU"])))
+    bootstrap, randomisation = tests
     metric = CHRF()
-    chrf = [metric.corpus_score(each, [references]).score for _, each in systems]
+    one, other = (metric.corpus_score(each, [references]).score for each in (baseline, system))
     differences = pseudo_values(system, references) - pseudo_values(baseline, references)
-    shown = differences.round(1).tolist()
-    return Comparison(first.score, second.score, *tests, Chrf(*chrf, str(metric.get_signature())), shown)
+    return Comparison(
+        first.score,
+        second.score,
+        bootstrap,
+        randomisation,
+        Chrf(one, other, str(metric.get_signature())),
+        differences.round().astype(int).tolist(),
+    )
 
 
 def pseudo_values(translations: Sequence[str], references: Sequence[str]) -> np.ndarray:
