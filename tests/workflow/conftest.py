@@ -31,12 +31,13 @@ class SyntheticResults:
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return str(path)
 
-    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, **scores):
+    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, compared=None, **scores):
         """Write a run's scores and its package's record of the training. `training` adds keys to this record.
 
         `scores` replaces keys of the scores.
 
-        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
+        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap. `compared`
+        adds keys to it.
         """
         head = {"task": task, "model": model, "seed": seed}
         decoding = {"average": average, "part": part, "sentences": 900}
@@ -57,6 +58,7 @@ class SyntheticResults:
         comparison = {
             "bootstrap": {"p": (p or 0) / 2, "signature": "bs:1000|seed:12345"},
             "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
+            **(compared or {}),
         }
         return SimpleNamespace(
             task=task,

@@ -27,6 +27,13 @@ class Effects(NamedTuple):
     least: float = 0.0  # without a margin, the claim says that the effect is above this
 
 
+class Error(NamedTuple):
+    """The error of a mean effect."""
+
+    standard: float
+    freedom: int  # degrees of freedom of its estimate
+
+
 @dataclass(frozen=True)
 class Judged:
     """What the seeds, or the rounds, say about a claim. A positive effect is in favour of it."""
@@ -61,16 +68,13 @@ def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
     for name, (each, *_) in claims.items():
         if len(each) < SEEDS:
             raise InputError(f"claims.{name}: must have at least {SEEDS} seeds, not {len(each)}; add some to `seeds`")
-    tested = {name: _tested(claim) for name, claim in claims.items()}
-    ascending = sorted(tested, key=lambda name: tested[name][0])
-    adjusted, largest = {}, 0.0
-    for rank, name in enumerate(ascending):
-        largest = adjusted[name] = max(largest, min(1.0, (len(tested) - rank) * tested[name][0]))
+    tested = {name: _tested(claim, own_error(claim.each)) for name, claim in claims.items()}
+    adjusted = _corrected({name: p for name, (p, _) in tested.items()})
     undecided = sum(p >= LEVEL for p in adjusted.values())
     judged = {}
     for name, (each, margin, bound) in claims.items():
         p, verdict = adjusted[name], tested[name][1]
-        error, freedom = _error(each), len(each) - 1
+        error, freedom = own_error(each)
         tail = LEVEL / (2 if margin is None else 1)  # the 90 % interval belongs to two one-sided tests
         half = t.isf(tail, freedom) * error
         least = t.isf(tail / max(1, undecided), freedom) * error
@@ -103,7 +107,8 @@ def judge_rounds(each: np.ndarray, margin: float | None) -> Judged:
 
 def interval(each: np.ndarray) -> tuple[float, float]:
     """The 95 % interval of a mean (Student's t)."""
-    half = t.isf(LEVEL / 2, len(each) - 1) * _error(each)
+    error = own_error(each)
+    half = t.isf(LEVEL / 2, error.freedom) * error.standard
     return float(each.mean() - half), float(each.mean() + half)
 
 
@@ -112,26 +117,52 @@ def first_decided(claims: int, seeds: int) -> float:
     return float(t.isf(LEVEL / 2 / claims, seeds - 1) / seeds**0.5)
 
 
-def _error(each: np.ndarray) -> float:
-    """The standard error of the mean."""
-    return float(each.std(ddof=1) / len(each) ** 0.5)
+def second_opinion(claims: Mapping[str, Effects], errors: Mapping[str, Error]) -> dict[str, float]:
+    """The p of each claim of a family after Holm's correction, if some claims had other errors than their own."""
+    tested = {name: _tested(claim, errors.get(name) or own_error(claim.each)) for name, claim in claims.items()}
+    return _corrected({name: p for name, (p, _) in tested.items()})
 
 
-def _beyond(each: np.ndarray, bound: float) -> float:
-    """The one-sided p: the chance of a mean at least this far above `bound` if the true mean is at `bound`."""
-    above, error = each.mean() - bound, _error(each)
-    if error == 0:
+def own_error(each: np.ndarray) -> Error:
+    """The error of the mean of a claim's effects, from their spread."""
+    return Error(float(each.std(ddof=1) / len(each) ** 0.5), len(each) - 1)
+
+
+def pooled_error(scores: Sequence[Sequence[float]], compared: int) -> Error:
+    """The error of an effect on so many `compared` rows, from scores [rows, seeds] of rows of the same kind.
+
+    It is pooled over all rows: what remains of a score without the means of its row and of its seed. It assumes that
+    all rows have the same spread. With the two compared rows alone, it is their own error.
+    """
+    rows = np.asarray(scores, dtype=float)
+    remains = rows - rows.mean(0) - rows.mean(1, keepdims=True) + rows.mean()
+    freedom = (rows.shape[0] - 1) * (rows.shape[1] - 1)
+    weights = effects(np.eye(compared).tolist())
+    return Error(float(((remains**2).sum() / freedom * (weights @ weights) / rows.shape[1]) ** 0.5), freedom)
+
+
+def _corrected(alone: Mapping[str, float]) -> dict[str, float]:
+    """The p of each claim after Holm's correction."""
+    adjusted, largest = {}, 0.0
+    for rank, name in enumerate(sorted(alone, key=lambda name: alone[name])):
+        largest = adjusted[name] = max(largest, min(1.0, (len(alone) - rank) * alone[name]))
+    return adjusted
+
+
+def _beyond(above: float, error: Error) -> float:
+    """The one-sided p: the chance of a mean at least this far above a bound if the true mean is at the bound."""
+    if error.standard == 0:
         return 0.0 if above > 0 else 1.0
-    return float(t.sf(above / error, len(each) - 1))
+    return float(t.sf(above / error.standard, error.freedom))
 
 
-def _tested(claim: Effects) -> tuple[float, Verdict]:
+def _tested(claim: Effects, error: Error) -> tuple[float, Verdict]:
     """The smallest p of any verdict, and that verdict."""
-    each, margin = claim.each, claim.margin
+    mean, margin = claim.each.mean(), claim.margin
     low, high = (claim.least, claim.least) if margin is None else (-margin, margin)
-    apart = {"up": _beyond(each, high), "down": _beyond(-each, -low)}
+    apart = {"up": _beyond(mean - high, error), "down": _beyond(low - mean, error)}
     p_apart = min(1.0, 2 * min(apart.values()))
     if margin is None:
         return p_apart, "reproduced" if apart["up"] < apart["down"] else "contrary"
-    p_alike = max(_beyond(each, -margin), _beyond(-each, -margin))
+    p_alike = max(_beyond(mean + margin, error), _beyond(margin - mean, error))
     return (p_alike, "reproduced") if p_alike <= p_apart else (p_apart, "contrary")
