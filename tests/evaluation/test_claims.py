@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from transformer.evaluation.claims import LEVEL, Effects, effects, first_decided, judge
+from transformer.evaluation.claims import LEVEL, Effects, effects, first_decided, judge, size
 from transformer.support.files import InputError
 
 SEEDS = 5
@@ -142,6 +142,22 @@ def test_the_first_verdict_needs_the_difference_that_is_told():
     least = first_decided(20, SEEDS)
     assert judge({"one": Effects(spread + 1.001 * least), **nothing})["one"].verdict == "reproduced"
     assert judge({"one": Effects(spread + 0.999 * least), **nothing})["one"].verdict == "undecided"
+
+
+BOUND = st.floats(-9, 9)
+
+
+@given(BOUND, BOUND, BOUND)
+def test_an_effect_is_similar_where_its_interval_contains_the_published_one_and_turns_with_it(one, other, published):
+    low, high = sorted((one, other))
+    found = size((low, high), published)
+    assert (found == "similar") == (low <= published <= high)
+    if published:
+        assert found == size((-high, -low), -published)
+        assert (found == "other side") == (low > 0 > published or high < 0 < published)
+        assert (found == "larger") == (low > published > 0 or high < published < 0)
+    elif found != "similar":
+        assert found == "larger"
 
 
 def test_two_seeds_decide_nothing():

@@ -15,6 +15,7 @@ Section = Literal[
     "6.1", "6.2 A", "6.2 B", "6.2 C", "6.2 D", "6.2 E", "6.3", "appendix", "own",
 ]
 # fmt: on
+Group = Literal["printed", "implied", "own"]
 Measured = Literal["bleu", "perplexity", "f1", "hours", "within", "longer"]
 KINDS: dict[Measured, TaskKind] = {
     "bleu": "translation",
@@ -40,7 +41,7 @@ class Claim(Config):
     rows: Distinct[str] = Field(
         description="task/model, from worst to best; task/model/WAY: rows of the table `decoding`"
     )
-    group: Literal["printed", "implied", "own"] = Field(
+    group: Group = Field(
         default="own", description="the paper states it, in numbers or words; only chose or hoped so; or ours"
     )
     margin: PositiveNumber | None = Field(
@@ -60,6 +61,8 @@ class Claim(Config):
     family: str | None = Field(
         default=None, description="claims of one family are corrected together; without it, those of one group"
     )
+
+    note: str | None = Field(default=None, description="what a reader must know to judge the verdict")
 
     @check("metric", "part", "rows")
     def _measured(self) -> Faults:
