@@ -20,6 +20,7 @@ from transformer.experiment.config import read_experiment
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
 from workflow.results import claims
+from workflow.results.claimed import Claims
 from workflow.results.table_formats import heading_of
 from workflow.results.verdicts import decide
 
@@ -87,7 +88,7 @@ def unpacked(tmp_path, monkeypatch):
 def decided(experiment, of):
     """What the released scores say of claims."""
     runs = Runs(experiment, Paths.of(experiment))
-    resolved = claims.Claims(of, runs)
+    resolved = Claims(of, runs)
     given = SimpleNamespace(
         published=ROOT / "config/published.yaml",
         packages=runs.packages_behind(resolved.scores),

@@ -12,7 +12,7 @@ from overlays import only, plans
 from transformer.experiment.downloads import downloads_of
 from workflow.lib.inputs import Inputs
 from workflow.results import decoding, load
-from workflow.results.claims import Claims
+from workflow.results.claimed import Claims
 from workflow.results.marks import marks
 from workflow.results.result import BASE, EVERY, Figure, Table
 
