@@ -1,18 +1,15 @@
 """Whether a claim fits the rest of an experiment's config."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from transformer.experiment.claims import KINDS, Claim
 from transformer.experiment.tasks import way
 from transformer.support.faults import unknown
 
-if TYPE_CHECKING:
-    from transformer.experiment.config import Experiment
 
-
-def faults_of(experiment: "Experiment", claim: Claim) -> Iterator[tuple[str, str]]:
-    """What of a claim does not fit the rest of the config."""
+def faults_of(experiment: Any, claim: Claim) -> Iterator[tuple[str, str]]:
+    """What of a claim does not fit the rest of an `Experiment` (whose module imports this one)."""
     for task, model in claim.runs():
         if task not in experiment.tasks:
             yield "rows", unknown(task, experiment.tasks, "task")
@@ -43,7 +40,7 @@ def faults_of(experiment: "Experiment", claim: Claim) -> Iterator[tuple[str, str
         yield from _not_searched(experiment, claim)
 
 
-def _not_searched(experiment: "Experiment", claim: Claim) -> Iterator[tuple[str, str]]:
+def _not_searched(experiment: Any, claim: Claim) -> Iterator[tuple[str, str]]:
     """A fault for each row of a claim that asks for a search which this experiment does not make."""
     shown = experiment.figures.task, experiment.figures.model
     searched = list(map(way, experiment.searched()))
