@@ -1,4 +1,4 @@
-"""Rows of en-de on the development set beside base: Table 3, and tables with rows like its own."""
+"""Rows of a task on the development set beside base: Table 3, and tables with rows like its own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,8 +44,8 @@ def against_base(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def measured(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
-    """Steps, metrics and parameters of a row of en-de. `paper` is the paper's row of base."""
-    ours, base = (all_ours.get(("ende", model), {}) for model in (row["model"], "base"))
+    """Steps, metrics and parameters of a row of en-de, or of its `task`. `paper` is the paper's row of base."""
+    ours, base = (all_ours.get((row.get("task", "ende"), model), {}) for model in (row["model"], "base"))
     cells: dict[tuple[str, str], str] = {("Steps", "ours"): number(ours.get("steps"), 0)}
     for metric in metrics_of("translation"):
         cells |= metric_cells(metric, row, ours)

@@ -12,7 +12,7 @@ from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import corpus_note
 from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
-from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
+from workflow.results.result import EVERY, OWN, Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ class Claims:
 
     def __init__(self, claims: Mapping[str, Claim], runs: "Runs"):
         self.runs = runs
-        self.all = [self._resolved(name, claim) for name, claim in claims.items()]
+        paper = {task for claim in claims.values() if claim.section != OWN for task, _ in claim.runs()}
+        # Without a task of the paper, its claims would all be "not run".
+        told = {name: claim for name, claim in claims.items() if paper & runs.rows.keys() or claim.section == OWN}
+        self.all = [self._resolved(name, claim) for name, claim in told.items()]
 
     def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
         """A claim as mappings. Its scores are those of each row, but rows that are one model at this scale count once.
