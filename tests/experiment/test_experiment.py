@@ -698,7 +698,7 @@ def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):
     own = read_experiment([ROOT / "config/paper.yaml", tmp_path / "own.yaml"])
     assert {task for task, settings in own.tasks.items() if settings.models} == {"wsj"}
     assert own.tasks["wsj"].corpus == "penn-treebank"
-    assert own.figures.task == "wsj"
+    assert own.drawn == ("wsj", "parser")
 
 
 def test_learned_positions_have_to_hold_the_longest_pair(run_config):

@@ -12,9 +12,10 @@ from workflow.results.table_formats import Row
 
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 CSV_ONLY = ("difference", "p, randomisation", "p, bootstrap")
-COMPARED = [
-    "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent. "
-    "The csv also has how far our numbers are from the published ones.",
+FROM_BASE = (
+    "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent."
+)
+STARRED = [
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
     "approximate randomisation. With several seeds the means must also differ by at least two standard deviations of "
     "base.",
@@ -22,6 +23,7 @@ COMPARED = [
     "trainings of the same model can differ by that much. The csv also has the p of this test, the largest of the "
     "seeds, and that of a paired bootstrap. The bootstrap asks in one direction only, so its p is about half.",
 ]
+COMPARED = [f"{FROM_BASE} The csv also has how far our numbers are from the published ones.", *STARRED]
 
 
 def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from transformer.support.strict import listed
-from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
+from workflow.results.against_base import CSV_ONLY, FROM_BASE, STARRED, against_base, measured
 from workflow.results.cells import LENGTH
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds
@@ -59,7 +59,7 @@ def content(job: Any) -> Content:
         }
         first = {"Task": row["task"], "Pair": job.params.pairs[row["task"]], "Model": row["model"]}
         rows.append({(name, ""): text for name, text in (first | {"Changes": row["changes"]}).items()} | cells)
-    return Content(rows, 4, [*notes, *NOTES, *COMPARED], made, CSV_ONLY)
+    return Content(rows, 4, [*notes, *NOTES, FROM_BASE, *STARRED], made, CSV_ONLY)
 
 
 RESULTS = (
