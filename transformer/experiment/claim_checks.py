@@ -42,7 +42,7 @@ def faults_of(experiment: Any, claim: Claim) -> Iterator[tuple[str, str]]:
 
 def _not_searched(experiment: Any, claim: Claim) -> Iterator[tuple[str, str]]:
     """A fault for each row of a claim that asks for a search which this experiment does not make."""
-    shown = experiment.figures.task, experiment.figures.model
+    shown = experiment.drawn
     searched = list(map(way, experiment.searched()))
     for row, run, asked in zip(claim.rows, claim.runs(), claim.ways(), strict=True):
         if not asked.startswith("beam-"):

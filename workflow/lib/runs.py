@@ -136,8 +136,7 @@ class Runs:
 
     def searched(self, task: str, model: str, search: str, part: str = "dev") -> list[str]:
         """The scores of a run decoded with one of `searches`. Empty unless it is the run of `figures`."""
-        shown = self.experiment.figures
-        if (task, model) != (shown.task, shown.model):
+        if (task, model) != self.experiment.drawn:
             return []
         if search == self.own_search:
             return self.averaged_scores({task: [model]}, part)
@@ -175,9 +174,9 @@ class Runs:
 
     def attention(self) -> str:
         """The file with the attention that figures 3 to 5 show."""
-        shown = self.experiment.figures
-        folder = f"average-{self.average(shown.task, shown.model)}"
-        [first, *_] = self.files_of(shown.task, [shown.model], f"{folder}/attention.json")
+        task, model = self.experiment.drawn
+        folder = f"average-{self.average(task, model)}"
+        [first, *_] = self.files_of(task, [model], f"{folder}/attention.json")
         return first
 
     def plain_shards(self, task: str) -> list[str]:

@@ -17,6 +17,7 @@ ROOMS = (
     "appendix",
     "table2",
     "table4",
+    "own",
     "scaling",
     "step_time",
     "decoding",

@@ -1,4 +1,4 @@
-"""Rows of en-de on the development set beside base: Table 3, and tables with rows like its own."""
+"""Rows of a task on the development set beside base: Table 3, and tables with rows like its own."""
 
 import math
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from workflow.results.table_formats import Row
 
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 CSV_ONLY = ("difference", "p, seeds and sentences", "p, randomisation", "p, bootstrap")
-COMPARED = (
-    "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent. "
-    "The csv also has how far our numbers are from the published ones."
+FROM_BASE = (
+    "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent."
 )
+COMPARED = f"{FROM_BASE} The csv also has how far our numbers are from the published ones."
 LARGEST = (
     "the largest of the seeds, and that of a paired bootstrap. The bootstrap asks in one direction only, so its p "
 )
@@ -42,10 +42,10 @@ CHRF = (
 )
 
 
-def star_notes(all_ours: Ours) -> list[str]:
+def star_notes(all_ours: Ours, compared: str = COMPARED) -> list[str]:
     """What the columns of `measured` say, and what a star means for these rows."""
     found = {key for key in ("both.p", "chrf") for ours in all_ours.values() if pd.notna(ours.get(key))}
-    return [COMPARED, *(OVER_SEEDS if "both.p" in found else WITHIN_SEEDS), *[CHRF] * ("chrf" in found)]
+    return [compared, *(OVER_SEEDS if "both.p" in found else WITHIN_SEEDS), *[CHRF] * ("chrf" in found)]
 
 
 def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:
@@ -87,8 +87,8 @@ def _over_both(differences: pd.Series) -> float:
 
 
 def measured(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
-    """Steps, metrics and parameters of a row of en-de. `paper` is the paper's row of base."""
-    ours, base = (all_ours.get(("ende", model), {}) for model in (row["model"], "base"))
+    """Steps, metrics and parameters of a row of en-de, or of its `task`. `paper` is the paper's row of base."""
+    ours, base = (all_ours.get((row.get("task", "ende"), model), {}) for model in (row["model"], "base"))
     cells: dict[tuple[str, str], str] = {("Steps", "ours"): number(ours.get("steps"), 0)}
     for metric in metrics_of("translation"):
         cells |= metric_cells(metric, row, ours)

@@ -17,7 +17,10 @@ class Claims:
 
     def __init__(self, claims: Mapping[str, Claim], runs: "Runs"):
         self.runs = runs
-        self.all = [self._resolved(name, claim) for name, claim in claims.items()]
+        paper = {task for claim in claims.values() if claim.section != "own" for task, _ in claim.runs()}
+        # Without a task of the paper, its claims would all be "not run".
+        told = {name: claim for name, claim in claims.items() if paper & runs.rows.keys() or claim.section == "own"}
+        self.all = [self._resolved(name, claim) for name, claim in told.items()]
 
     def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
         """A claim as mappings. Its scores are those of each row, but rows that are one model at this scale count once.

@@ -182,6 +182,7 @@ RESULTS = (
         detail="{ende}, development set",
         caption=CAPTION,
         shows=ende_rows("table3"),
+        owns=lambda name, _: name == "ende",
         own_row=own_row,
         curves=curves,
         plan=lambda selection: each if (each := plan(selection)).input["scores"] else None,

@@ -292,7 +292,7 @@ def test_scores_of_claims_are_among_those_that_readmes_have(select):
 def test_quick_has_every_result_but_marks_and_a_replication_and_claims_come_first(select):
     results = [result for _, result in load()]
     planned = plans(select())
-    assert {result.rule for result in results} - planned.keys() == {"write_marks", "write_replication"}
+    assert {result.rule for result in results} - planned.keys() == {"write_marks", "write_own", "write_replication"}
     assert {result.name for result in results if result.section == EVERY} == {"claims", "replication"}
     assert len({result.rule for result in results}) == len(results)
 
@@ -324,7 +324,7 @@ def test_the_title_of_a_table_names_the_languages_of_the_text(select):
 
     first = "Table 3: variations on the architecture"
     assert title("table3") == f"{first} (English-German, development set)"
-    assert title("table3", source="nl", target="en") == f"{first} (nl-English, development set)"
+    assert title("table3", source="nl", target="en") == f"{first} (Dutch-English, development set)"
     assert title("table1") == "Table 1: complexity of layers"
 
 
@@ -350,3 +350,58 @@ def test_the_text_of_lengths_is_named(select):
 
     assert "longer sentences from the pages of dev and test" in said()
     assert "pairs of train that are too long for training" in said(tasks={"ende": {"corpus": "multi30k"}})
+
+
+def own_task(*models, **more):
+    """A task from Dutch to English on texts that are never read, beside those of `quick`."""
+    texts = {part: [{"nl": f"{part}.nl", "en": f"{part}.en"}] for part in ("train", "dev", "test")}
+    task = {"corpus": "mine", "source": "nl", "target": "en", "vocabulary": 4000, "models": list(models)}
+    return {"tasks": {"nlen": task, **more}, "corpora": {"mine": {"origin": "files", **texts}}}
+
+
+def test_a_task_of_ones_own_has_a_table_of_its_rows_and_rows_in_table_2(select):
+    mine = {"A-h1": {}, "mine": {"d_ff": 1024}}
+    found = select(only=["nlen"], models=mine, **own_task("A-h1", "base", "mine"))
+    assert not [rule for rule in plans(found) if rule in ("write_table3", "write_table1", "write_claims", "draw_trees")]
+    run = "results/quick/runs/nlen/{}/1/average-{}/{}.scores.json"
+    own, tested = plans(found)["write_own"], plans(found)["write_table2"]
+    assert own.input["scores"] == [run.format(model, 1, "dev") for model in ("A-h1", "base", "mine")]
+    assert len(own.input["comparisons"]) == 2
+    assert tested.input["scores"] == [run.format(model, 5, "test") for model in ("A-h1", "base", "mine")]
+    assert [row["model"] for row in tested.params["own"]] == [{"nlen": each} for each in ("A-h1", "base", "mine")]
+    [table] = [each for each in found.tables.values() if each.name == "own"]
+    made = table.params(own, found.experiment.tasks["ende"])
+    assert made["title"] == "Your own tasks (Dutch-English, development set)"
+    assert "Each row of Dutch-English, measured on the development set as in Table 3: 3 runs" in made["caption"]
+    assert found.curves == {"nlen": [("nlen", "base"), ("nlen", "A-h1"), ("nlen", "mine")]}
+    assert plans(found)["draw_attention"].params == {"task": "nlen", "model": "base"}
+    assert "/runs/nlen/base/1/" in plans(found)["draw_attention"].input["attention"]
+    assert {path.split("/")[3] for path in plans(found)["write_decoding"].input["scores"]} == {"nlen"}
+
+
+def test_a_task_of_ones_own_changes_no_table_of_the_others(select):
+    with_it, without = select(**own_task("base")), select()
+    assert {name: runs for name, runs in with_it.shown.items() if name not in ("own", "table2")} == {
+        name: runs for name, runs in without.shown.items() if name not in ("own", "table2")
+    }
+    assert with_it.shown["table2"] == [*without.shown["table2"], ("nlen", "base")]
+    assert with_it.shown["own"] == [("nlen", "base")]
+    assert with_it.experiment.drawn == ("ende", "base")
+    assert "write_own" not in plans(without)
+    assert claims_of(with_it).all == claims_of(without).all
+
+
+def test_without_a_task_of_the_paper_only_claims_of_ones_own_are_told(select):
+    mine = {"claim": "c", "section": "own", "metric": "bleu", "part": "dev", "rows": ["nlen/base", "nlen/A-h1"]}
+    found = select(only=["nlen"], claims={"mine": mine}, **own_task("base", "A-h1"))
+    assert [claim["name"] for claim in claims_of(found).all] == ["mine"]
+    assert claims_of(found).scores
+
+
+def test_a_parsing_task_of_ones_own_is_in_table_4(select):
+    parsing = {"kind": "parsing", "corpus": "generated-english", "source": "words", "target": "brackets"}
+    found = select(only=["mine"], tasks={"mine": parsing | {"vocabulary": 400, "models": ["parser"]}})
+    assert found.own_rows("table4") == [{"name": "parser", "model": "parser", "task": "mine", "training": "own"}]
+    assert list(plans(found)["write_table4"].params["trained_on"]) == ["mine"]
+    assert plans(found)["draw_trees"].params["task"] == "mine"
+    assert found.experiment.drawn == ("mine", "parser")

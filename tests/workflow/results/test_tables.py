@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from conftest import bleu
 
 from workflow.jobs.job import run as run_job
 from workflow.results import table3
@@ -333,3 +334,25 @@ def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, pub
     for text in texts:
         assert "Signature of BLEU: nrefs:1" in text
         assert "moses|compounds" not in text  # the signature of another table's BLEU
+
+
+def test_rows_of_a_task_of_ones_own_stand_beside_its_base(results):
+    scores = [{"perplexity": 8.0, **bleu(20.0)}, {"perplexity": 10.0, "p": 0.01, **bleu(18.5)}]
+    runs = [results.run("nlen", model, **each) for model, each in zip(("base", "mine"), scores, strict=True)]
+    own = [{"task": "nlen", "model": model, "changes": changes} for model, changes in (("base", ""), ("mine", "h 2"))]
+    rows, (md, _, _) = results.table("own", runs, own=own, pairs={"ende": "en-de", "nlen": "nl-en"})
+    base, mine = rows
+    assert (mine["Task"], mine["Pair"], mine["Model"], mine["Changes"]) == ("nlen", "nl-en", "mine", "h 2")
+    assert (base["Perplexity"], base["BLEU"], base["Perplexity from base"]) == ("8.00", "20.0", "")
+    assert (mine["Perplexity from base"], mine["BLEU from base"]) == ("+25.0 %", "-1.5")
+    assert mine["sacreBLEU, differs on other sentences"] == "*"
+    assert mine["Parameters (millions)"] == "0.83"
+    assert "published" not in md.partition("\n\n-")[0]
+    assert "not run" not in md
+
+
+def test_table_2_has_the_rows_of_tasks_of_ones_own(results):
+    own = [{"name": "base", "model": {"nlen": "base"}, "bleu": {}}]
+    runs = [results.run("nlen", "base", part="test")]
+    rows, _ = results.table("table2", runs, own=own, in_full=[], pairs={"ende": "en-de", "nlen": "nl-en"})
+    assert [(row["Pair"], row["Model"], row["BLEU, ours"]) for row in rows] == [("nl-en", "base", "16.0")]
