@@ -162,3 +162,21 @@ def test_a_wrong_location_is_reported_with_its_key(own, location, problem):
     with pytest.raises(InputError) as error:
         replace(own, dev=({"en": "pairs.tsv#1", "de": location},)).files("own", "en", "de")
     assert str(error.value).startswith(f"corpora.own.dev[0].de: location '{location}': {problem}")
+
+
+def test_units_without_a_translation_are_counted_for_train_and_told_for_dev(tmp_path, own, prepare, capsys):
+    path = tmp_path / "memory.po"
+    path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "x y"\n\nmsgid "c d"\nmsgstr ""\n')
+    both = ({"en": str(path), "de": str(path)},)
+    prepare(replace(own, train=both, dev=both))
+    record = json.loads((tmp_path / "own" / "corpus.json").read_text())
+    assert (record["read"], record["pairs"]) == (2, {"train": 1, "dev": 1, "test": 3})
+    assert list(record["removed"].items())[:2] == [("no translation", 1), ("empty side", 0)]
+    assert capsys.readouterr().err.endswith("own: 1 units of dev are left out (no translation)\n")
+
+
+def test_a_bad_unit_of_dev_is_named_by_its_place(tmp_path, own, prepare):
+    path = tmp_path / "memory.po"
+    path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "\u200b"\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"memory.po, translated unit 1: no subword on a side, only U\+200B; correct"):
+        prepare(replace(own, dev=({"en": str(path), "de": str(path)},)))

@@ -1,5 +1,6 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,8 @@ from transformer.corpora.fetch import local_path
 from transformer.corpora.hold_out import HoldOut, hold_out
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
-from transformer.corpora.reading import open_pairs
+from transformer.corpora.reading import Asked, open_pairs
+from transformer.corpora.units import UNITS
 from transformer.support.faults import unknown
 from transformer.support.fields import STRICT, Faults, Positive, Some, check
 from transformer.support.files import InputError
@@ -67,10 +69,11 @@ class Files(Kind):
         """
         cleaner, written = Cleaner(self.cleaning), self._written(source, target)
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
+        asked = Asked((source, target))
 
         def read(part: str) -> Iterator[Pair]:
             for texts in self._texts(part, name, source, target):
-                with open_pairs(*texts, lambda url: given.downloads / local_path(url), folder) as pairs:
+                with open_pairs(*texts, lambda url: given.downloads / local_path(url), folder, asked) as pairs:
                     for number, pair in enumerate(pairs, start=1):
                         if part == "train":
                             progress.update(1)
@@ -89,6 +92,11 @@ class Files(Kind):
         sizes = dict.fromkeys((*PARTS, *parts), 0)
         for part in sorted(parts, key=lambda part: part == "train"):  # the longest is read last
             sizes[part] = write_part(folder, part, read(part), cleaner.removed, name)
+            if part != "train":
+                for reason, units in asked.left_out.items():
+                    print(f"{name}: {units:,} units of {part} are left out ({reason})", file=sys.stderr)
+                asked.left_out.clear()
+        cleaner.removed = {**asked.left_out, **cleaner.removed}
         progress.close()
         cleaner.warn(name)
         if self.hold_out:
@@ -119,4 +127,5 @@ class Files(Kind):
 
 
 def _fault(texts: tuple[str, str], number: int, reason: str) -> str:
-    return f"{' and '.join(texts)}, line {number}: {reason}; correct or remove this pair"
+    place = "translated unit" if Location.parse(texts[0]).kind in UNITS else "line"
+    return f"{' and '.join(dict.fromkeys(texts))}, {place} {number}: {reason}; correct or remove this pair"
