@@ -121,16 +121,14 @@ def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
     assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
 
 
-def test_pairs_removed_for_words_that_a_script_does_not_separate_are_told_with_a_remedy(tmp_path, own, prepare, capsys):
-    long, short = "the old dog sees a small house near the green river", "旧的狗看见小的房子在绿色的河附近。"
-    for path, text in zip(own.train[0].values(), (long, short), strict=True):
-        Path(path).write_text(f"{text}\nthe cat\n", encoding="utf-8")
-    prepare(replace(own, cleaning=Cleaning()))
-    said = "warning: own: 1 pairs are removed by `words` or `ratio` although a side has a script without blanks"
-    assert said in capsys.readouterr().err
-    prepare(replace(own, cleaning=Cleaning(ratio=250)))
-    assert "without blanks" not in capsys.readouterr().err
-    assert read_parts(tmp_path / "own")["train"][1] == [short, "the cat"]
+def test_a_step_that_removes_many_pairs_is_told_with_the_first_of_them(own, prepare, capsys):
+    for path, text in zip(own.train[0].values(), ("a b\n" + "c d e f\n" * 2, "x y\nz\nz\n"), strict=True):
+        Path(path).write_text(text * 6 + "a b\n" * 2)
+    prepare(replace(own, cleaning=Cleaning(ratio=3, identical="remove")))
+    said = (
+        "warning: own: cleaning removes 12 of 20 pairs of train (60%) for `ratio`; look at the first, 'c d e f | z'; "
+    )
+    assert capsys.readouterr().err == said + "if it is good, set `cleaning: ratio`\n"  # and not for 2 identical ones
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):

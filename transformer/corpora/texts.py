@@ -96,9 +96,9 @@ class Files(Kind):
                 for reason, units in asked.left_out.items():
                     print(f"{name}: {units:,} units of {part} are left out ({reason})", file=sys.stderr)
                 asked.left_out.clear()
-        cleaner.removed = {**asked.left_out, **cleaner.removed}
         progress.close()
         cleaner.warn(name)
+        cleaner.removed = {**asked.left_out, **cleaner.removed}
         if self.hold_out:
             sizes |= hold_out(folder, self.hold_out, cleaner.removed, name)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
