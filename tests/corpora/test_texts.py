@@ -131,6 +131,15 @@ def test_a_step_that_removes_many_pairs_is_told_with_the_first_of_them(own, prep
     assert capsys.readouterr().err == said + "if it is good, set `cleaning: ratio`\n"  # and not for 2 identical ones
 
 
+@pytest.mark.parametrize(("long", "warns"), [(2, False), (3, True)])
+def test_a_text_with_many_long_lines_is_told_with_a_remedy(own, prepare, capsys, long, warns):
+    for path in own.train[0].values():
+        Path(path).write_text("a b c d\n" * (100 - long) + ("狗" * 202 + "\n") * long)
+    prepare(replace(own, cleaning=Cleaning()))
+    said = f"warning: own: {long} of 100 pairs of train ({long}%) have a side of more than 100 words, so lines may be"
+    assert capsys.readouterr().err.startswith(said) == warns
+
+
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
     for path in own.test[0].values():
         (tmp_path / path).write_text("")

@@ -29,6 +29,8 @@ class Cleaning(Config):
 
 NO_SUBWORD = "no subword"
 MANY = 0.1  # the share of pairs of which a step may remove more only with a warning
+LONG = 100  # words; few sentences have more
+MANY_LONG = 0.02  # the share of pairs with longer sides of which a text is no longer one of sentences
 SHOWN = 60  # characters of an example
 # What to set if a step removes pairs that are good.
 SETTINGS = {"words": "words", "ratio": "ratio", "identical sides": "identical"}
@@ -71,7 +73,7 @@ class Cleaner:
         if cleaning.duplicates != "keep":
             self.removed[self.duplicate] = 0
         self.seen: set[bytes] = set()
-        self.read = 0
+        self.read = self.long = 0
         self.first: dict[str, tuple[str, str]] = {}  # that each step removed
 
     def keeps(self, source: str, target: str) -> bool:
@@ -80,7 +82,14 @@ class Cleaner:
         return self._counted(self.fault(source, target), source, target)
 
     def warn(self, name: str) -> None:
-        """Warn of each step that removed many pairs of corpus `name`, with the first of them."""
+        """Warn of long lines, and of each step that removed many pairs of corpus `name`, with the first of them."""
+        if self.long > MANY_LONG * self.read:
+            print(
+                f"warning: {name}: {self.long:,} of {self.read:,} pairs of train ({self.long / self.read:.0%}) have a side "
+                f"of more than {LONG} words, so lines may be paragraphs; put one sentence on a line (docs/reading.md "
+                "names programs), because training leaves out pairs longer than `longest_pair`",
+                file=sys.stderr,
+            )
         for step, count in self.removed.items():
             if count > MANY * self.read:
                 shown = " | ".join(text if len(text) <= SHOWN else f"{text[:SHOWN]}..." for text in self.first[step])
@@ -108,6 +117,7 @@ class Cleaner:
             return reason
         least, most = self.cleaning.words
         shorter, longer = sorted((count_words(source), count_words(target)))
+        self.long += longer > LONG
         if source == target and self.cleaning.identical == "remove":
             return "identical sides"
         if shorter < least or longer > most:
