@@ -85,9 +85,9 @@ class Cleaner:
         """Warn of long lines, and of each step that removed many pairs of corpus `name`, with the first of them."""
         if self.long > MANY_LONG * self.read:
             print(
-                f"warning: {name}: {self.long:,} of {self.read:,} pairs of train ({self.long / self.read:.0%}) have a side "
-                f"of more than {LONG} words, so lines may be paragraphs; put one sentence on a line (docs/reading.md "
-                "names programs), because training leaves out pairs longer than `longest_pair`",
+                f"warning: {name}: {self.long:,} of {self.read:,} pairs of train ({self.long / self.read:.0%}) have a "
+                f"side of more than {LONG} words, so lines may be paragraphs; put one sentence on a line "
+                "(docs/reading.md names programs), because training leaves out pairs longer than `longest_pair`",
                 file=sys.stderr,
             )
         for step, count in self.removed.items():

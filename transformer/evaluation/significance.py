@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from transformer.evaluation.bleu import check
+from transformer.evaluation.bleu import check, sacrebleu_metric
 from transformer.support.files import InputError
 
 
@@ -35,9 +34,13 @@ class Comparison:
 
 
 def compare(
-    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], resamples: int = 1000
+    baseline: Sequence[str],
+    system: Sequence[str],
+    references: Sequence[str],
+    resamples: int = 1000,
+    language: str = "und",
 ) -> Comparison:
-    """Compare two systems' translations of the same sentences.
+    """Compare two systems' translations of the same sentences into a language.
 
     The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores get p = 1; sacreBLEU itself would give two equal
     systems the smallest possible p. Raises InputError when the counts differ or are 0, when $SACREBLEU_SEED is not a
@@ -52,7 +55,9 @@ def compare(
     tests = []
     for kind in ("bs", "ar"):
         try:
-            signatures, results = PairedTest(systems, {"BLEU": BLEU()}, [references], kind, resamples)()
+            signatures, results = PairedTest(
+                systems, {"BLEU": sacrebleu_metric(language)}, [references], kind, resamples
+            )()
         except MemoryError as error:
             raise InputError(f"--resamples {resamples}: out of memory; give fewer") from error
         first, second = cast(list[Any], results["BLEU"])
