@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.corpora.reading import open_pairs
+from transformer.corpora.reading import Asked, open_pairs
 from transformer.support.files import InputError
 
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -52,8 +52,8 @@ def special(name, kind, **changes):
     return info
 
 
-def read(sources, targets, folder, local=Path):
-    with open_pairs(str(sources), str(targets), local, folder) as pairs:
+def read(sources, targets, folder, local=Path, asked=None):
+    with open_pairs(str(sources), str(targets), local, folder, asked or Asked(("en", "de"))) as pairs:
         return list(pairs)
 
 

@@ -55,3 +55,14 @@ def test_the_config_says_what_counts_as_a_duplicate(duplicates, left):
 
 def test_untranslated_pairs_are_kept_by_default():
     assert clean([("a b", "a b")], Cleaning())[0] == [("a b", "a b")]
+
+
+def test_characters_tell_the_words_of_a_script_without_blanks():
+    long, chinese = (
+        "the old dog sees a small house near the green river and walks",
+        "旧的狗看见小的房子在绿色的河附近，走。",
+    )
+    kept, _ = clean([(long, chinese), (chinese, long), (long, "狗")], Cleaning(ratio=2))
+    assert kept == [(long, chinese), (chinese, long)]
+    assert clean([("a b", chinese * 20)], Cleaning(ratio=200))[1]["words"] == 0
+    assert clean([("a b", chinese * 40)], Cleaning(ratio=200))[1]["words"] == 1

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, write_tar, write_zip
 
 from transformer.corpora import reading
-from transformer.corpora.reading import open_pairs
+from transformer.corpora.reading import Asked, open_pairs
 from transformer.support.files import InputError
 from transformer.text.subwords import Subwords, learn
 
 UNUSUAL = "\0\r\v\f\x1c\x85\u2028\u2029\xa0\u200b\ufeff \tb&<>\"'é漢😀"
+ASKED = Asked(("en", "de"))
 PAIRS = [("one", "eins"), ("two", "zwei")]
 
 
@@ -126,7 +127,7 @@ def test_members_are_unpacked_into_the_folder_only_while_they_are_read(tmp_path)
     path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH), ("a.de", GERMAN), ("other", b"no"))
     room = tmp_path / "room"
     room.mkdir()
-    with open_pairs(f"{path}/a.en", f"{path}/a.de", Path, room) as pairs:
+    with open_pairs(f"{path}/a.en", f"{path}/a.de", Path, room, ASKED) as pairs:
         assert next(pairs) == PAIRS[0]
         assert sorted(file.read_bytes() for file in room.rglob("*") if file.is_file()) == [GERMAN, ENGLISH]
     assert list(room.iterdir()) == []
@@ -143,7 +144,7 @@ def test_the_first_pairs_come_before_a_large_file_is_read(tmp_path):
     noise = random.Random(1).randbytes(500_000).replace(b"\n", b"").hex().encode()
     packed = gzip.compress(b"first\nsecond\n" + noise.replace(b"00", b"\n"))
     path = write(tmp_path / "a.gz", packed[: len(packed) // 2])
-    with open_pairs(str(path), str(path), Path, tmp_path) as pairs:
+    with open_pairs(str(path), str(path), Path, tmp_path, ASKED) as pairs:
         assert [next(pairs), next(pairs)] == [("first", "first"), ("second", "second")]
         with pytest.raises(InputError, match="damaged or cut short"):
             list(pairs)

@@ -121,16 +121,23 @@ def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
     assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
 
 
-def test_pairs_removed_for_words_that_a_script_does_not_separate_are_told_with_a_remedy(tmp_path, own, prepare, capsys):
-    long, short = "the old dog sees a small house near the green river", "旧的狗看见小的房子在绿色的河附近。"
-    for path, text in zip(own.train[0].values(), (long, short), strict=True):
-        Path(path).write_text(f"{text}\nthe cat\n", encoding="utf-8")
+def test_a_step_that_removes_many_pairs_is_told_with_the_first_of_them(own, prepare, capsys):
+    for path, text in zip(own.train[0].values(), ("a b\n" + "c d e f\n" * 2, "x y\nz\nz\n"), strict=True):
+        Path(path).write_text(text * 6 + "a b\n" * 2)
+    prepare(replace(own, cleaning=Cleaning(ratio=3, identical="remove")))
+    said = (
+        "warning: own: cleaning removes 12 of 20 pairs of train (60%) for `ratio`; look at the first, 'c d e f | z'; "
+    )
+    assert capsys.readouterr().err == said + "if it is good, set `cleaning: ratio`\n"  # and not for 2 identical ones
+
+
+@pytest.mark.parametrize(("long", "warns"), [(2, False), (3, True)])
+def test_a_text_with_many_long_lines_is_told_with_a_remedy(own, prepare, capsys, long, warns):
+    for path in own.train[0].values():
+        Path(path).write_text("a b c d\n" * (100 - long) + ("狗" * 202 + "\n") * long)
     prepare(replace(own, cleaning=Cleaning()))
-    said = "warning: own: 1 pairs are removed by `words` or `ratio` although a side has a script without blanks"
-    assert said in capsys.readouterr().err
-    prepare(replace(own, cleaning=Cleaning(ratio=250)))
-    assert "without blanks" not in capsys.readouterr().err
-    assert read_parts(tmp_path / "own")["train"][1] == [short, "the cat"]
+    said = f"warning: own: {long} of 100 pairs of train ({long}%) have a side of more than 100 words, so lines may be"
+    assert capsys.readouterr().err.startswith(said) == warns
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
@@ -162,3 +169,21 @@ def test_a_wrong_location_is_reported_with_its_key(own, location, problem):
     with pytest.raises(InputError) as error:
         replace(own, dev=({"en": "pairs.tsv#1", "de": location},)).files("own", "en", "de")
     assert str(error.value).startswith(f"corpora.own.dev[0].de: location '{location}': {problem}")
+
+
+def test_units_without_a_translation_are_counted_for_train_and_told_for_dev(tmp_path, own, prepare, capsys):
+    path = tmp_path / "memory.po"
+    path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "x y"\n\nmsgid "c d"\nmsgstr ""\n')
+    both = ({"en": str(path), "de": str(path)},)
+    prepare(replace(own, train=both, dev=both))
+    record = json.loads((tmp_path / "own" / "corpus.json").read_text())
+    assert (record["read"], record["pairs"]) == (2, {"train": 1, "dev": 1, "test": 3})
+    assert list(record["removed"].items())[:2] == [("no translation", 1), ("empty side", 0)]
+    assert capsys.readouterr().err.endswith("own: 1 units of dev are left out (no translation)\n")
+
+
+def test_a_bad_unit_of_dev_is_named_by_its_place(tmp_path, own, prepare):
+    path = tmp_path / "memory.po"
+    path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "\u200b"\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"memory.po, translated unit 1: no subword on a side, only U\+200B; correct"):
+        prepare(replace(own, dev=({"en": str(path), "de": str(path)},)))

@@ -81,6 +81,31 @@ def test_the_signature_of_the_papers_bleu_names_moses_and_compounds():
     assert all(part in signature for part in ("tok:none", "smooth:none", "moses:de", "compounds:split"))
 
 
+@pytest.mark.agreement(witness="SacreBLEU")
+@pytest.mark.parametrize(
+    ("language", "tokeniser"), [("zh-Hans", "zh"), ("Chinese", "zh"), ("yue", "zh"), ("th", "char")]
+)
+def test_scripts_without_blanks_have_tokenisers_of_their_own_and_the_signatures_name_them(language, tokeniser):
+    references = ["旧的画下面房子。", "狗看见 2 个小的房子。"]
+    translations = ["旧的画上面房子。", "狗看见 2 个大的房子。"]
+    own = sacrebleu(translations, references, language)
+    same = BLEU(tokenize=tokeniser).corpus_score(translations, [references])
+    assert own.score == pytest.approx(same.score)
+    assert f"|tok:{tokeniser}|" in own.signature
+    assert sacrebleu_of(counts(translations, references, language)) == pytest.approx(same.score)
+    papers = paper_bleu(translations, references, language)
+    assert papers.score == pytest.approx(same.score)  # there are matches of four words in a row, so nothing is smoothed
+    assert papers.signature.endswith(f"|tokens:{tokeniser}")
+    assert not notes(translations, references, language)
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "en", "und", "ru"])
+def test_other_languages_have_the_score_that_they_had(language):
+    translations, references = ["The cat sat on the mat."], ["The cat is on the mat, isn't it?"]
+    assert sacrebleu(translations, references, language) == sacrebleu(translations, references)
+    assert "|tok:13a|" in sacrebleu(translations, references, language).signature
+
+
 @pytest.mark.agreement(witness="by hand")
 def test_bleu_of_given_tokens_equals_one_computed_by_hand():
     """5 tokens against 6, without smoothing: matches 5/5, 3/4, 1/3, 1/2; brevity exp(1 - 6/5)."""

@@ -717,6 +717,18 @@ def test_learned_positions_have_to_hold_the_longest_pair(run_config):
     )
 
 
+@pytest.mark.parametrize(("models", "refused"), [(["base"], True), ([], False)])
+def test_a_target_whose_tokeniser_is_missing_is_refused_if_it_is_scored(monkeypatch, models, refused):
+    monkeypatch.setattr("transformer.evaluation.tokenisers.find_spec", lambda _: None)
+    texts = {part: [{"en": "a", "ja": "b"}] for part in ("train", "dev", "test")}
+    task = TASK | {"kind": "translation", "source": "en", "target": "ja", "models": models}
+    reported = faults(tasks={"mine": task}, corpora={"grammar": {"origin": "files", **texts}})
+    said = (
+        "tasks.mine.target: BLEU of ja needs mecab, which is not installed; run python -m pip install 'sacrebleu[ja]'"
+    )
+    assert any(fault.startswith(said) for fault in reported) == refused
+
+
 def test_the_sides_of_a_translation_are_languages():
     texts = {part: [{"en": "a", "de": "b"}] for part in ("train", "dev", "test")}
     task = TASK | {"kind": "translation", "source": "fr CA", "target": "Germn"}

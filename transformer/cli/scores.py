@@ -39,6 +39,7 @@ def score(arguments: argparse.Namespace) -> None:
     from transformer.evaluation.metrics import Output
     from transformer.evaluation.perplexity import perplexity as perplexity_of
     from transformer.evaluation.score import score as score_part
+    from transformer.evaluation.tokenisers import missing
     from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
@@ -47,6 +48,8 @@ def score(arguments: argparse.Namespace) -> None:
         if loaded.config.kind == "translation":
             for _, fault in not_languages(target=loaded.config.target):  # BLEU would refuse it after the work
                 raise InputError(f"{arguments.package}: its target {fault}; make corpus and package again")
+            if fault := missing(loaded.config.target):
+                raise InputError(f"{arguments.package}: {fault}")
         record = read_record(arguments.record, arguments.translations, loaded.config)
         with _text(arguments, loaded) as pairs:
             if len(pairs) != record.lines:
@@ -86,17 +89,22 @@ def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"
     path("reference", "reference translations"),
     writes("output", "comparison.json"),
     option("--resamples", type=positive, default=1000, help="number of resamples of each test"),
+    option("--language", default="und", help="language of the translations, which chooses the tokeniser of BLEU"),
 )
 def compare(arguments: argparse.Namespace) -> None:
     """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
     from transformer.evaluation.bleu import notes
     from transformer.evaluation.significance import compare as comparison_of
 
+    for _, fault in not_languages(language=arguments.language):
+        raise InputError(f"--language: {fault}")
     with atomic(arguments.output) as stream:
         baseline, _ = read_parallel(arguments.baseline, arguments.reference)
         system, references = read_parallel(arguments.system, arguments.reference)
-        stream.write(as_json(asdict(comparison_of(baseline, system, references, arguments.resamples))))
-    _warn(arguments.system, notes(system, references))
+        stream.write(
+            as_json(asdict(comparison_of(baseline, system, references, arguments.resamples, arguments.language)))
+        )
+    _warn(arguments.system, notes(system, references, arguments.language))
 
 
 def _translated(

@@ -8,8 +8,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import LONGEST
-from transformer.support.characters import is_void, lacks_blanks
+from transformer.support.characters import is_void
 from transformer.support.fields import AS_NUMBER, STRICT, Config, Range
+from transformer.support.scripts import count_words
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -27,6 +28,12 @@ class Cleaning(Config):
 
 
 NO_SUBWORD = "no subword"
+MANY = 0.1  # the share of pairs of which a step may remove more only with a warning
+LONG = 100  # words; few sentences have more
+MANY_LONG = 0.02  # the share of pairs with longer sides of which a text is no longer one of sentences
+SHOWN = 60  # characters of an example
+# What to set if a step removes pairs that are good.
+SETTINGS = {"words": "words", "ratio": "ratio", "identical sides": "identical"}
 
 
 def unusable(source: str, target: str) -> str:
@@ -66,32 +73,42 @@ class Cleaner:
         if cleaning.duplicates != "keep":
             self.removed[self.duplicate] = 0
         self.seen: set[bytes] = set()
-        self.unbroken = 0  # pairs removed for their numbers of words, although a side has no blanks between words
+        self.read = self.long = 0
+        self.first: dict[str, tuple[str, str]] = {}  # that each step removed
 
     def keeps(self, source: str, target: str) -> bool:
         """Whether a pair is kept."""
-        fault = self.fault(source, target)
-        if fault in ("words", "ratio"):
-            self.unbroken += lacks_blanks(source) or lacks_blanks(target)
-        return self._counted(fault)
+        self.read += 1
+        return self._counted(self.fault(source, target), source, target)
 
     def warn(self, name: str) -> None:
-        """Warn if pairs were removed for numbers of words that a script does not have."""
-        if self.unbroken:
+        """Warn of long lines, and of each step that removed many pairs of corpus `name`, with the first of them."""
+        if self.long > MANY_LONG * self.read:
             print(
-                f"warning: {name}: {self.unbroken:,} pairs are removed by `words` or `ratio` although a side has a "
-                "script without blanks, in which a line counts as one word; set cleaning: {words: [1, 250], ratio: "
-                "250}, or put blanks between words first",
+                f"warning: {name}: {self.long:,} of {self.read:,} pairs of train ({self.long / self.read:.0%}) have a "
+                f"side of more than {LONG} words, so lines may be paragraphs; put one sentence on a line "
+                "(docs/reading.md names programs), because training leaves out pairs longer than `longest_pair`",
                 file=sys.stderr,
             )
+        for step, count in self.removed.items():
+            if count > MANY * self.read:
+                shown = " | ".join(text if len(text) <= SHOWN else f"{text[:SHOWN]}..." for text in self.first[step])
+                setting = SETTINGS.get(step, "duplicates" if step == self.duplicate else "")
+                good = f"if it is good, set `cleaning: {setting}`" if setting else "otherwise repair the text"
+                print(
+                    f"warning: {name}: cleaning removes {count:,} of {self.read:,} pairs of train "
+                    f"({count / self.read:.0%}) for `{step}`; look at the first, {shown!r}; {good}",
+                    file=sys.stderr,
+                )
 
     def usable(self, source: str, target: str) -> bool:
         """Whether a pair that was kept is still usable after a later step has changed it."""
-        return self._counted(unusable(source, target))
+        return self._counted(unusable(source, target), source, target)
 
-    def _counted(self, fault: str) -> bool:
+    def _counted(self, fault: str, source: str, target: str) -> bool:
         if fault:
             self.removed[fault] += 1
+            self.first.setdefault(fault, (source, target))
         return not fault
 
     def fault(self, source: str, target: str) -> str:
@@ -99,7 +116,8 @@ class Cleaner:
         if reason := unusable(source, target):
             return reason
         least, most = self.cleaning.words
-        shorter, longer = sorted((len(source.split()), len(target.split())))
+        shorter, longer = sorted((count_words(source), count_words(target)))
+        self.long += longer > LONG
         if source == target and self.cleaning.identical == "remove":
             return "identical sides"
         if shorter < least or longer > most:

@@ -83,7 +83,6 @@ class LibreOfficeHelp(Kind):
                 parts[part].append(pair)
             elif part != "train" and cleaner_of_longer.keeps(*pair):
                 longer.append(pair)
-        cleaner.warn(name)
         removed = {"segment without counterpart": len(sources.keys() ^ targets.keys())} | cleaner.removed
         sizes = {part: write_part(folder, part, kept, removed, name) for part, kept in parts.items()}
         for side, lines in zip(("source", "target"), zip(*longer, strict=True) if longer else ((), ()), strict=True):

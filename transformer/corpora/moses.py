@@ -46,9 +46,9 @@ class MosesFiles(Files):
             if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z]\w*", part):
                 yield ("tests", part), "cannot name a further test set; write a name such as test_2017"
 
-    @check("test", "tests", "tokens")
+    @check("train", "tests", "tokens")
     def _counted(self) -> Faults:
-        parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.test for language in text)
+        parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.train for language in text)
         for part, counts in self.tokens.items():
             if part not in parts:
                 yield ("tokens", part), unknown(part, parts, "part")
@@ -74,7 +74,7 @@ class MosesFiles(Files):
                     )
 
     def _parts(self) -> Sequence[str]:
-        return (*PARTS, *self.tests)
+        return (*super()._parts(), *self.tests)
 
     def _part(self, part: str) -> tuple[str, Texts]:
         return (f"tests.{part}", self.tests[part]) if part in self.tests else super()._part(part)

@@ -7,15 +7,17 @@ import itertools
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from transformer.corpora.archives import BUFFER, check_links, members, open_guarded
 from transformer.corpora.location import ARCHIVES, Location
 from transformer.corpora.sgml import read_segments
+from transformer.corpora.units import PO, UNITS, Unit, pairs_of, read_po, read_xml
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
@@ -32,8 +34,18 @@ Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
 
+@dataclass
+class Asked:
+    """What is asked of a file of units: a pair of languages. It counts the units that have none, by reason."""
+
+    languages: tuple[str, str]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
 @contextmanager
-def open_pairs(sources: str, targets: str, local: Local, folder: Path) -> Iterator[Iterator[tuple[str, str]]]:
+def open_pairs(
+    sources: str, targets: str, local: Local, folder: Path, asked: Asked
+) -> Iterator[Iterator[tuple[str, str]]]:
     """The pairs (source, target) of two locations, in a stream.
 
     `local` gives the path of a URL's download. Members of archives are unpacked below `folder` and removed when the
@@ -41,7 +53,7 @@ def open_pairs(sources: str, targets: str, local: Local, folder: Path) -> Iterat
     missing, unsafe or damaged, a line that is not UTF-8, and sides that do not belong together.
     """
     with _unpacked((sources, targets), local, folder) as ((source, target), paths):
-        yield _pairs(source, target, paths)
+        yield _pairs(source, target, paths, asked)
 
 
 @contextmanager
@@ -125,8 +137,11 @@ def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
         yield line[:-2] if line.endswith(b"\r\n") else line
 
 
-def _pairs(source: Location, target: Location, paths: Paths) -> Iterator[tuple[str, str]]:
-    if source.column and target.column and replace(source, column=target.column) == target:
+def _pairs(source: Location, target: Location, paths: Paths, asked: Asked) -> Iterator[tuple[str, str]]:
+    if source == target and source.kind in UNITS:
+        units = read_po(str(source), _lines(source, paths)) if source.kind == PO else _xml_units(source, paths)
+        yield from pairs_of(str(source), units, asked.languages, asked.left_out)
+    elif source.column and target.column and replace(source, column=target.column) == target:
         yield from _columns(source, _lines(source, paths), source.column, target.column)
     elif source.kind in SGML and target.kind in SGML:
         sources, targets = _segments(source, paths), _segments(target, paths)
@@ -146,7 +161,15 @@ def _pairs(source: Location, target: Location, paths: Paths) -> Iterator[tuple[s
             yield pair
 
 
+def _xml_units(location: Location, paths: Paths) -> Iterator[Unit]:
+    with open_guarded(paths[location.file, location.member], location) as stream:
+        _check_packed(location, stream.peek(HEAD))
+        yield from read_xml(str(location), stream)
+
+
 def _texts(location: Location, paths: Paths) -> Iterator[str]:
+    if location.kind in UNITS:
+        raise InputError(f"{location}: has both languages of a corpus; give it for each of the two")
     if location.kind in SGML:
         return iter(_segments(location, paths).values())
     lines = _lines(location, paths)

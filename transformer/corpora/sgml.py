@@ -70,4 +70,9 @@ def _resolved(text: str) -> str:
             return html.unescape(match[0]) or match[0]
         return html5.get(f"{reference};", match[0])
 
-    return re.sub("[ \t\n\f\r]+", " ", _TAG_OR_REFERENCE.sub(resolve, text)).strip(" ")
+    return in_one_line(_TAG_OR_REFERENCE.sub(resolve, text))
+
+
+def in_one_line(text: str) -> str:
+    """A text whose runs of ASCII white space are one blank, without any at both ends."""
+    return re.sub("[ \t\n\f\r]+", " ", text).strip(" ")

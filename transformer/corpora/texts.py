@@ -1,5 +1,6 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -9,13 +10,16 @@ from pydantic.dataclasses import dataclass
 
 from transformer.corpora.cleaning import Cleaner, Cleaning, undecodable
 from transformer.corpora.fetch import local_path
+from transformer.corpora.hold_out import HoldOut, hold_out
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
-from transformer.corpora.reading import open_pairs
+from transformer.corpora.reading import Asked, open_pairs
+from transformer.corpora.units import UNITS
 from transformer.support.faults import unknown
-from transformer.support.fields import STRICT, Positive, Some
+from transformer.support.fields import STRICT, Faults, Positive, Some, check
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
+from transformer.support.strict import added
 
 Texts = Some[dict[str, str]]  # a text is language -> location (transformer.corpora.location.Location)
 
@@ -26,12 +30,27 @@ class Files(Kind):
 
     origin: Literal["files"] = Field(description="your own files, or downloads")
     train: Texts = Field(description="texts, each with a location for each language (docs/reading.md)")
-    dev: Texts = Field(description="texts for choosing settings")
-    test: Texts = Field(description="texts for the results")
+    dev: Texts | None = Field(
+        default=None, description="texts for choosing settings; or `hold_out` takes pairs of train"
+    )
+    test: Texts | None = Field(default=None, description="texts for the results; or `hold_out` takes pairs of train")
     description: str = Field(default="own text", description=DESCRIPTION)
     licence: str = Field(default="licence not stated", description=LICENCE)
     cleaning: Cleaning = Field(default_factory=Cleaning, description="the conditions on which a pair of train is kept")
     pairs: Positive | None = Field(default=None, description="number of pairs in train before cleaning, for `plan`")
+    hold_out: HoldOut | None = added(None, "pairs of train that become dev and test")
+
+    @check("dev", "test", "hold_out")
+    def _every_part_once(self) -> Faults:
+        held_out = self.hold_out.parts if self.hold_out else {}
+        for part in ("dev", "test"):
+            if part in held_out and getattr(self, part):
+                yield ["hold_out", part], f"{part} has texts, so it cannot be held out of train; remove one of the two"
+            elif part not in held_out and not getattr(self, part):
+                yield (
+                    part,
+                    "missing; name its texts, or hold pairs of train out, as in hold_out: {dev: 1000, test: 2000}",
+                )
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs of all parts; see `Kind.files`."""
@@ -50,10 +69,11 @@ class Files(Kind):
         """
         cleaner, written = Cleaner(self.cleaning), self._written(source, target)
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
+        asked = Asked((source, target))
 
         def read(part: str) -> Iterator[Pair]:
             for texts in self._texts(part, name, source, target):
-                with open_pairs(*texts, lambda url: given.downloads / local_path(url), folder) as pairs:
+                with open_pairs(*texts, lambda url: given.downloads / local_path(url), folder, asked) as pairs:
                     for number, pair in enumerate(pairs, start=1):
                         if part == "train":
                             progress.update(1)
@@ -69,16 +89,23 @@ class Files(Kind):
                             yield changed
 
         parts = self._parts()
-        sizes = dict.fromkeys(parts, 0)
+        sizes = dict.fromkeys((*PARTS, *parts), 0)
         for part in sorted(parts, key=lambda part: part == "train"):  # the longest is read last
             sizes[part] = write_part(folder, part, read(part), cleaner.removed, name)
+            if part != "train":
+                for reason, units in asked.left_out.items():
+                    print(f"{name}: {units:,} units of {part} are left out ({reason})", file=sys.stderr)
+                asked.left_out.clear()
         progress.close()
         cleaner.warn(name)
+        cleaner.removed = {**asked.left_out, **cleaner.removed}
+        if self.hold_out:
+            sizes |= hold_out(folder, self.hold_out, cleaner.removed, name)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
     def _parts(self) -> Sequence[str]:
-        """The names of all parts."""
-        return PARTS
+        """The names of the parts that have texts."""
+        return [part for part in PARTS if getattr(self, part)]
 
     def _written(self, source: str, target: str) -> Callable[[str, str], Pair]:
         """How a pair of these languages is written: as it is read."""
@@ -96,8 +123,9 @@ class Files(Kind):
 
     def _part(self, part: str) -> tuple[str, Texts]:
         """The key of a part in the corpus's config, and its texts."""
-        return part, getattr(self, part)
+        return part, getattr(self, part) or ()
 
 
 def _fault(texts: tuple[str, str], number: int, reason: str) -> str:
-    return f"{' and '.join(texts)}, line {number}: {reason}; correct or remove this pair"
+    place = "translated unit" if Location.parse(texts[0]).kind in UNITS else "line"
+    return f"{' and '.join(dict.fromkeys(texts))}, {place} {number}: {reason}; correct or remove this pair"

@@ -6,8 +6,9 @@ Unlike BLEU itself, the counts that sacreBLEU is computed from can be added over
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from transformer.evaluation.tokenisers import DEFAULT, missing, tokeniser_of
 from transformer.support.characters import lacks_blanks
 from transformer.support.files import InputError
 from transformer.support.languages import code_of
@@ -66,37 +67,42 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
         raise InputError("no translations to score; at least one is needed")
 
 
-def notes(translations: Sequence[str], references: Sequence[str]) -> list[str]:
+def notes(translations: Sequence[str], references: Sequence[str], language: str = "und") -> list[str]:
     """Why the BLEUs of a text say little, if they do. Raises InputError when the counts differ or are 0."""
     check(translations, references)
     found = []
-    if 2 * sum(map(lacks_blanks, references)) > len(references):
+    if tokeniser_of(language) == DEFAULT and 2 * sum(map(lacks_blanks, references)) > len(references):
         found.append(
-            "the references have no blanks between words, so BLEU and sacreBLEU (13a) take whole phrases for words; "
-            "run `sacrebleu REFERENCE -i TRANSLATIONS -tok zh` (-tok ja-mecab for Japanese, -tok char for others)"
+            f"the references have no blanks between words, but BLEU takes {language} for a language with blanks, and "
+            "whole phrases for words; name the language of the text, such as zh, ja or th"
         )
         return found
     for name, lines in (("translation", translations), ("reference", references)):
-        if not counts(lines, lines).ngrams_4:
+        if not counts(lines, lines, language).ngrams_4:
             found.append(f"no {name} has four words, so BLEU is 0: it also counts the matches of four words in a row")
     return found
 
 
-def sacrebleu(translations: Sequence[str], references: Sequence[str]) -> SacreBleu:
-    """sacreBLEU with its default settings: cased, 13a tokens. Raises InputError when the counts differ or are 0."""
-    check(translations, references)
+def sacrebleu_metric(language: str = "und") -> Any:
+    """sacreBLEU with its default settings (cased) and a language's tokeniser. Raises InputError if that is missing."""
+    if fault := missing(language):
+        raise InputError(fault)
     from sacrebleu.metrics import BLEU
 
-    metric = BLEU()
+    return BLEU(tokenize=tokeniser_of(language))
+
+
+def sacrebleu(translations: Sequence[str], references: Sequence[str], language: str = "und") -> SacreBleu:
+    """sacreBLEU of translations into a language. Raises InputError when the counts differ or are 0."""
+    check(translations, references)
+    metric = sacrebleu_metric(language)
     bleu = metric.corpus_score(list(translations), [list(references)])
     return SacreBleu(bleu.score, str(metric.get_signature()), bleu.ratio)
 
 
-def counts(translations: Sequence[str], references: Sequence[str]) -> Counts:
+def counts(translations: Sequence[str], references: Sequence[str], language: str = "und") -> Counts:
     """The counts of a text."""
-    from sacrebleu.metrics import BLEU
-
-    score = BLEU().corpus_score(translations, [references])
+    score = sacrebleu_metric(language).corpus_score(translations, [references])
     return Counts(len(translations), score.sys_len, score.ref_len, *score.counts, *score.totals)
 
 
@@ -130,13 +136,18 @@ def split_compounds(line: str) -> str:
 def paper_bleu(translations: Sequence[str], references: Sequence[str], name: str) -> Score:
     """Cased BLEU without smoothing (multi-bleu) on Moses tokens with split compounds.
 
-    The language of that name chooses Moses' list of abbreviations; one without a list uses the English one. Raises
-    InputError when the counts differ or are 0, and for what is not a language.
+    The language of that name chooses Moses' list of abbreviations; one without a list uses the English one. For scripts
+    without blanks, which Moses does not split, and for Korean, the tokens are those of sacreBLEU. Raises InputError
+    when the counts differ or are 0, and for what is not a language.
     """
     from sacremoses import MosesTokenizer  # the tables, which only read BLEU, need not load it
 
     check(translations, references)
     code = code_of(name)
+    if tokeniser_of(name) != DEFAULT:
+        tokeniser = sacrebleu_metric(name).tokenizer
+        bleu = token_bleu(list(map(tokeniser, translations)), list(map(tokeniser, references)))
+        return Score(bleu.score, f"{bleu.signature}|tokens:{tokeniser.signature()}")
     moses = MosesTokenizer(lang=code)
 
     def tokens(line: str) -> str:

@@ -39,6 +39,6 @@ def counts_by_length(
     with within_memory(f"translation by {package.config.model}", f"reduce --batch-tokens (now {batch_tokens})"):
         translations = [[one.texts[0] for one in islice(translated, len(each))] for each in drawn]
     return [
-        counts(some, [targets[i] for i in each]) if some else None
+        counts(some, [targets[i] for i in each], package.config.target) if some else None
         for some, each in zip(translations, drawn, strict=True)
     ]

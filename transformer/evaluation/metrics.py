@@ -10,6 +10,7 @@ from typing import Any
 from transformer.evaluation.bleu import notes as bleu_notes
 from transformer.evaluation.bleu import paper_bleu, sacrebleu
 from transformer.evaluation.brackets import bracket_scores, score_parses
+from transformer.evaluation.chrf import chrf
 from transformer.package.config import TaskKind
 from transformer.support.files import read_lines, read_parallel
 
@@ -44,6 +45,7 @@ class Metric:
     kind: TaskKind | None = None  # the kind of tasks that it scores; None: all kinds
     details: tuple[Column, ...] = ()  # columns that only the csv has
     signature: str | None = None  # the signature's key in a score file
+    second: bool = False  # a second opinion, beside others. Score files of earlier versions lack it
 
 
 def _perplexity(output: Output) -> float:
@@ -55,7 +57,11 @@ def _paper_bleu(output: Output) -> dict[str, Any]:
 
 
 def _sacrebleu(output: Output) -> dict[str, Any]:
-    return asdict(sacrebleu(*read_parallel(output.translations, output.reference)))
+    return asdict(sacrebleu(*read_parallel(output.translations, output.reference), output.language))
+
+
+def _chrf(output: Output) -> dict[str, Any]:
+    return asdict(chrf(*read_parallel(output.translations, output.reference)))
 
 
 def _brackets(output: Output) -> dict[str, Any]:
@@ -66,7 +72,8 @@ def _brackets(output: Output) -> dict[str, Any]:
 
 def notes(output: Output, kind: TaskKind) -> list[str]:
     """Why the scores of a kind of task say little, if they do."""
-    return bleu_notes(*read_parallel(output.translations, output.reference)) if kind == "translation" else []
+    texts = read_parallel(output.translations, output.reference) if kind == "translation" else None
+    return bleu_notes(*texts, output.language) if texts else []
 
 
 METRICS = (
@@ -84,6 +91,14 @@ METRICS = (
         (Column("sacrebleu.score", "sacreBLEU", 1), Column("sacrebleu.length", "length", 2)),
         "translation",
         signature="sacrebleu.signature",
+    ),
+    Metric(
+        "chrF",
+        _chrf,
+        (Column("chrF.score", "chrF", 1),),
+        "translation",
+        signature="chrF.signature",
+        second=True,
     ),
     Metric(
         "brackets",
@@ -109,9 +124,10 @@ METRICS = (
 )
 
 
-def metrics_of(kind: TaskKind, shared: bool = True) -> Iterator[Metric]:
-    """The metrics of a kind of task. Without `shared`, only those that no other kind has."""
-    return (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and shared))
+def metrics_of(kind: TaskKind, shared: bool = True, second: bool = False) -> Iterator[Metric]:
+    """The metrics of a kind of task: without `shared` only those that no other kind has, with `second` also those."""
+    own = (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and shared))
+    return (metric for metric in own if second or not metric.second)
 
 
 def number_of(record: Mapping[str, Any], key: str) -> Any:
@@ -122,7 +138,9 @@ def number_of(record: Mapping[str, Any], key: str) -> Any:
 def in_words(score: Mapping[str, Any], kind: TaskKind) -> str:
     """The numbers and signatures of a score file, in words. Raises KeyError for a metric that the file lacks."""
     texts = []
-    for metric in metrics_of(kind):
+    for metric in metrics_of(kind, second=True):
+        if metric.second and metric.key not in score:
+            continue
         text = ", ".join(f"{each.heading} {number_of(score, each.key):.{each.digits}f}" for each in metric.columns)
         texts.append(f"{text} ({number_of(score, metric.signature)})" if metric.signature else text)
     return ", ".join(texts)

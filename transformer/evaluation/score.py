@@ -26,7 +26,7 @@ def score(config: PackageConfig, part: str, record: Record, output: Output) -> d
         "part": part,
         "sentences": record.lines,
         "decoding": asdict(record),
-        **{metric.key: metric.function(output) for metric in metrics_of(config.kind)},
+        **{metric.key: metric.function(output) for metric in metrics_of(config.kind, second=True)},
         **({"notes": said} if said else {}),
     }
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
-from transformer.evaluation.bleu import check
+from transformer.evaluation.bleu import check, sacrebleu_metric
+from transformer.evaluation.chrf import chrf
 from transformer.support.files import InputError
 
 
@@ -49,9 +49,13 @@ class Comparison:
 
 
 def compare(
-    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], resamples: int = 1000
+    baseline: Sequence[str],
+    system: Sequence[str],
+    references: Sequence[str],
+    resamples: int = 1000,
+    language: str = "und",
 ) -> Comparison:
-    """Compare two systems' translations of the same sentences.
+    """Compare two systems' translations of the same sentences into a language.
 
     The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores get p = 1; sacreBLEU itself would give two equal
     systems the smallest possible p. Raises InputError when the counts differ or are 0, when $SACREBLEU_SEED is not a
@@ -66,32 +70,33 @@ def compare(
     tests = []
     for kind in ("bs", "ar"):
         try:
-            signatures, results = PairedTest(systems, {"BLEU": BLEU()}, [references], kind, resamples)()
+            signatures, results = PairedTest(
+                systems, {"BLEU": sacrebleu_metric(language)}, [references], kind, resamples
+            )()
         except MemoryError as error:
             raise InputError(f"--resamples {resamples}: out of memory; give fewer") from error
         first, second = cast(list[Any], results["BLEU"])
         p = 1.0 if first.score == second.score else second.p_value
         tests.append(Significance(p, str(signatures["BLEU"])))
     bootstrap, randomisation = tests
-    metric = CHRF()
-    one, other = (metric.corpus_score(each, [references]).score for each in (baseline, system))
-    differences = pseudo_values(system, references) - pseudo_values(baseline, references)
+    one, other = (chrf(each, references) for each in (baseline, system))
+    differences = pseudo_values(system, references, language) - pseudo_values(baseline, references, language)
     return Comparison(
         first.score,
         second.score,
         bootstrap,
         randomisation,
-        Chrf(one, other, str(metric.get_signature())),
+        Chrf(one.score, other.score, one.signature),
         differences.round().astype(int).tolist(),
     )
 
 
-def pseudo_values(translations: Sequence[str], references: Sequence[str]) -> np.ndarray:
+def pseudo_values(translations: Sequence[str], references: Sequence[str], language: str = "und") -> np.ndarray:
     """For each of n sentences, n times sacreBLEU less n - 1 times the sacreBLEU of all others (Tukey's jackknife).
 
     Like the terms of a mean, their mean is sacreBLEU, and their standard deviation tells its error.
     """
-    metric = BLEU()
+    metric = sacrebleu_metric(language)
     counts = np.array(metric._extract_corpus_statistics(translations, [references]))
     everything = counts.sum(0)
     whole, *without = (

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic.dataclasses import dataclass
 
+from transformer.evaluation.tokenisers import missing
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import SECTION_6_1, Decoding, TaskKind
 from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
@@ -61,6 +62,12 @@ class Task(Config):
     def _languages(self) -> Faults:
         if self.kind == "translation":
             yield from not_languages(source=self.source, target=self.target)
+
+    @check("kind", "target", "models")
+    def _tokenised(self) -> Faults:
+        known = self.kind == "translation" and self.models and not any(not_languages(target=self.target))
+        if known and (fault := missing(self.target)):
+            yield "target", fault
 
     @check("vocabulary")
     def _room(self) -> Faults:

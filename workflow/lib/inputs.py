@@ -90,6 +90,10 @@ class Inputs:
         task = self.experiment.tasks[wildcards.task]
         return plain(TaskCorpus(task.corpus, task.source, task.target, self.experiment.corpora[task.corpus]))
 
+    def language(self, wildcards: Wildcards) -> str:
+        """The language into which models of a task translate."""
+        return self.experiment.tasks[wildcards.task].target
+
     def length_config(self, wildcards: Wildcards) -> Any:
         """The config file of the command `length`: a run of the study of length."""
         return plain(self.experiment.length.run(wildcards.problem, wildcards.positions, int(wildcards.seed)))

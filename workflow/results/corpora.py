@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from transformer.corpora.hold_out import SHARED
 from workflow.results.records import read_json
 from workflow.results.result import Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
@@ -15,6 +16,10 @@ NOTES = [
     "The cleaning steps stand in the order in which they run. A pair is counted at the first step that removes it.",
     "If a corpus is given as files, only train is cleaned; dev and test stay whole.",
 ]
+HELD_OUT = (
+    "Pairs that are held out of train are drawn from what cleaning left. Train loses all other pairs that have a "
+    "source or a target of theirs."
+)
 
 
 def plan(selection: Selection) -> Plan:
@@ -47,8 +52,10 @@ def corpus_row(task: str, corpus: Mapping[str, Any], step: str, removed: str, le
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    records = zip(job.params.tasks, map(read_json, job.input.corpora), strict=True)
-    return Content([row for task, corpus in records for row in corpus_rows(task, corpus)], 3, NOTES)
+    records = [read_json(path) for path in job.input.corpora]
+    rows = [row for task, corpus in zip(job.params.tasks, records, strict=True) for row in corpus_rows(task, corpus)]
+    held_out = any(SHARED in corpus["removed"] for corpus in records)
+    return Content(rows, 3, [*NOTES, *[HELD_OUT] * held_out])
 
 
 RESULTS = (

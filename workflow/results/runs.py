@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer.training.attempts import devices
+from workflow.results.overfitting import overfitting_notes
 from workflow.results.provenance import by_means, difference_notes, short_commit, versions
 from workflow.results.records import Equal, read_training
 from workflow.results.result import Content, Plan, Selection, Table
@@ -22,9 +23,11 @@ NOTES = [
 
 
 def plan(selection: Selection) -> Plan:
-    """The packages of all runs."""
-    packages = selection.runs.packages_behind(selection.all_scores)
-    return Plan({"packages": packages}, {"equal": selection.runs.equal})
+    """The packages of all runs, and what they measured while they trained."""
+    packages, histories = (
+        selection.runs.packages_behind(selection.all_scores, name) for name in ("config.json", "history.csv")
+    )
+    return Plan({"packages": packages, "histories": histories}, {"equal": selection.runs.equal})
 
 
 def run_row(run: Mapping[str, Any], equal: Equal) -> Row:
@@ -55,7 +58,8 @@ def content(job: Any) -> Content:
     """The table and its notes."""
     runs = [read_training(package) for package in job.input.packages]
     rows = [run_row(run, job.params.equal) for run in runs]
-    return Content(rows, 7, NOTES, [*difference_notes(runs), *software_notes(runs)])
+    overfitting = overfitting_notes(job.input.packages, job.input.histories, job.params.equal)
+    return Content(rows, 7, [*overfitting, *NOTES], [*difference_notes(runs), *software_notes(runs)])
 
 
 RESULTS = (

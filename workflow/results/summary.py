@@ -20,6 +20,7 @@ from transformer.experiment.plan import costs, decoded, this_cpu
 from transformer.support.files import InputError
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
+from workflow.results.overfitting import overfitting_notes
 from workflow.results.released import WIDTH, compare_tables
 from workflow.results.result import EVERY, Table
 from workflow.results.selection import Selection
@@ -74,6 +75,7 @@ def after(experiment: Experiment) -> str:
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
             texts.append(_verdicts(experiment, [row[0] for row in rows]))
+    texts += [fill(note, WIDTH) for note in _overfitting(experiment)]
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
     return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report", compare(experiment)])
 
@@ -94,6 +96,15 @@ def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
         )
         texts += experiment.notes
     return "\n".join(fill(text, WIDTH) for text in texts)
+
+
+def _overfitting(experiment: Experiment) -> list[str]:
+    """The models that overfit, of the runs that are made."""
+    runs = Runs(experiment, Paths.of(experiment))
+    scores = Selection(experiment, runs, PUBLISHED).all_scores
+    names = (runs.packages_behind(scores, name) for name in ("config.json", "history.csv"))
+    made = [files for files in zip(*names, strict=True) if all(Path(file).exists() for file in files)]
+    return overfitting_notes([each[0] for each in made], [each[1] for each in made], runs.equal)
 
 
 def compare(experiment: Experiment) -> str:

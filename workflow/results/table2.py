@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.evaluation.metrics import metrics_of
+from transformer.evaluation.metrics import METRICS, metrics_of
 from transformer.model.config import OTHERS
 from workflow.results.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
 from workflow.results.notes import read_inputs
@@ -44,12 +44,12 @@ def curves(selection: Selection) -> dict[str, list[Run]]:
     return {"Table 2": runs} if runs else {}
 
 
-def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, float]) -> Row:
-    """A row of the literature, of the paper or of your own for one task."""
+def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, float], second: bool) -> Row:
+    """A row of the literature, of the paper or of your own for one task; `second` opinions too, if asked for."""
     cost = row.get("flops", {}).get(task)
     estimated = ours.get("estimated_flops")
     cells: dict[tuple[str, str], str] = {}
-    for metric in metrics_of("translation", shared=False):
+    for metric in metrics_of("translation", shared=False, second=second):
         cells |= metric_cells(metric, {"bleu": row["bleu"].get(task)}, ours, NOT_RUN if "model" in row else "")
     return {
         ("Pair", ""): pair,
@@ -70,8 +70,9 @@ def content(job: Any) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(runs)
+    second = any(runs[column.key].notna().any() for each in METRICS if each.second for column in each.columns)
     rows = [
-        table_row(row, task, job.params.pairs[task], ours.get((task, model), {}))
+        table_row(row, task, job.params.pairs[task], ours.get((task, model), {}), second)
         for task in job.params.pairs  # first all of en-de, then all of en-fr, then your own
         for row in [*job.params.own, *published["table2"]]
         for model in [row.get("model", {}).get(task)]

@@ -171,9 +171,11 @@ rule compare:
     resources:
         runtime=growing(60),
         mem_mb=growing(2000),
+    params:
+        language=inputs.language,
     shell:
         "python -m transformer compare --baseline {input.baseline:q} --system {input.system:q}"
-        " --reference {input.reference:q} --output {output:q} 2>&1 | tee -i {log:q}"
+        " --reference {input.reference:q} --language {params.language:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
 rule read_attention:

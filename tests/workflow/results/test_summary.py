@@ -130,6 +130,16 @@ def test_without_released_tables_the_comparison_is_one_line(experiment, tmp_path
     )
 
 
+def test_after_a_run_a_model_that_overfits_is_named(experiment, tmp_path):
+    package = tmp_path / "quick/runs/ende/base/1/average-1/package"
+    perplexities = enumerate([9, 5, 6, 7, 8], 1)
+    write(package / "history.csv", ["step", "dev_perplexity"], *((100 * i, each) for i, each in perplexities))
+    assert "overfits" not in summary.after(experiment)  # its package is not finished
+    (package / "config.json").write_text('{"training": {"task": "ende", "model": "base"}}')
+    said = " ".join(summary.after(experiment).split())
+    assert "ende base overfits: perplexity on dev was best, 5.00, at step 200 of 500, and ended at 8.00." in said
+
+
 def test_a_table_of_an_earlier_config_is_not_shown(experiment, tmp_path):
     write(tmp_path / "quick/tables/table4.csv", printed("table4"), ["trees", "ours", "91.3", "87.4"])
     assert "87.4" not in summary.after(experiment)

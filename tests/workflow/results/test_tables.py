@@ -159,6 +159,16 @@ def test_table2_gives_both_bleus_and_three_costs(results):
     assert trained["en-de", "Transformer (big)"]["BLEU, ours"] == "not run"
     assert trained["en-de", "ByteNet"]["BLEU, ours"] == ""
     assert "The paper averages checkpoints: base 5" in md
+    assert "chrF" not in md  # the scores of earlier versions lack it
+
+
+def test_table2_has_chrf_where_scores_have_it(results):
+    score = {"score": 44.25, "signature": "nc:6"}
+    runs = [results.run("ende", "base", part="test", average=5, chrF=score), results.run("ende", "mine", part="test")]
+    rows, (md, _, _) = results.table("table2", runs)
+    shown = {row["Model"]: row["chrF, ours"] for row in rows if row["Pair"] == "en-de"}
+    assert (shown["Transformer (base model)"], shown["ByteNet"]) == ("44.2", "")
+    assert "Signature of chrF: nc:6" in md
 
 
 def test_table4_says_beside_the_number_which_trees_it_is_from(results):
