@@ -128,6 +128,9 @@ def test_a_task_of_ones_own_beside_tasks_that_no_overlay_names_is_told(given):
     remedy = "enfr, wsj, semi will be run, too; if you do not want that, write only: [mine]"
     [told] = given(f"experiment: mine\n{MINE[:-1]}, ende: {{models: [base]}}}}")
     assert told == f"own.yaml, line 2: tasks.mine: {remedy}"
+    [told] = given("small", f"experiment: mine\n{MINE}")
+    assert told == "own.yaml, line 2: tasks.mine: ende will be run, too; if you do not want that, write only: [mine]"
+    assert given("small", f"experiment: mine\nonly: [mine]\n{MINE}") == []
 
 
 @pytest.mark.parametrize("name", ["downloads", "site", "gpu"])

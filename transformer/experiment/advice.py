@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from transformer.experiment.config import Experiment
@@ -121,11 +122,16 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
 
 
 def _run_too(experiment: Experiment, sources: Sources) -> Iterator[Fault]:
-    """A fault for a task of the user's own if tasks are run, too, that no file of the user's names."""
+    """A fault for a task of the user's own if tasks are run, too, that no file of the user's names.
+
+    A file is the user's if it is outside config/, or names that task.
+    """
     own = read_sources([])
-    named = {task for name, values in sources.items() if name not in own for task in mapping(values.get("tasks"))}
+    tasks = {name: set(mapping(values.get("tasks"))) for name, values in sources.items() if name not in own}
+    shipped = {name for name in tasks if Path(name).absolute().parent == OWN_FILES[0].parent}
     run = [name for name, task in experiment.tasks.items() if task.models]
-    mine = [name for name in run if name in named and name not in _merged(own)["tasks"]]
+    mine = [name for name in run if name not in _merged(own)["tasks"] and any(name in each for each in tasks.values())]
+    named = {task for name, some in tasks.items() if name not in shipped or some & {*mine} for task in some}
     others = [name for name in run if name not in named]
     if mine and others and not experiment.only:
         text = f"{', '.join(others)} will be run, too; if you do not want that, write only: [{', '.join(mine)}]"
