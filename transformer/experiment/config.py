@@ -23,14 +23,14 @@ from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claims import KINDS, Claim
 from transformer.experiment.scale import Scale
-from transformer.experiment.tasks import Figures, Name, Searches, Task, way
+from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial, unknown_names, way
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
 from transformer.support.files import InputError
-from transformer.support.strict import load, load_sources, merge, read_keys
+from transformer.support.strict import added, load, load_sources, merge, read_keys
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -52,21 +52,6 @@ def _literal(folder: str) -> str:
 Folder = Annotated[str, AfterValidator(_literal)]
 AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
 Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
-
-
-def _unknown_names(values: Any) -> Faults:
-    """The unknown models and corpora of tasks, among values as they are written, so that no other fault hides them."""
-    tasks, models, corpora = (_mapping(_mapping(values).get(key)) for key in ("tasks", "models", "corpora"))
-    for name, task in tasks.items():
-        for key, noun, known in (("models", "model", models), ("corpus", "corpus", corpora)):
-            named = _mapping(task).get(key)
-            for each in named if isinstance(named, list) else [named]:
-                if known and isinstance(each, str) and each not in known:
-                    yield ("tasks", name, key), unknown(each, known, noun)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -94,12 +79,13 @@ class Experiment(Config):
     replicates: str | None = Field(
         default=None, description="an experiment with released results, whose verdicts stand beside this one's"
     )
+    trial: Trial | None = added(None, "a row to try against released scores (docs/own-idea.md)")
 
     @field_validator("experiment", mode="wrap")
     @classmethod
     def _known_names(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         """Reports the unknown names of tasks beside the name's own fault."""
-        faults = list(_unknown_names(info.context))
+        faults = list(unknown_names(info.context))
         try:
             value = validate(value)
         except ValidationError as error:

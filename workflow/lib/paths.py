@@ -33,6 +33,11 @@ class Paths:
         return f"{self.results}/complexity/complexity.json"
 
     @property
+    def answer(self) -> str:
+        """What a trial says of its row."""
+        return f"{self.results}/trial/{{model}}.json"
+
+    @property
     def package(self) -> list[str]:
         """The files of a package, config.json first."""
         folder = f"{self.packages}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package"

@@ -162,6 +162,18 @@ class Runs:
         count = max(1, math.ceil(sentences / SHARD))
         return [f"plain-{number}-of-{count}" for number in range(1, count + 1)]
 
+    @property
+    def tried(self) -> dict[str, list[int]]:
+        """The seeds with which the trial trains its row, and the first of them for the other row, a control."""
+        trial = self.experiment.trial
+        return {trial.row: [*self.seeds], trial.against: [self.seeds[0]]} if trial else {}
+
+    def tried_scores(self, model: str) -> list[str]:
+        """The scores of a model of the trial on dev, as Table 3 has them."""
+        folder = f"{self.paths.results}/runs/{self.experiment.figures.task}/{model}"
+        average = self.experiment.table3_average
+        return [f"{folder}/{seed}/average-{average}/dev.scores.json" for seed in self.tried[model]]
+
     def parses_of(self, corpus: SelfTraining) -> str:
         """The file with the parses of a self-training corpus's plain sentences."""
         model = self.run_of[corpus.gold, corpus.parser]

@@ -26,6 +26,7 @@ ROOMS = (
     "dot_products",
     "trees",
     "length",
+    "trial",
 )
 
 

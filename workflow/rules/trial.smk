@@ -1,0 +1,43 @@
+# A trial: a row of the user's is trained, and judged against released scores.
+
+from functools import cache
+
+from workflow.lib.trial import cost_line
+
+
+localrules:
+    judge_trial,
+
+
+@cache
+def of_trial(_):
+    """The table and the figure of the trial. Says what they cost when they are asked for."""
+    if experiment.trial is None:
+        raise WorkflowError("trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)")
+    logger.warning(cost_line(experiment, runs))
+    return made("trial")
+
+
+if experiment.trial:
+    from transformer.experiment.trial import archives
+
+    # The record of looks is no output, because Snakemake would remove it before the job runs again.
+    rule judge_trial:
+        input:
+            row=runs.tried_scores(experiment.trial.row),
+            packages=runs.packages_behind(runs.tried_scores(experiment.trial.row)),
+            control=runs.tried_scores(experiment.trial.against),
+            control_package=runs.packages_behind(runs.tried_scores(experiment.trial.against)),
+            config=f"{RESULTS}/experiment.yaml",
+            released=relative(archives(), HERE),
+            code=module("workflow.jobs.judge_trial"),
+        output:
+            paths.answer.format(model=experiment.trial.row),
+        log:
+            f"{RESULTS}/logs/trial.log",
+        conda:
+            "../../environment.yml"
+        params:
+            looks=f"{RESULTS}/trial/looks.json",
+        script:
+            "../jobs/judge_trial.py"
