@@ -421,9 +421,15 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             "rows: ende/base/beam-1: longer does not depend on the search; write task/model",
         ),
         (
-            {"metric": "hours", "part": "dev", "rows": ["ende/base", "ende/base/averaged"]},
-            "rows: ende/base/averaged: hours is that of task/model; write it so",
+            {"metric": "step_time", "part": None, "rows": ["ende/base", "ende/base/averaged"]},
+            "rows: ende/base/averaged: step_time is that of task/model; write it so",
         ),
+        (
+            {"metric": "step_time", "rows": ["ende/base", "ende/big"]},
+            "part: step_time is that of training; remove part",
+        ),
+        ({"metric": "step_time", "part": None}, "rows: wsj, semi: step_time compares rows of one task"),
+        ({"part": None}, "part: missing; write dev or test"),
         *(
             ({"rows": ["wsj/parser", f"wsj/parser/{way}"]}, f"rows: wsj/parser/{way} is not a row; write one like")
             for way in ("beam-4", "beam-1.alpha-0.6", "beam-4.alpha-1.0", "beam-04.alpha-1", "beam-4.alpha-.5")
@@ -432,7 +438,7 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
         ({"section": 6.1}, "section: 6.1 is not a text; write it in quotes"),
         ({"section": "6.4"}, "section: '6.4' is not one of 3.1, 3.2.1"),
-        ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
+        ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, step_time"),
         ({"metric": "bleu"}, "metric: bleu is not measured for wsj (parsing); name another metric"),
         ({"part": "train"}, "part: 'train' is not one of dev, test"),
         ({"margin": 0}, "margin: 0 is not above 0"),

@@ -48,6 +48,10 @@ def planned(clone, command, *options):
 @pytest.mark.workflow
 def test_tables_and_figures_are_made_from_the_released_scores_without_training(clone):
     subprocess.run(UNPACK, cwd=clone, check=True)
+    # The released scores are older than the job that measures time, so they lack its result.
+    times = clone / "results/small/step_time/ende.json"
+    times.parent.mkdir()
+    times.write_text("{}")
     found = planned(clone, TABLES).keys()
     assert {"write_claims", "write_table3", "write_positions", "draw_claims", "draw_training_curves"} <= found
     assert not (OF_TEXT | OF_MODELS) & found
@@ -79,13 +83,18 @@ def test_the_released_verdicts_are_those_of_the_released_scores(tmp_path, monkey
     decided = claims.Claims(experiment.claims, runs)
     given = SimpleNamespace(published=ROOT / "config/published.yaml", packages=runs.packages_behind(decided.scores))
     params = SimpleNamespace(claims=decided.all, longest=experiment.models["base"]["longest_pair"])
+    for claim in decided.all:
+        if claim["metric"] == "step_time":  # the released scores are older than the job that measures time
+            claim |= {"scores": [[]], "judged": False}
     rows = map(claims.table_row, decide(SimpleNamespace(input=given, params=params)))
     cells = [{heading_of(column): cell for column, cell in row.items()} for row in rows]
     with (ROOT / "docs/small/tables/claims.csv").open() as stream:
         released = list(csv.DictReader(stream))
+    released = [row for row in released if not row["Measure"].startswith("hours")]  # time is now measured apart
     assert [row for row in cells if row in released] == released
-    newer = [row for row in cells if row not in released]  # claims about models that the released runs do not have
-    assert all("convolutional" in row["Claim"] and row["In favour, ours"] == "not run" for row in newer)
+    newer = [row for row in cells if row not in released]  # claims about time, or models that the released runs lack
+    assert all(row["Measure"] == "time of a step" or "convolutional" in row["Claim"] for row in newer)
+    assert {row["In favour, ours"] for row in newer} == {"not run"}
 
 
 @pytest.mark.workflow

@@ -25,7 +25,6 @@ def main(job: Any) -> None:
     assert trial
     known = released(experiment, trial.against, list(map(Path, job.input.released)))
     scores = list(map(read_json, map(Path, job.input.row)))
-    packages = [read_json(Path(path)) for path in job.input.packages]
     control = Released(*(read_json(Path(path)) for [path] in (job.input.control, job.input.control_package)))
     check_text(control.package["training"], known[first].package["training"])
     differences = {name: differs(name, control, known[first]) for name in MARGINS}
@@ -41,8 +40,7 @@ def main(job: Any) -> None:
         "paired": equal,
         "control": {"seed": first, **differences, "here": made(control), "released": made(known[first])},
         "measures": {},
-        "parameters": [each["training"]["parameters"] for each in (packages[0], known[first].package)],
-        "step_flops": [step_flops(each["training"]) for each in (packages[0], known[first].package)],
+        "times": read_json(Path(job.input.times)),
     }
     for name, margin in MARGINS.items():
         measure = MEASURES[name]
@@ -75,11 +73,6 @@ def differs(name: str, here: Released, there: Released) -> float:
 def made(run: Released) -> dict[str, Any]:
     """How a run was trained."""
     return {key: run.package["training"].get(key) for key in ("device", "precision", "threads")}
-
-
-def step_flops(training: Mapping[str, Any]) -> float:
-    """The FLOPs of a training step, on average."""
-    return float(training["flops"]) / int(training["steps"])
 
 
 def sentence(answer: Mapping[str, Any]) -> str:

@@ -33,9 +33,14 @@ class Paths:
         return f"{self.results}/complexity/complexity.json"
 
     @property
-    def answer(self) -> str:
-        """What a trial says of its row."""
-        return f"{self.results}/trial/{{model}}.json"
+    def step_time(self) -> str:
+        """The times of a training step of models of a task."""
+        return f"{self.results}/step_time/{{task}}.json"
+
+    @property
+    def trial(self) -> str:
+        """The folder of the trials of a task."""
+        return f"{self.results}/trial/{{task}}"
 
     @property
     def package(self) -> list[str]:

@@ -18,6 +18,7 @@ ROOMS = (
     "table2",
     "table4",
     "scaling",
+    "step_time",
     "decoding",
     "corpora",
     "runs",

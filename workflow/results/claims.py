@@ -14,6 +14,7 @@ from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
 from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
+from workflow.results.times import circumstances
 
 if TYPE_CHECKING:
     from workflow.lib.runs import Runs
@@ -32,11 +33,11 @@ the paper's differences. Diamonds are ours, with their 95 % interval over seeds;
 and no interval. The shaded area is the margin within which two rows count as alike; there the interval is one of 90 %.
 The colour is the verdict, corrected for the number of claims: grey diamonds are undecided, wherever they stand. *n* is
 the number of seeds, and *could show* the least difference that they could have decided. Look for diamonds in the colour
-of *contrary*.
+of *contrary*. Claims about time stand apart: a round of measurements takes the place of a seed.
 """
 DIFFERENCES = (
     "A positive difference is in favour of the claim. Its unit is points of BLEU (tokenised) or F1, percent less "
-    "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper "
+    "perplexity, or percent less time of a training step. The column Rows names the compared rows. With < the paper "
     "claims that each row is better than the row before it. With three rows we test the last against the first, with "
     "more the linear trend; not in order means that a row between them is out of its place. Rows that are one model at "
     "this scale count once in our number, and each in the paper's. With ≈ the paper claims that the two rows are "
@@ -50,10 +51,9 @@ JUDGED = [
     "the other side, and undecided otherwise. A claim that rows are alike is reproduced if the difference is shown "
     "to be within the margin, and contrary if it is shown to be outside.",
     "The interval is for one claim alone. The verdicts are corrected for the number of claims (Holm), so a claim can "
-    "be undecided although its interval excludes zero. The chance that any verdict is wrong is at most 5 %, and "
-    "again at most 5 % for the claims about hours. This is about another training with other seeds. It says nothing "
-    "about another text. It assumes that the seeds' differences are normally distributed, which so few seeds cannot "
-    "show.",
+    "be undecided although its interval excludes zero. The chance that any verdict is wrong is at most 5 %. This is "
+    "about another training with other seeds. It says nothing about another text. It assumes that the seeds' "
+    "differences are normally distributed, which so few seeds cannot show.",
     "The column Could show has the least difference that would have decided an undecided claim if our mean had been "
     "so large, with as many seeds and the same spread. A true difference of that size is found in a little more than "
     "half of all experiments. For rows claimed to be alike it is the least margin.",
@@ -62,12 +62,18 @@ NOTES = [
     "Perplexity beyond training is that of held-out pairs with more subwords on the longer side than any pair that "
     "base learns from, up to twice as many. A row whose name ends in averaged, or in a beam, uses Table "
     "2's averaged checkpoints, on dev.",
-    "Hours are those of training. Other programs on the machine make them longer.",
     "The paper does not state the claims on averaging, beam and length penalty; it only made these choices. On "
     "longer sequences it only says that sinusoids may help. It compares itself with published recurrent and "
     "convolutional models; each of ours is as large as base and learns from the same batches, with a learning rate "
     "and a warmup of its own.",
 ]
+TIMES = (
+    "Claims about time stand below the others and are not counted with them. They are measured on one machine, so "
+    "their verdicts say nothing of other machines. Rows train some steps in turns, in rounds. The interval (95 %, "
+    "Student's t) is over rounds. A row is faster if the whole interval shows that the other one takes at least 10 % "
+    "longer. Rows are alike if the whole interval is within the margin. The paper's difference is that of its hours, "
+    "for as many steps. The table step_time has the times and the FLOPs."
+)
 
 
 class Claims:
@@ -87,10 +93,19 @@ class Claims:
         judged = all(scores) and len(scores) > 1
         rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
         beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
-        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside}
+        like_table3 = claim.part != "test" and not any(claim.ways())  # scored like Table 3
+        compared = _compared(scores) if judged and claim.metric == "bleu" and like_table3 else []
+        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside, "comparisons": compared}
 
     def _scores(self, claim: Claim, part: str) -> list[list[str]]:
-        """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run."""
+        """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run.
+
+        For a claim about time, the name of the run whose steps are timed takes their place.
+        """
+        if claim.metric == "step_time":
+            models = (self.runs.run_of.get(run) for run in claim.runs())
+            timed = ((task, model) for (task, _), model in zip(claim.runs(), models, strict=True))
+            return [[f"{task}/{model}"] if model in self.runs.timed.get(task, ()) else [] for task, model in timed]
         runs, scores = self.runs.with_seeds(claim.further_seeds), []
         for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
             if way == "averaged" or (claim.part == "test" and not way):
@@ -109,14 +124,27 @@ class Claims:
         return self._files(judged) if compared else []
 
     @property
+    def comparisons(self) -> list[str]:
+        """The comparisons with base, for chrF."""
+        return list(dict.fromkeys(path for claim in self.all for row in claim["comparisons"] for path in row))
+
+    @property
     def lengths(self) -> list[str]:
         """The scores by length, for the claims about longer pairs."""
         about = (claim for claim in self.all if claim["metric"] in ("within", "longer"))
         return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
 
     def _files(self, claims: Iterable[Mapping[str, Any]]) -> list[str]:
-        judged = ([*claim["scores"], *claim["beside"]] for claim in claims if claim["judged"])
+        scored = (claim for claim in claims if claim["judged"] and claim["metric"] != "step_time")
+        judged = ([*claim["scores"], *claim["beside"]] for claim in scored)
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))
+
+
+def _compared(scores: Sequence[Sequence[str]]) -> list[list[str]]:
+    """For each row, the comparisons of its seeds with base, none for base. Empty if base is not one of the rows."""
+    others = [[path for path in row if Path(path).parts[-4] != "base"] for row in scores]
+    compared = [[path.replace(".scores.json", ".comparison.json") for path in row] for row in others]
+    return compared if [] in compared else []
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -127,15 +155,16 @@ def plan(selection: Selection) -> Plan | None:
     table3 = selection.runs.dev_scores(selection.some("table3"))
     scores = list(dict.fromkeys([*claims.scores, *table3]))
     more = {"corpora": selection.runs.records(selection.runs.trained), "lengths": claims.lengths}
+    more |= {"comparisons": claims.comparisons, "times": selection.runs.step_times}
     shown = [*selection.shown["table3"], *(run for claim in claims.all for run in claim["runs"])]
     params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
     return Plan(selection.measured(selection.some("table3"), scores) | more, params)
 
 
-def chance(p: float) -> str:
-    """A p-value."""
-    return number(p, 4) if p >= 0.0001 else "< 0.0001"
+def chance(p: float | None) -> str:
+    """A p-value. Empty if there is none."""
+    return number(p, 4) if p is None or p >= 0.0001 else "< 0.0001"
 
 
 def table_row(result: "Tested") -> Row:
@@ -145,14 +174,14 @@ def table_row(result: "Tested") -> Row:
     return {
         ("Section", ""): result.claim["section"],
         ("Claim", ""): result.claim["claim"],
-        ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key not in ("seconds", "longer")),
+        ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key not in ("step_time", "longer")),
         ("Rows", ""): result.rows,
         ("Verdict", ""): result.verdict,
         ("In favour", "paper"): measure.text(result.paper),
         ("In favour", "ours"): NOT_RUN if result.ours is None else measure.text(result.ours),
         ("In favour", "interval"): " to ".join(both),
         ("In favour", "each seed"): " ".join(map(measure.text, result.each)),
-        ("Seeds", ""): str(len(result.each) or ""),
+        ("Seeds", ""): f"{len(result.each) or ''}{' rounds' * (result.timed and bool(result.each))}",
         ("p", "alone"): chance(judged.p_alone) if judged else "",
         ("p", "corrected"): chance(judged.p) if judged else "",
         ("Could show", ""): result.could_show,
@@ -161,18 +190,23 @@ def table_row(result: "Tested") -> Row:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
+    from workflow.results.second import beside_verdicts
     from workflow.results.verdicts import SEEDS, agreement, decide, power_note
 
     table3 = read_runs(job.params.table3, job.input.packages, job.params.equal)
     agreed = agreement(read_yaml(job.input.published)["table3"], over_seeds(table3))
     tested = decide(job)
-    verdicts = JUDGED if any(each.judged for each in tested) else [FEW_SEEDS.format(SEEDS)]
+    verdicts = JUDGED if any(each.judged and not each.timed for each in tested) else [FEW_SEEDS.format(SEEDS)]
+    records = list(map(read_json, job.input.times))
+    times = [TIMES] * bool(records)
+    rows, beside = beside_verdicts(job, tested, list(map(table_row, tested)))
     return Content(
-        list(map(table_row, tested)),
+        rows,
         5,
-        [*agreed, *power_note(tested), *job.params.notes, DIFFERENCES, *verdicts, *NOTES],
+        [*agreed, *power_note(tested), *job.params.notes, DIFFERENCES, *verdicts, *times, *beside, *NOTES],
         [
             *map(corpus_note, map(read_json, job.input.corpora)),
+            *chain.from_iterable(map(circumstances, records)),
             *difference_notes(read_trained(job.input.packages).values()),
         ],
         ("alone", "each seed"),
@@ -215,6 +249,8 @@ def verdict(result: "Tested") -> str:
     """The verdict, with the number of seeds, and what they could show if they do not decide."""
     if not result.judged:
         return result.verdict
+    if result.timed:
+        return f"{result.verdict} ({result.judged.seeds} rounds)"
     could_show = f"; could show {result.could_show}" if result.could_show else ""
     return f"{result.verdict} (n {result.judged.seeds}{could_show})"
 

@@ -85,6 +85,7 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
     signed |= {
         "randomisation.signature": "the approximate randomisation",
         "bootstrap.signature": "the paired bootstrap",
+        "chrf.signature": "chrF",
     }
     for key, name in signed.items():
         notes += [f"Signature of {name}: {signature}" for signature in runs[key].dropna().unique()]

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from transformer.evaluation.claims import SEEDS, Effects, Judged, effects, first_decided, judge
+from transformer.evaluation.claims import APART, SEEDS, Effects, Judged, effects, first_decided, judge, judge_rounds
 from transformer.evaluation.metrics import number_of
-from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_trained, read_yaml
+from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_yaml
+from workflow.results.times import read_times
 
 LARGEST = 4  # how many rows of the most different size the second correlation of Table 3 leaves out
 
@@ -23,7 +24,7 @@ class Measure:
     """A quantity that claims are about."""
 
     heading: str
-    key: str  # in a score file, or in what a package says of the training
+    key: str  # in a score file
     published: str  # in published.yaml
     relative: bool  # less is better; differences are in percent
     digits: int
@@ -55,7 +56,7 @@ MEASURES = {
     "perplexity": Measure("perplexity", KEYS["ppl"], "ppl", True, 1),
     "within": Measure("perplexity within training", "within", "", True, 1),
     "longer": Measure("perplexity beyond training", "longer", "", True, 1),
-    "hours": Measure("hours", "seconds", "hours", True, 0),
+    "step_time": Measure("time of a step", "step_time", "hours", True, 0),
 }
 
 
@@ -66,7 +67,7 @@ class Tested:
     claim: Mapping[str, Any]
     measure: Measure
     paper: float | None
-    each: Sequence[float]  # our difference for each seed; empty if a row is not run
+    each: Sequence[float]  # our difference for each seed, or for each round; empty if a row is not run
     in_order: bool  # whether the means of our rows are in the claimed order
     judged: Judged | None  # None if there are fewer than SEEDS seeds
     reason: str  # why there is no difference although all rows are run
@@ -82,7 +83,8 @@ class Tested:
         """The verdict, or the reason why there is none."""
         if self.judged:
             between = len(self.claim["rows"]) > 2 and self.judged.verdict == "reproduced" and not self.in_order
-            return self.judged.verdict + ": not in order" * between
+            near = self.timed and not self.alike and max(map(abs, self.judged.interval)) < APART
+            return self.judged.verdict + ": not in order" * between + ": less than 10 % apart" * near
         if len(self.each):
             return f"undecided: {('one seed', 'two seeds')[len(self.each) - 1]}"
         if not all(self.claim["scores"]):
@@ -98,6 +100,11 @@ class Tested:
         return named + "".join(f" ({words} {bound:g}{unit})" for words, bound in bounds.items() if bound is not None)
 
     @property
+    def timed(self) -> bool:
+        """Whether the claim is about time: it is decided by rounds, not by seeds."""
+        return self.measure.key == "step_time"
+
+    @property
     def alike(self) -> bool:
         """Whether the rows are claimed to be alike."""
         return self.claim.get("margin") is not None
@@ -105,33 +112,34 @@ class Tested:
     @property
     def could_show(self) -> str:
         """The least difference or margin that would have decided an undecided claim. Empty for others."""
-        if not self.judged or self.judged.verdict != "undecided":
+        least = self.judged.smallest if self.judged and self.judged.verdict == "undecided" else None
+        if least is None:
             return ""
-        least = self.judged.smallest
         return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
 
 
 def family(claim: Mapping[str, Any]) -> str:
     """The claims among which a claim is corrected."""
-    return "hours" if claim["metric"] == "hours" else claim.get("family") or claim["group"]
+    family: str = claim.get("family") or claim["group"]
+    return family
 
 
 def decide(job: Any) -> list[Tested]:
-    """Every claim in the config's order, but those not run last.
+    """Every claim, in the config's order within three groups: decided by seeds, about time, not run.
 
-    Verdicts are corrected within their family. Those on hours are one: another program on the machine slows all seeds
-    of some rows.
+    Verdicts are corrected within their family.
     """
     printed = printed_numbers(read_yaml(job.input.published))
-    trained = read_trained(job.input.packages)
+    times = read_times(getattr(job.input, "times", ()))
 
     def measured(path: str, key: str) -> float:
         longest = job.params.longest
         if bounds := {"within": (1, longest), "longer": (longest + 1, 2 * longest)}.get(key):
             return perplexity(between(pd.read_csv(Path(path).with_name("lengths.csv")), *bounds))
-        scores = read_json(path)
-        record = trained[scores["task"], scores["model"], scores["seed"]] if key == "seconds" else scores
-        return number_of(record, key)
+        return number_of(read_json(path), key)
+
+    def numbers_of(row: Sequence[str], key: str) -> Sequence[float]:
+        return times[row[0]] if key == "step_time" else [measured(path, key) for path in row]
 
     paper: dict[str, float] = {}
     ours: dict[str, np.ndarray] = {}
@@ -145,7 +153,7 @@ def decide(job: Any) -> list[Tested]:
             [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
         if claim["judged"]:
             values, dev = (
-                [[measure.value(measured(path, measure.key)) for path in row] for row in claim.get(part, ())]
+                [list(map(measure.value, numbers_of(row, measure.key))) for row in claim.get(part, ())]
                 for part in ("scores", "beside")
             )
             known = np.isfinite(values).all(1)
@@ -159,12 +167,15 @@ def decide(job: Any) -> list[Tested]:
                 if dev:
                     beside[claim["name"]] = float(np.mean(effects(dev)))
     families = defaultdict[str, dict[str, Effects]](dict)
+    judged: dict[str, Judged] = {}
     for claim in job.params.claims:
         name, margin = claim["name"], MEASURES[claim["metric"]].margin
-        if len(ours.get(name, ())) >= SEEDS:
+        if name in ours and claim["metric"] == "step_time":
+            judged[name] = judge_rounds(ours[name], margin(claim.get("margin")))
+        elif len(ours.get(name, ())) >= SEEDS:
             bounds = margin(claim.get("margin")), margin(claim.get("least")) or 0.0
             families[family(claim)][name] = Effects(ours[name], *bounds)
-    judged = {name: each for family in families.values() for name, each in judge(family).items()}
+    judged |= {name: each for claims in families.values() for name, each in judge(claims).items()}
     tested = [
         Tested(
             claim,
@@ -178,17 +189,17 @@ def decide(job: Any) -> list[Tested]:
         )
         for claim in job.params.claims
     ]
-    return sorted(tested, key=lambda each: each.ours is None)
+    return sorted(tested, key=lambda each: (each.ours is None, each.timed))
 
 
 def power_note(tested: Sequence[Tested]) -> list[str]:
     """How large a difference must be to be decided. Empty if nothing is judged."""
-    judged = [each.judged for each in tested if each.judged and each.measure.key != "seconds"]
+    judged = [each.judged for each in tested if each.judged and not each.timed]
     if not judged:
         return []
     seeds = judged[0].seeds
     return [
-        f"With {seeds} seeds and {len(judged)} claims other than those about hours, the first verdict needs a mean "
+        f"With {seeds} seeds and {len(judged)} claims other than those about time, the first verdict needs a mean "
         f"difference of {first_decided(len(judged), seeds):.1f} times the standard deviation over the seeds. If a "
         f"single claim is left undecided, {first_decided(1, seeds):.1f} times is enough."
     ]

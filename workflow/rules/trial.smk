@@ -21,23 +21,39 @@ def of_trial(_):
 if experiment.trial:
     from transformer.experiment.trial import archives
 
+    TRIED, AGAINST = experiment.trial.row, experiment.trial.against
+
+    use rule measure_step_time as time_trial with:
+        input:
+            configs=[
+                f"{RESULTS}/runs/{{task}}/{model}/{experiment.seeds[0]}/config.yaml" for model in (TRIED, AGAINST)
+            ],
+            subwords=f"{RESULTS}/subwords/{{task}}.model",
+            ids=f"{RESULTS}/tokens/{{task}}/train.ids.npy",
+            offsets=f"{RESULTS}/tokens/{{task}}/train.offsets.npy",
+            code=code("step_time"),
+        output:
+            f"{paths.trial}/{TRIED}.times.json",
+        log:
+            f"{RESULTS}/logs/{{task}}/trial.times.log",
+
     # The record of looks is no output, because Snakemake would remove it before the job runs again.
     rule judge_trial:
         input:
-            row=runs.tried_scores(experiment.trial.row),
-            packages=runs.packages_behind(runs.tried_scores(experiment.trial.row)),
-            control=runs.tried_scores(experiment.trial.against),
-            control_package=runs.packages_behind(runs.tried_scores(experiment.trial.against)),
+            row=runs.tried_scores(TRIED),
+            control=runs.tried_scores(AGAINST),
+            control_package=runs.packages_behind(runs.tried_scores(AGAINST)),
+            times=f"{paths.trial}/{TRIED}.times.json",
             config=f"{RESULTS}/experiment.yaml",
             released=relative(archives(), HERE),
             code=module("workflow.jobs.judge_trial"),
         output:
-            paths.answer.format(model=experiment.trial.row),
+            f"{paths.trial}/{TRIED}.json",
         log:
-            f"{RESULTS}/logs/trial.log",
+            f"{RESULTS}/logs/{{task}}/trial.log",
         conda:
             "../../environment.yml"
         params:
-            looks=f"{RESULTS}/trial/looks.json",
+            looks=f"{paths.trial}/looks.json",
         script:
             "../jobs/judge_trial.py"

@@ -121,6 +121,27 @@ def test_a_claim_between_equal_rows_is_not_judged(select):
     assert not claim["judged"]
 
 
+def test_the_steps_of_the_rows_of_claims_about_time_are_timed(select):
+    found = select()
+    assert found.runs.timed == {"ende": ["base", "A-h1", "aop1", "aop2", "recurrent", "convolutional"]}
+    claims = {claim["name"]: claim for claim in claims_of(found).all}
+    assert claims["heads-cost"]["scores"] == [["ende/A-h1"], ["ende/base"]]
+    assert claims["dot-fast"]["scores"] == [[], ["ende/base"]]  # quick does not run additive-dk64
+    assert not claims["dot-fast"]["judged"]
+    times = ["results/quick/step_time/ende.json"]
+    assert plans(found)["write_claims"].input["times"] == plans(found)["write_step_time"].input["times"] == times
+    assert "ende/A-h1" not in found.scored
+
+
+def test_no_steps_are_timed_without_two_models_or_with_given_packages(select):
+    for found in (select(tasks=only(ende=["base", "C-N2"])), select(packages="given")):
+        assert found.runs.timed == {}
+        assert "write_step_time" not in plans(found)
+        claims = {claim["name"]: claim for claim in claims_of(found).all}
+        assert not claims["heads-cost"]["judged"]
+    assert "write_claims" in plans(found)
+
+
 def test_one_model_alone_has_a_table_of_claims_only_if_the_user_claims_something(select):
     mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/base", "ende/base/beam-4.alpha-0"]
@@ -283,7 +304,7 @@ def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(s
     base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
     big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
     assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
-        *("claims", "table3", "positions", "appendix", "table2", "scaling", "decoding")
+        *("claims", "table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
     ]
     assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
     [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]

@@ -201,36 +201,6 @@ def test_f1_has_its_standard_deviation_too(results):
     assert "89.0 ± 1.0" in [row["F1, ours"] for row in rows]
 
 
-def test_rows_that_differ_from_base_are_marked(results):
-    runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.04), results.run("ende", "A-h4", p=0.06)]
-    rows, texts = results.table("table3", runs)
-    tests = ("sacreBLEU, differs on other sentences", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
-    shown = {row["Model"]: [row[column] for column in tests] for row in rows}
-    assert shown["base"] == shown["C-N2"] == ["", "", ""]
-    assert shown["A-h1"] == ["*", "0.040", "0.020"]
-    assert shown["A-h4"] == ["", "0.060", "0.030"]
-    for text in texts:
-        assert "ar:1000" in text
-        assert "bs:1000" in text
-
-
-def test_the_largest_p_of_several_seeds_decides(results):
-    runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
-    rows, _ = results.table("appendix", runs)
-    assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
-    assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
-
-
-@pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])
-def test_a_mark_means_a_larger_difference_than_between_the_seeds_of_base(results, base, mark):
-    runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
-    runs += [results.run("ende", "A-h1", seed, p=0.01, sacrebleu={"score": 17.0}) for seed in (1, 2)]
-    rows, (md, _, _) = results.table("table3", runs)
-    [row] = [row for row in rows if row["Model"] == "A-h1"]
-    assert row["sacreBLEU, differs on other sentences"] == mark
-    assert "another training might not" in md
-
-
 def test_a_run_without_its_package_is_named_in_the_log(results):
     job = results.job([results.run("ende", "base")], SimpleNamespace())
     job.input.packages = []
