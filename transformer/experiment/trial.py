@@ -67,7 +67,7 @@ def _runs(path: Path, run: str, average: int) -> Iterator[tuple[str, Any]]:
             for folder in (name.removesuffix(end) for name in members if name.endswith(end)):
                 if f"{folder}/average-{average}/dev.scores.json" in members:
                     yield folder, lambda name, folder=folder: read(folder, name)
-    except (OSError, tarfile.TarError, ValueError) as error:
+    except (OSError, EOFError, tarfile.TarError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}); get the file of the clone again") from error
 
 

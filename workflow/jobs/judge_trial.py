@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.evaluation.metrics import number_of
-from transformer.evaluation.trial import compare, level, paired, unpaired
+from transformer.evaluation.differences import compare, level, paired, unpaired
 from transformer.experiment.config import Experiment
 from transformer.experiment.trial import Released, released
 from transformer.support.files import InputError, read_json, write_json
@@ -30,7 +30,7 @@ def main(job: Any) -> None:
     differences = {name: differs(name, control, known[first]) for name in MARGINS}
     equal = not any(differences.values())
     looks = look(Path(job.params.looks), experiment)
-    answer = {
+    answer: dict[str, Any] = {
         "task": experiment.figures.task,
         "row": trial.row,
         "against": trial.against,

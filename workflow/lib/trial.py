@@ -12,7 +12,7 @@ from workflow.lib.runs import Runs
 
 def cost_line(experiment: Experiment, runs: Runs) -> str:
     """What the trainings that are not done will take on this CPU, whose speed is measured now."""
-    task = experiment.figures.task
+    task, (row, against) = experiment.figures.task, runs.tried
     waiting = [
         (model, seed)
         for model, seeds in runs.tried.items()
@@ -32,12 +32,10 @@ def cost_line(experiment: Experiment, runs: Runs) -> str:
         run = experiment.run(task, model, seed)
         hours += cost(run, settings.vocabulary, experiment.table3_average, [device]).hours[0]
         hours += decoding_hours(run, SENTENCES * decoding_flops(run, settings, scored=True), device)
-    control, few = sum(model == list(runs.tried)[1] for model, _ in waiting), len(waiting) > 1
-    of = f"{len(waiting) - control} of {list(runs.tried)[0]}" + f", 1 of {list(runs.tried)[1]} as a control" * control
-    return (
-        f"trial: {len(waiting)} training{'s' * few} ({of}), about {hours:.1f} core-hours on this CPU at the speed that "
-        "it has now"
-    )
+    control = sum(model == against for model, _ in waiting)
+    of = f"{len(waiting) - control} of {row}" + f", 1 of {against} as a control" * control
+    trainings = f"{len(waiting)} training{'s' * (len(waiting) > 1)} ({of})"
+    return f"trial: {trainings}, about {hours:.1f} core-hours on this CPU at the speed that it has now"
 
 
 def look(path: Path, experiment: Experiment) -> list[list[int]]:

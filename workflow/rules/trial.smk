@@ -15,7 +15,7 @@ def of_trial(_):
     if experiment.trial is None:
         raise WorkflowError("trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)")
     logger.warning(cost_line(experiment, runs))
-    return made("trial")
+    return [path for output in made("trial") for path in output]
 
 
 if experiment.trial:
