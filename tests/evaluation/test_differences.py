@@ -53,7 +53,7 @@ def test_all_verdicts_can_be_given():
 def test_of_rows_that_are_equal_or_at_the_margin_at_most_a_share_as_large_as_the_level_gets_a_false_verdict():
     drawn, false = np.random.default_rng(1), 0
     for _ in range(2000):  # one measure without a difference, and one with a difference as large as the margin
-        equal, apart = drawn.normal(size=(5, 2)), drawn.normal(scale=0.1, size=(5, 2)) + [0.5, 0]
+        equal, apart = drawn.normal(size=(5, 2)), drawn.normal([0.5, 0], 0.1, size=(5, 2))
         one, other = (compare(paired(*rows.T), 0.5, 1).verdict for rows in (equal, apart))
         false += one.startswith(("better", "worse")) or other == "alike" or other.endswith("margin")
     assert 0.02 < false / 2000 < 0.05  # 4 %

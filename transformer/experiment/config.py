@@ -30,7 +30,7 @@ from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
 from transformer.support.files import InputError
-from transformer.support.strict import added, load, load_sources, merge, read_keys
+from transformer.support.strict import load, load_sources, merge, read_keys
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -79,7 +79,7 @@ class Experiment(Config):
     replicates: str | None = Field(
         default=None, description="an experiment with released results, whose verdicts stand beside this one's"
     )
-    trial: Trial | None = added(None, "a row to try against released scores (docs/own-idea.md)")
+    trial: Trial | None = Field(default=None, description="a row to try against released scores (docs/own-idea.md)")
 
     @field_validator("experiment", mode="wrap")
     @classmethod

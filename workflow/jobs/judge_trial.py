@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformer.evaluation.metrics import number_of
 from transformer.evaluation.differences import compare, level, paired, unpaired
+from transformer.evaluation.metrics import number_of
 from transformer.experiment.config import Experiment
 from transformer.experiment.trial import Released, released
 from transformer.support.files import InputError, read_json, write_json

@@ -34,7 +34,7 @@ def experiment(tmp_path):
 
 @pytest.fixture
 def judge(results, experiment, tmp_path):
-    """Judge a row whose scores are those of base with `better` added to BLEU and `less` percent taken off perplexity."""
+    """Judge a row whose scores are those of base with `better` more BLEU and `less` percent less perplexity."""
 
     def run(seeds=(1, 2, 3, 4, 5), better=0.0, less=0.0, control=0.0, data=None):
         made = experiment(seeds)
@@ -113,7 +113,7 @@ def test_a_row_with_other_values_has_looks_of_its_own_and_a_damaged_record_is_na
     record = tmp_path / "looks.json"
     assert look(record, experiment()) == look(record, experiment(d_ff=1024)) == [[1, 2, 3, 4, 5]]
     record.write_text("{")
-    with pytest.raises(InputError, match="looks.json: not JSON"):
+    with pytest.raises(InputError, match=r"looks\.json: not JSON"):
         look(record, experiment())
 
 
