@@ -89,9 +89,11 @@ def sentence(answer: Mapping[str, Any]) -> str:
             f"{verdict} in {measure.heading} ({measure.text(judged['mean'])}, {low} to {high}"
             f"{could * (judged['verdict'] == 'undecided')})"
         )
-    times, share = len(answer["looks"]), 100 * answer["level"]
-    looks = f"{times} look{'s' * (times > 1)}, decided at {share:.3g} %"
-    return f"{answer['row']} against {answer['against']}: {' and '.join(parts)}; {len(answer['seeds'])} seeds, {looks}."
+    sure = 100 * (1 - answer["level"] / len(MARGINS))
+    how = f"+: in its favour; intervals of {sure:.4g} %"
+    seeds, looks = len(answer["seeds"]), len(answer["looks"])
+    counted = f"{seeds} seeds, look {looks}"
+    return f"{answer['row']} against {answer['against']} ({how}): {' and '.join(parts)}; {counted}."
 
 
 def control_sentence(answer: Mapping[str, Any]) -> str:

@@ -83,8 +83,10 @@ def test_a_control_that_is_equal_pairs_the_seeds(judge):
     assert answer["measures"]["bleu"]["verdict"] == "better"
     assert answer["measures"]["perplexity"]["verdict"] == "better, by less than the margin"
     first, second = answer["sentences"]
-    assert first.startswith("mine against base: better, by less than the margin in perplexity (+2.0 %, ")
-    assert first.endswith("; 5 seeds, 1 look, decided at 4 %.")
+    assert first.startswith(
+        "mine against base (+: in its favour; intervals of 98 %): better, by less than the margin in perplexity (+2."
+    )
+    assert first.endswith("; 5 seeds, look 1.")
     assert "(base, seed 1) equals the released run to the last digit" in second
 
 
