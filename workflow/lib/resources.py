@@ -75,11 +75,11 @@ class Demands:
         return request(self.runs.config(wildcards), self.experiment.tasks[wildcards.task].vocabulary)
 
     def timing_megabytes(self, wildcards: Wildcards) -> int:
-        """Megabytes for timing steps: those of all timed trainings, and of those of the trial."""
+        """Megabytes for timing steps: those of all timed trainings."""
         task, seed = wildcards.task, self.experiment.seeds[0]
         vocabulary = self.experiment.tasks[task].vocabulary
-        timed = {*self.runs.timed.get(task, ()), *self.runs.tried}
-        return sum(request(self.experiment.run(task, model, seed), vocabulary).megabytes for model in timed)
+        timed = (self.experiment.run(task, model, seed) for model in self.runs.timed_models(wildcards))
+        return sum(request(run, vocabulary).megabytes for run in timed)
 
     def training_minutes(self, wildcards: Wildcards) -> int:
         """Minutes for a training."""

@@ -66,13 +66,17 @@ class Runs:
     @property
     def step_times(self) -> list[str]:
         """The measured times."""
-        return [self.paths.step_time.format(task=task) for task in self.timed]
+        return [self.paths.step_time.format(task=task, tried="") for task in self.timed]
+
+    def timed_models(self, wildcards: Wildcards) -> list[str]:
+        """The models of a task whose steps are timed together."""
+        return list(self.tried) if wildcards.tried else self.timed[wildcards.task]
 
     def timed_configs(self, wildcards: Wildcards) -> list[str]:
         """The configs of the runs of a task whose steps are timed, of the first seed."""
         run = f"{self.paths.run}/config.yaml"
         first = {"task": wildcards.task, "seed": self.experiment.seeds[0]}
-        return [run.format(model=model, **first) for model in self.timed[wildcards.task]]
+        return [run.format(model=model, **first) for model in self.timed_models(wildcards)]
 
     def config(self, wildcards: Wildcards) -> RunConfig:
         """A run's config."""

@@ -13,7 +13,9 @@ localrules:
 def of_trial(_):
     """The table and the figure of the trial. Says what they cost when they are asked for."""
     if experiment.trial is None:
-        raise WorkflowError("trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)")
+        raise WorkflowError(
+            "trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
+        )
     logger.warning(cost_line(experiment, runs))
     return [path for output in made("trial") for path in output]
 
@@ -23,27 +25,13 @@ if experiment.trial:
 
     TRIED, AGAINST = experiment.trial.row, experiment.trial.against
 
-    use rule measure_step_time as time_trial with:
-        input:
-            configs=[
-                f"{RESULTS}/runs/{{task}}/{model}/{experiment.seeds[0]}/config.yaml" for model in (TRIED, AGAINST)
-            ],
-            subwords=f"{RESULTS}/subwords/{{task}}.model",
-            ids=f"{RESULTS}/tokens/{{task}}/train.ids.npy",
-            offsets=f"{RESULTS}/tokens/{{task}}/train.offsets.npy",
-            code=code("step_time"),
-        output:
-            f"{paths.trial}/{TRIED}.times.json",
-        log:
-            f"{RESULTS}/logs/{{task}}/trial.times.log",
-
     # The record of looks is no output, because Snakemake would remove it before the job runs again.
     rule judge_trial:
         input:
             row=runs.tried_scores(TRIED),
             control=runs.tried_scores(AGAINST),
             control_package=runs.packages_behind(runs.tried_scores(AGAINST)),
-            times=f"{paths.trial}/{TRIED}.times.json",
+            times=paths.step_time.format(task="{task}", tried=f".{TRIED}"),
             config=f"{RESULTS}/experiment.yaml",
             released=relative(archives(), HERE),
             code=module("workflow.jobs.judge_trial"),
