@@ -15,6 +15,7 @@ from transformer.evaluation.claims import (
     own_error,
     pooled_error,
     second_opinion,
+    size,
 )
 from transformer.experiment.config import read_experiment
 from transformer.support.files import InputError
@@ -158,6 +159,22 @@ def test_the_first_verdict_needs_the_difference_that_is_told():
     least = first_decided(20, SEEDS)
     assert judge({"one": Effects(spread + 1.001 * least), **nothing})["one"].verdict == "reproduced"
     assert judge({"one": Effects(spread + 0.999 * least), **nothing})["one"].verdict == "undecided"
+
+
+BOUND = st.floats(-9, 9)
+
+
+@given(BOUND, BOUND, BOUND)
+def test_an_effect_is_similar_where_its_interval_contains_the_published_one_and_turns_with_it(one, other, published):
+    low, high = sorted((one, other))
+    found = size((low, high), published)
+    assert (found == "similar") == (low <= published <= high)
+    if published:
+        assert found == size((-high, -low), -published)
+        assert (found == "other side") == (low > 0 > published or high < 0 < published)
+        assert (found == "larger") == (low > published > 0 or high < published < 0)
+    elif found != "similar":
+        assert found == "larger"
 
 
 def test_two_seeds_decide_nothing():

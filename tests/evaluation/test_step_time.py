@@ -68,7 +68,7 @@ def test_other_programs_are_waited_for(monkeypatch, capsys):
     loads(monkeypatch, 1.5, 1.0, 0.1)
     wait_until_idle()
     assert capsys.readouterr().err == (
-        "other programs use 1.5 CPU cores; waiting for up to 180 seconds until they end\n"
+        "other programs use 1.5 CPU cores; waiting for up to 30 seconds until they end\n"
     )
 
 

@@ -27,7 +27,7 @@ STEPS = {"cpu": 10, "cuda": 50}  # of a turn, on each type of device; every turn
 WARM = 3  # turns that do not count: memory still grows, and a GPU records the third step of a shape as a CUDA graph
 ROUNDS = 10
 IDLE = 0.2  # of a core; other programs that use less of the machine do not disturb
-PATIENCE = 180.0  # seconds to wait until they use less
+PATIENCE = 30.0  # seconds to wait until they use less
 
 
 @dataclass(frozen=True)

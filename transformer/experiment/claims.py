@@ -15,6 +15,7 @@ Section = Literal[
     "6.1", "6.2 A", "6.2 B", "6.2 C", "6.2 D", "6.2 E", "6.3", "appendix", "own",
 ]
 # fmt: on
+Group = Literal["printed", "implied", "own"]
 Measured = Literal["bleu", "perplexity", "f1", "step_time", "within", "longer"]
 KINDS: dict[Measured, TaskKind] = {
     "bleu": "translation",
@@ -41,7 +42,7 @@ class Claim(Config):
         description="dev: averaged as in Table 3; test: as in Tables 2 and 4; both: as dev, but test decides, and dev "
         "stands beside it; none for step_time",
     )
-    group: Literal["printed", "implied", "own"] = Field(
+    group: Group = Field(
         default="own", description="the paper states it, in numbers or words; only chose or hoped so; or ours"
     )
     margin: PositiveNumber | None = Field(
@@ -61,6 +62,8 @@ class Claim(Config):
     family: str | None = Field(
         default=None, description="claims of one family are corrected together; without it, those of one group"
     )
+
+    note: str | None = Field(default=None, description="what a reader must know to judge the verdict")
 
     @check("metric", "part", "rows")
     def _measured(self) -> Faults:

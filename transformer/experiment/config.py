@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,9 +21,10 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
-from transformer.experiment.claims import KINDS, Claim
+from transformer.experiment.claim_checks import faults_of
+from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
-from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial, unknown_names, way
+from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
@@ -52,6 +53,21 @@ def _literal(folder: str) -> str:
 Folder = Annotated[str, AfterValidator(_literal)]
 AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
 Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
+
+
+def _unknown_names(values: Any) -> Faults:
+    """The unknown models and corpora of tasks, among values as they are written, so that no other fault hides them."""
+    tasks, models, corpora = (_mapping(_mapping(values).get(key)) for key in ("tasks", "models", "corpora"))
+    for name, task in tasks.items():
+        for key, noun, known in (("models", "model", models), ("corpus", "corpus", corpora)):
+            named = _mapping(task).get(key)
+            for each in named if isinstance(named, list) else [named]:
+                if known and isinstance(each, str) and each not in known:
+                    yield ("tasks", name, key), unknown(each, known, noun)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -85,7 +101,7 @@ class Experiment(Config):
     @classmethod
     def _known_names(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         """Reports the unknown names of tasks beside the name's own fault."""
-        faults = list(unknown_names(info.context))
+        faults = list(_unknown_names(info.context))
         try:
             value = validate(value)
         except ValidationError as error:
@@ -160,7 +176,7 @@ class Experiment(Config):
     @check("experiment", "seeds", "scale", "figures", "searches", "tasks", "models", "corpora", "claims")
     def _claimed(self) -> Faults:
         for name, claim in self.claims.items():
-            for key, text in self._of_claim(claim):
+            for key, text in faults_of(self, claim):
                 yield ("claims", name, key), text
 
     @check("replicates")
@@ -174,50 +190,6 @@ class Experiment(Config):
         """Whether the corpus of a task has trees of its own, not those of another task."""
         corpus = self.corpora.get(task.corpus)
         return corpus is None or (corpus.has_trees and "gold" not in corpus.tasks())
-
-    def _of_claim(self, claim: Claim) -> Iterator[tuple[str, str]]:
-        """What of a claim does not fit the rest of the config."""
-        for task, model in claim.runs():
-            if task not in self.tasks:
-                yield "rows", unknown(task, self.tasks, "task")
-                return
-            if model not in self.models:
-                yield "rows", unknown(model, self.models, "model")
-                return
-            kind = self.tasks[task].kind
-            if KINDS.get(claim.metric, kind) != kind:
-                yield "metric", f"{claim.metric} is not measured for {task} ({kind}); name another metric"
-                return
-        if claim.seeds > len(self.seeds):
-            yield "seeds", f"{claim.seeds} are needed, but the experiment has {len(self.seeds)}; add some to `seeds`"
-            return
-        for seed in set(claim.further_seeds) & set(self.seeds):
-            yield "further_seeds", f"{seed} is one of the experiment's `seeds`; remove it here"
-        run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
-        texts = {task: self.tasks[task] for task, _ in run}.values()
-        differ = {
-            "steps": {str(self.run(task, model, 0).training.steps) for task, model in run},
-            "text": {f"{text.corpus} {text.source}-{text.target} in {text.vocabulary} subwords" for text in texts},
-        }
-        for what, values in differ.items():
-            if len(values) > 1 and what not in claim.differ:
-                text = f"differ in {what} ({', '.join(sorted(values))}); if you intend that, write differ: [{what}]"
-                yield "rows", text
-        if claim.section == "own":
-            yield from self._not_searched(claim)
-
-    def _not_searched(self, claim: Claim) -> Iterator[tuple[str, str]]:
-        """A fault for each row of a claim that asks for a search which this experiment does not make."""
-        shown = self.figures.task, self.figures.model
-        searched = list(map(way, self.searched()))
-        for row, run, asked in zip(claim.rows, claim.runs(), claim.ways(), strict=True):
-            if not asked.startswith("beam-"):
-                continue
-            if run != shown:
-                remedy = "is decoded with other beams and alphas; name it, or change `figures`"
-                yield "rows", f"{row}: only {'/'.join(shown)} {remedy}"
-            elif asked not in searched:
-                yield "rows", f"{row}: dev is not decoded so; add its beam and alpha to `searches`"
 
     def corpus_of(self, task: str) -> Kind:
         """The corpus of a task."""

@@ -1,15 +1,13 @@
 """What an experiment learns and how it is decoded: its tasks, the run of the figures, and the searches."""
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import Decoding, TaskKind
-from transformer.support.faults import unknown
 from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
 from transformer.support.languages import not_languages
 
@@ -80,21 +78,6 @@ class Trial(Config):
 
     row: Name = Field(description="the model to try")
     against: Name = Field(default="base", description="a model with released scores")
-
-
-def unknown_names(values: Any) -> Faults:
-    """The unknown models and corpora of tasks, among values as they are written, so that no other fault hides them."""
-    tasks, models, corpora = (_mapping(_mapping(values).get(key)) for key in ("tasks", "models", "corpora"))
-    for name, task in tasks.items():
-        for key, noun, known in (("models", "model", models), ("corpus", "corpus", corpora)):
-            named = _mapping(task).get(key)
-            for each in named if isinstance(named, list) else [named]:
-                if known and isinstance(each, str) and each not in known:
-                    yield ("tasks", name, key), unknown(each, known, noun)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def way(decoding: Decoding) -> str:

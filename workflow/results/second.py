@@ -10,7 +10,7 @@ import numpy as np
 
 from transformer.evaluation.claims import Effects, Error, effects, pooled_error, second_opinion
 from transformer.evaluation.metrics import number_of
-from workflow.results.claims import chance
+from workflow.results.cells import chance
 from workflow.results.records import read_json
 from workflow.results.table_formats import Row
 from workflow.results.verdicts import Tested, family
@@ -74,13 +74,13 @@ def _pooled(scores: Sequence[str], tested: Sequence[Tested]) -> dict[str, float]
     errors: dict[str, Error] = {}
     for each in tested:
         claim, measure = each.claim, each.measure
-        if not each.judged:
+        if not each.judged or each.timed:
             continue
         bounds = measure.margin(claim.get("margin")), measure.margin(claim.get("least")) or 0.0
         families[family(claim)][claim["name"]] = Effects(np.array(each.each), *bounds)
         places = [_place(path) for row in claim["scores"] for path in row]
         ways, seeds = ({place[i] for place in places} for i in (0, 2))
-        if measure.key in ("seconds", "within", "longer") or len(ways) > 1:
+        if measure.key in ("within", "longer") or len(ways) > 1:
             continue
         alike = [row for row in kinds[ways.pop()].values() if seeds <= row.keys()]
         table = [[measure.value(number_of(read(row[seed]), measure.key)) for seed in sorted(seeds)] for row in alike]

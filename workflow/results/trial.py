@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workflow.results.cells import number, power
+from workflow.results.cells import chance, number, power
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.records import read_json
 from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
@@ -48,7 +48,6 @@ def plan(selection: Selection) -> Plan | None:
 
 def measured(answer: Mapping[str, Any], name: str) -> Row:
     """The row of perplexity or of BLEU."""
-    from workflow.results.claims import chance
     from workflow.results.verdicts import MEASURES
 
     judged, measure = answer["measures"][name], MEASURES[name]

@@ -5,14 +5,26 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from transformer.evaluation.claims import APART, SEEDS, Effects, Judged, effects, first_decided, judge, judge_rounds
+from transformer.evaluation.claims import (
+    APART,
+    SEEDS,
+    Effects,
+    Judged,
+    Size,
+    effects,
+    first_decided,
+    judge,
+    judge_rounds,
+    size,
+)
 from transformer.evaluation.metrics import number_of
+from transformer.experiment.claims import Group, Section
 from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_yaml
 from workflow.results.times import read_times
 
@@ -49,6 +61,23 @@ class Measure:
         """A difference, as the table has it."""
         return "" if effect is None else f"{self.shown(effect):{sign}z.{self.digits}f}{' %' * self.relative}"
 
+    def unit(self, alike: bool = False) -> str:
+        """The unit of a difference. Of rows claimed to be alike, percent say how far the greater number is above."""
+        return f"% {'more' if alike else 'less'} {self.heading}" if self.relative else f"points of {self.heading}"
+
+    def in_words(self, bounds: Sequence[float], rows: Sequence[str]) -> str:
+        """A difference of two rows, or the bounds of its interval: which row is better, or has more, and by how much.
+
+        A positive difference says that the second row is better.
+        """
+        if min(bounds) < 0 < max(bounds):
+            return " to ".join(self.in_words([bound], rows) for bound in bounds)
+        low_to_high = list(map(self.margin_text, sorted(map(abs, bounds))))
+        if low_to_high[-1] == self.margin_text(0):
+            return "equal"
+        row = rows[int((sum(bounds) > 0) != self.relative)]
+        return f"{row} {' to '.join(low_to_high)} {'more' if self.relative else 'better'}"
+
 
 MEASURES = {
     "bleu": Measure("BLEU", KEYS["bleu"], "bleu", False, 1),
@@ -82,9 +111,15 @@ class Tested:
     def verdict(self) -> str:
         """The verdict, or the reason why there is none."""
         if self.judged:
-            between = len(self.claim["rows"]) > 2 and self.judged.verdict == "reproduced" and not self.in_order
-            near = self.timed and not self.alike and max(map(abs, self.judged.interval)) < APART
-            return self.judged.verdict + ": not in order" * between + ": less than 10 % apart" * near
+            trend = len(self.claim["scores"]) > 2
+            told = {
+                "trend": trend,
+                "not in order": trend and not self.in_order,
+                "less than 10 % apart": self.timed and not self.alike and max(map(abs, self.judged.interval)) < APART,
+                "see note": self.claim.get("note"),
+            }
+            details = ", ".join(words for words, said in told.items() if said)
+            return self.judged.verdict + (f": {details}" if details else "")
         if len(self.each):
             return f"undecided: {('one seed', 'two seeds')[len(self.each) - 1]}"
         if not all(self.claim["scores"]):
@@ -92,9 +127,34 @@ class Tested:
         return f"not run: {self.reason}"
 
     @property
+    def size(self) -> Size | None:
+        """How our interval compares with the paper's difference. None without an interval or a number of the paper."""
+        return size(self.judged.interval, self.paper) if self.judged and self.paper is not None else None
+
+    def difference(self, *bounds: float | None) -> str:
+        """A difference, or the bounds of its interval, as the table has it.
+
+        It is positive in favour of the claim. For rows claimed to be alike, words say which is better.
+        """
+        known = [bound for bound in bounds if bound is not None]
+        if self.alike and known:
+            return self.measure.in_words(known, self.names)
+        return " to ".join(map(self.measure.text, known))
+
+    @property
+    def unit(self) -> str:
+        """The unit of the difference."""
+        return self.measure.unit(self.alike)
+
+    @property
+    def names(self) -> list[str]:
+        """The rows, the worse first."""
+        return [row.removeprefix("ende/") for row in self.claim["rows"]]
+
+    @property
     def rows(self) -> str:
         """The rows, the worse first, and by how much they are claimed to differ at most or at least."""
-        named = (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+        named = (" ≈ " if self.alike else " < ").join(self.names)
         bounds = {"within": self.claim.get("margin"), "by at least": self.claim.get("least")}
         unit = " %" * self.measure.relative
         return named + "".join(f" ({words} {bound:g}{unit})" for words, bound in bounds.items() if bound is not None)
@@ -111,11 +171,18 @@ class Tested:
 
     @property
     def could_show(self) -> str:
-        """The least difference or margin that would have decided an undecided claim. Empty for others."""
-        least = self.judged.smallest if self.judged and self.judged.verdict == "undecided" else None
+        """The least difference or margin that would have decided an undecided claim. Empty for others.
+
+        It has one figure, because it rests on a spread that is estimated from few seeds.
+        """
+        least, measure = (
+            self.judged.smallest if self.judged and self.judged.verdict == "undecided" else None,
+            self.measure,
+        )
         if least is None:
             return ""
-        return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
+        shown = 100 * math.expm1(least) if self.alike and measure.relative else measure.shown(least)
+        return f"{float(f'{shown:.1g}'):g}{' %' * measure.relative}"
 
 
 def family(claim: Mapping[str, Any]) -> str:
@@ -125,7 +192,7 @@ def family(claim: Mapping[str, Any]) -> str:
 
 
 def decide(job: Any) -> list[Tested]:
-    """Every claim, in the config's order within three groups: decided by seeds, about time, not run.
+    """Every claim: by group, those not run last in it, those about time before them, then by section.
 
     Verdicts are corrected within their family.
     """
@@ -189,20 +256,39 @@ def decide(job: Any) -> list[Tested]:
         )
         for claim in job.params.claims
     ]
-    return sorted(tested, key=lambda each: (each.ours is None, each.timed))
+    groups, sections = get_args(Group), get_args(Section)
+
+    def place(each: Tested) -> tuple[int, bool, bool, int]:
+        section = sections.index(each.claim["section"])
+        return groups.index(each.claim["group"]), each.ours is None, each.timed, section
+
+    return sorted(tested, key=place)
 
 
 def power_note(tested: Sequence[Tested]) -> list[str]:
-    """How large a difference must be to be decided. Empty if nothing is judged."""
-    judged = [each.judged for each in tested if each.judged and not each.timed]
-    if not judged:
-        return []
-    seeds = judged[0].seeds
-    return [
-        f"With {seeds} seeds and {len(judged)} claims other than those about time, the first verdict needs a mean "
-        f"difference of {first_decided(len(judged), seeds):.1f} times the standard deviation over the seeds. If a "
-        f"single claim is left undecided, {first_decided(1, seeds):.1f} times is enough."
+    """The families, and how large a difference must be to be decided. Empty if nothing is judged."""
+    families = defaultdict[str, list[int]](list)
+    for each in tested:
+        if each.judged and not each.timed:
+            families[family(each.claim)].append(each.judged.seeds)
+    needed = [
+        f"{name} {first_decided(len(seeds), min(seeds)):.1f} ({len(seeds)} claim{'s' * (len(seeds) > 1)}, "
+        f"{' or '.join(map(str, sorted(set(seeds))))} seeds)"
+        for name, seeds in families.items()
     ]
+    if not needed:
+        return []
+    fewest = min(min(seeds) for seeds in families.values())
+    return [
+        "Each family of claims is corrected by itself. Its first verdict needs a mean difference of so many times the "
+        f"standard deviation over the seeds: {'; '.join(needed)}. If a single claim is left undecided, "
+        f"{first_decided(1, fewest):.1f} times is enough."
+    ]
+
+
+def own_notes(tested: Sequence[Tested]) -> list[tuple[str, str]]:
+    """The claims that have a verdict and a note, with their notes."""
+    return [(each.claim["claim"], each.claim["note"]) for each in tested if each.judged and each.claim.get("note")]
 
 
 def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
