@@ -5,10 +5,6 @@ from functools import cache
 from workflow.lib.trial import cost_line
 
 
-localrules:
-    judge_trial,
-
-
 @cache
 def of_trial(_):
     """The table and the figure of the trial. Says what they cost when they are asked for."""
@@ -39,6 +35,7 @@ if experiment.trial:
             f"{paths.trial}/{TRIED}.json",
         log:
             f"{RESULTS}/logs/{{task}}/trial.log",
+        localrule: True
         conda:
             "../../environment.yml"
         params:
