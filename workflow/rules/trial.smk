@@ -1,20 +1,5 @@
 # A trial: a row of the user's is trained, and judged against released scores.
 
-from functools import cache
-
-from workflow.lib.trial import cost_line
-
-
-@cache
-def of_trial(_):
-    """The table and the figure of the trial. Says what they cost when they are asked for."""
-    if experiment.trial is None:
-        raise WorkflowError(
-            "trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
-        )
-    logger.warning(cost_line(experiment, runs))
-    return [path for output in made("trial") for path in output]
-
 
 if experiment.trial:
     from transformer.experiment.trial import archives
