@@ -49,6 +49,7 @@ if not experiment.packages:
 
 include: "workflow/rules/translate.smk"
 include: "workflow/rules/length.smk"
+include: "workflow/rules/trial.smk"
 include: "workflow/rules/results.smk"
 
 
@@ -63,6 +64,7 @@ localrules:
     figures,
     scores,
     length,
+    trial,
 
 
 rule tables:
@@ -106,6 +108,12 @@ rule dev_scores:
 rule length:
     input:
         made("length"),
+
+
+# A row of your own against released scores: docs/own-idea.md.
+rule trial:
+    input:
+        of_trial,
 
 
 # Everything that is downloaded by URL, for machines whose jobs have no internet.

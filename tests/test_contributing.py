@@ -1,27 +1,13 @@
 """The first changes of CONTRIBUTING.md: its diffs apply to a copy of the project, and its commands succeed there."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text().partition("## Your first change")[2].partition("\n## ")[0]
-STEPS = {
-    name: re.findall(r"^```(diff|sh)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    for name, section in re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", TEXT, re.MULTILINE | re.DOTALL)
-}
+from tests.pages import ROOT, follow, sections
 
-
-def run(command, folder, text=None):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+STEPS = sections("CONTRIBUTING.md", "Your first change")
 
 
 @pytest.fixture
@@ -31,13 +17,7 @@ def change(tmp_path, copy_project):
     def make(name):
         copy_project(tmp_path)
         shutil.copy(ROOT / "pyproject.toml", tmp_path)
-        printed = ""
-        for kind, text in STEPS[name]:
-            if kind == "diff":
-                run(["git", "apply", "-"], tmp_path, text)
-            else:
-                printed += run(["bash", "-euo", "pipefail", "-c", text], tmp_path)
-        return printed
+        return follow(STEPS[name], tmp_path)
 
     return make
 

@@ -18,7 +18,7 @@ Sources = Mapping[str, Mapping[str, Any]]
 # Keys whose values change no finished run, no text and no score: they only add results, leave out some, or place them.
 FREE = {
     *("experiment", "results", "mirror", "packages", "notes", "seeds", "table3_average", "figures", "searches"),
-    *("only", "table1", "claims", "replicates"),
+    *("only", "table1", "claims", "replicates", "trial"),
 }
 
 
@@ -89,6 +89,8 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     """
     known = _merged(read_sources([]))
     trained = {model for task in experiment.tasks.values() for model in task.models}
+    if experiment.trial:
+        trained.add(experiment.trial.row)
     read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
     used = {
         "models": trained | {model for claim in experiment.claims.values() for _, model in claim.runs()},

@@ -25,7 +25,7 @@ from transformer.experiment.claim_checks import faults_of
 from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
 from transformer.experiment.sources import OWN_FILES, read_sources, unknown_names
-from transformer.experiment.tasks import Figures, Name, Searches, Task
+from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
@@ -94,6 +94,7 @@ class Experiment(Config):
     replicates: str | None = Field(
         default=None, description="an experiment with released results, whose verdicts stand beside this one's"
     )
+    trial: Trial | None = Field(default=None, description="a row to try against released scores (docs/own-idea.md)")
 
     @field_validator("experiment", mode="wrap")
     @classmethod

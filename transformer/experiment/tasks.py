@@ -92,6 +92,14 @@ class Searches(Config):
     alphas: SomeDistinct[Alpha] = Field(description="length penalties; greedy search has none")
 
 
+@dataclass(frozen=True, config=STRICT)
+class Trial(Config):
+    """A row that `snakemake trial` trains and compares with released scores, on the task of `figures`."""
+
+    row: Name = Field(description="the model to try")
+    against: Name = Field(default="base", description="a model with released scores")
+
+
 def way(decoding: Decoding) -> str:
     """The name of a way of decoding, as claims and folders have it. Greedy search has no alpha."""
     alpha = str(decoding.alpha).removesuffix(".0")

@@ -1,7 +1,8 @@
 """Snakemake's logger `brief`, which profiles/default uses: a line for each job, its warnings, and errors in full.
 
-On a terminal each training has a progress bar, which follows the training's log. `brief` leaves out Snakemake's other
-messages about its own work; --verbose and --printshellcmds show them. All messages are in .snakemake/log.
+The job that judges a trial also shows its answer. On a terminal each training has a progress bar, which follows the
+training's log. `brief` leaves out Snakemake's other messages about its own work; --verbose and --printshellcmds show
+them. All messages are in .snakemake/log.
 """
 
 import contextlib
@@ -130,7 +131,7 @@ class LogHandler(LogHandlerBase):
             made = f" {fields['output'][0]}" if fields["output"] else ""
             self._show(f"{self.done} of {self.total}  {fields['rule_name']}{made}")
             for line in _log(record).splitlines():
-                if "warning: " in line:
+                if "warning: " in line or line.startswith("trial: "):
                     self._show(line)
 
     def _end_bar(self, job: int) -> None:

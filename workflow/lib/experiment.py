@@ -41,14 +41,18 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
 
     When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
-    Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources` and
-    `read_sources`.
+    Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources`,
+    `read_sources`, `check_name` and `check_trial`.
     """
     sources = _sources(overlays, given)
     values = merged([*read_sources([]).values(), config, sources["--config"]])
     add_all(values, merged(sources.values()))
     experiment = load_sources(Experiment, values, sources)
     check_name(experiment, sources)
+    if experiment.trial:
+        from transformer.experiment.trial import archives, check_trial  # it needs SciPy, which takes a while to load
+
+        check_trial(experiment, sources, archives())
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():

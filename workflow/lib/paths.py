@@ -34,8 +34,13 @@ class Paths:
 
     @property
     def step_time(self) -> str:
-        """The times of a training step of models of a task."""
-        return f"{self.results}/step_time/{{task}}.json"
+        """The times of a training step of models of a task: of those that claims compare, or those of a trial's row."""
+        return f"{self.results}/step_time/{{task}}{{tried}}.json"
+
+    @property
+    def trial(self) -> str:
+        """The folder of the trials of a task."""
+        return f"{self.results}/trial/{{task}}"
 
     @property
     def package(self) -> list[str]:

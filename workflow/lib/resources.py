@@ -78,7 +78,7 @@ class Demands:
         """Megabytes for timing steps: those of all timed trainings."""
         task, seed = wildcards.task, self.experiment.seeds[0]
         vocabulary = self.experiment.tasks[task].vocabulary
-        timed = (self.experiment.run(task, model, seed) for model in self.runs.timed[task])
+        timed = (self.experiment.run(task, model, seed) for model in self.runs.timed_models(wildcards))
         return sum(request(run, vocabulary).megabytes for run in timed)
 
     def training_minutes(self, wildcards: Wildcards) -> int:

@@ -66,13 +66,17 @@ class Runs:
     @property
     def step_times(self) -> list[str]:
         """The measured times."""
-        return [self.paths.step_time.format(task=task) for task in self.timed]
+        return [self.paths.step_time.format(task=task, tried="") for task in self.timed]
+
+    def timed_models(self, wildcards: Wildcards) -> list[str]:
+        """The models of a task whose steps are timed together."""
+        return list(self.tried) if wildcards.tried else self.timed[wildcards.task]
 
     def timed_configs(self, wildcards: Wildcards) -> list[str]:
         """The configs of the runs of a task whose steps are timed, of the first seed."""
         run = f"{self.paths.run}/config.yaml"
         first = {"task": wildcards.task, "seed": self.experiment.seeds[0]}
-        return [run.format(model=model, **first) for model in self.timed[wildcards.task]]
+        return [run.format(model=model, **first) for model in self.timed_models(wildcards)]
 
     def config(self, wildcards: Wildcards) -> RunConfig:
         """A run's config."""
@@ -187,6 +191,18 @@ class Runs:
         _, sentences = self.experiment.count(task)
         count = max(1, math.ceil(sentences / SHARD))
         return [f"plain-{number}-of-{count}" for number in range(1, count + 1)]
+
+    @property
+    def tried(self) -> dict[str, list[int]]:
+        """The seeds with which the trial trains its row, and the first of them for the other row, a control."""
+        trial = self.experiment.trial
+        return {trial.row: [*self.seeds], trial.against: [self.seeds[0]]} if trial else {}
+
+    def tried_scores(self, model: str) -> list[str]:
+        """The scores of a model of the trial on dev, as Table 3 has them."""
+        folder = f"{self.paths.results}/runs/{self.experiment.drawn[0]}/{model}"
+        average = self.experiment.table3_average
+        return [f"{folder}/{seed}/average-{average}/dev.scores.json" for seed in self.tried[model]]
 
     def parses_of(self, corpus: SelfTraining) -> str:
         """The file with the parses of a self-training corpus's plain sentences."""

@@ -28,6 +28,7 @@ ROOMS = (
     "dot_products",
     "trees",
     "length",
+    "trial",
 )
 
 

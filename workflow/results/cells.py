@@ -21,6 +21,11 @@ def number(value: float | None, digits: int) -> str:
     return "" if value is None or pd.isna(value) else f"{value:z.{digits}f}"  # z: never -0.0
 
 
+def chance(p: float | None) -> str:
+    """A p-value. Empty if there is none."""
+    return number(p, 4) if p is None or p >= 0.0001 else "< 0.0001"
+
+
 def printed(value: float | None, digits: int) -> str:
     """A number of the paper: a whole number as it is, another with at least `digits` digits. Empty if there is none."""
     decimals = max(digits, len(str(value).partition(".")[2]))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from workflow.results.cells import NOT_RUN, number
+from workflow.results.cells import NOT_RUN, chance
 from workflow.results.claimed import Claims
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import corpus_note
@@ -103,11 +103,6 @@ def plan(selection: Selection) -> Plan | None:
     params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
     return Plan(selection.measured(selection.some("table3"), scores) | more, params)
-
-
-def chance(p: float | None) -> str:
-    """A p-value. Empty if there is none."""
-    return number(p, 4) if p is None or p >= 0.0001 else "< 0.0001"
 
 
 def table_row(result: "Tested") -> Row:

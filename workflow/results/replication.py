@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.results import claims
-from workflow.results.claims import chance
+from workflow.results.cells import chance
 from workflow.results.result import EVERY, Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
 

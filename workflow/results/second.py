@@ -10,7 +10,7 @@ import numpy as np
 
 from transformer.evaluation.claims import Effects, Error, effects, pooled_error, second_opinion
 from transformer.evaluation.metrics import number_of
-from workflow.results.claims import chance
+from workflow.results.cells import chance
 from workflow.results.records import read_json
 from workflow.results.table_formats import Row
 from workflow.results.verdicts import Tested, family

@@ -137,7 +137,8 @@ class Selection:
         """The tasks, models and parts whose translations or scores results show."""
         inputs = (files for *_, plan in self.planned for files in plan.input.values())
         paths = (path for files in inputs for path in (files if isinstance(files, list) else [files]))
-        return {match.groups() for path in paths if (match := DECODED.search(str(path)))}  # type: ignore[misc]
+        shown = {match.groups() for path in paths if (match := DECODED.search(str(path)))}
+        return shown | {(self.experiment.drawn[0], model, "dev") for model in self.runs.tried}  # type: ignore[return-value]
 
     def limits(self, wildcards: Wildcards) -> str:
         """For each part of a task, the model with the fewest positions that decodes or scores it, as `check` reads it.

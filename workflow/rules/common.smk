@@ -4,6 +4,7 @@ import gc
 import re
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
@@ -31,6 +32,7 @@ from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
+from workflow.lib.trial import cost_line
 from workflow.results.selection import Selection
 
 # Snakemake's modules stay until the end. Unless the garbage collector leaves them alone, `snakemake -n` takes 0.4 s longer.
@@ -110,6 +112,17 @@ def made(target):
     return [
         getattr(rules, result.rule).output for _, result, _ in selection.planned if result.target == target
     ]
+
+
+@cache
+def of_trial(_):
+    """The table and the figure of the trial. Says what they cost when they are asked for."""
+    if experiment.trial is None:
+        raise WorkflowError(
+            "trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
+        )
+    logger.warning(cost_line(experiment, runs))
+    return [path for output in made("trial") for path in output]
 
 
 def read_by(*names):

@@ -22,7 +22,9 @@ rule measure_step_time:
     output:
         paths.step_time,
     log:
-        f"{RESULTS}/logs/{{task}}/step_time.log",
+        f"{RESULTS}/logs/{{task}}/step_time{{tried}}.log",
+    wildcard_constraints:
+        tried=f"(?:{any_of(f'.{model}' for model in runs.tried)})?",
     conda:
         "../../environment.yml"
     threads: max(asked.cores or 1, as_training("threads", 1))

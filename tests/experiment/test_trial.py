@@ -1,0 +1,109 @@
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from transformer.experiment.config import read_experiment, read_sources
+from transformer.experiment.trial import archives, check_trial, released
+from transformer.support.faults import ConfigError
+from transformer.support.files import InputError
+
+SMALL = Path(__file__).parents[2] / "config/small.yaml"
+MINE = {"models": {"mine": {"d_ff": 4096}}, "trial": {"row": "mine"}}
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Check the trial of `small`, or of another experiment, with an overlay; returns what is wrong."""
+
+    def run(*before, paths=None, **overlay):
+        path = tmp_path / "mine.yaml"
+        path.write_text(yaml.safe_dump(overlay, sort_keys=False))
+        files = [*(before or [SMALL]), path]
+        try:
+            check_trial(read_experiment(files), read_sources(files), archives() if paths is None else paths)
+        except ConfigError as error:
+            return str(error).replace(f"{path}, ", "")
+        return ""
+
+    return run
+
+
+def test_the_released_seeds_of_a_row_are_found_with_their_scores_and_their_training():
+    found = released(read_experiment([SMALL]), "base", archives())
+    assert list(found)[:5] == [1, 2, 3, 4, 5]
+    assert [each.scores["seed"] for each in found.values()] == list(found)
+    assert {each.package["training"]["steps"] for each in found.values()} == {5000}
+    assert found[1].scores["perplexity"] == pytest.approx(8.4787, abs=1e-4)
+
+
+def test_a_trial_of_a_new_row_with_the_seeds_of_small_passes(check):
+    assert check(**MINE) == ""
+    assert check(**MINE | {"trial": {"row": "mine", "against": "A-h1"}, "seeds": [2, 3, 4]}) == ""
+    assert check() == ""  # no trial
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"trial": {"row": "mime"}}, "line 5: trial.row: unknown model mime; did you mean mine?"),
+        (
+            {"trial": {"row": "mine", "against": "bass"}},
+            "line 6: trial.against: unknown model bass; did you mean base?",
+        ),
+        (
+            {"models": {"mine": {"d_ff": 2048}}},
+            "line 5: trial.row: mine is the same model as base at this scale; change a value of it",
+        ),
+        (
+            {"models": {"mine": {"steps": 6000}}},
+            "line 3: models.mine.steps: 6000, but base has 5000; a trial needs rows that learn from the same batches: "
+            "write 5000",
+        ),
+        (
+            {"models": {"mine": {"longest_pair": 20, "d_ff": 4096}}},
+            "line 3: models.mine.longest_pair: 20, but base has 30; a trial needs rows that learn from the same "
+            "batches: write 30",
+        ),
+        ({"seeds": [1, 2]}, "line 6: seeds: 2 are too few; a trial needs 3 or more"),
+        (
+            {"trial": {"row": "mine", "against": "convolutional"}},
+            "line 6: trial.against: convolutional has no released scores with the values, text and decoding of small; "
+            "give --configfile config/small.yaml first, or name another row",
+        ),
+        (
+            {"packages": "given"},
+            "line 6: packages: with given packages nothing is trained, and a trial trains; remove this key",
+        ),
+        (
+            {"figures": {"task": "wsj", "model": "parser"}, "tasks": {"wsj": {"models": ["parser"]}}},
+            "line 7: figures.task: wsj is a task of parsing, and a trial needs translations; name another",
+        ),
+    ],
+)
+def test_a_trial_that_cannot_be_judged_is_refused_with_its_line_and_the_remedy(check, changes, said):
+    assert check(**MINE | changes) == said
+
+
+def test_seeds_that_are_not_released_are_named_beside_those_that_are(check):
+    path = archives()[[path.parent.name for path in archives()].index("small")]
+    said = "line 6: seeds: 7: base is not released with this seed; choose from 1, 2, 3, 4, 5"
+    assert check(paths=[path], **MINE | {"seeds": [1, 2, 7]}) == said
+
+
+def test_scores_of_another_experiment_or_decoding_do_not_count(check, tmp_path):
+    assert "base has no released scores with the values, text and decoding of quick" in check(
+        tmp_path / "mine.yaml", **MINE | {"seeds": [1, 2, 3]}
+    )
+    other = MINE | {"experiment": "mine", "tasks": {"ende": {"decoding": {"alpha": 0.6}}}}
+    assert "base has no released scores with the values, text and decoding of mine" in check(**other)
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    path = tmp_path / "scores.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(SMALL, "small.yaml")
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(InputError, match=r"scores.tar.gz: cannot be read"):
+        released(read_experiment([SMALL]), "base", [path])

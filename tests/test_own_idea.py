@@ -1,0 +1,86 @@
+"""docs/own-idea.md: its overlays can be tried, its diffs apply and run, and its numbers are those of the code."""
+
+import re
+import shutil
+import textwrap
+
+import pytest
+
+from tests.pages import ROOT, follow, run, sections
+from transformer.evaluation.differences import compare, level, paired
+from transformer.evaluation.metrics import number_of
+from transformer.experiment.config import read_experiment, read_sources
+from transformer.experiment.cost import step_flops
+from transformer.experiment.trial import archives, check_trial, released
+from transformer.model.parameters import parameters
+from workflow.jobs.judge_trial import MARGINS, sentence
+from workflow.results.verdicts import MEASURES
+
+PAGE = (ROOT / "docs/own-idea.md").read_text()
+SMALL = ROOT / "config/small.yaml"
+STEPS = sections("docs/own-idea.md", "An idea that needs code")
+NUMBERS = re.findall(r"^\| ([\w-]+) \| ([\d,]+) \| ([\d.e+]+) \| ", PAGE, re.MULTILINE)
+# Prints what the table has of the base and the row of an overlay.
+COUNT = textwrap.dedent("""
+    import sys
+    from pathlib import Path
+    from transformer.experiment.config import read_experiment
+    from transformer.experiment.cost import step_flops
+    from transformer.model.parameters import parameters
+
+    experiment = read_experiment([Path("config/small.yaml"), Path(sys.argv[1])])
+    run = experiment.run("ende", experiment.trial.row, 1)
+    print(f"{parameters(run.architecture, 3000):,} {step_flops(run, 3000):.2e}")
+""")
+
+
+def test_the_overlays_of_the_page_can_be_tried(tmp_path):
+    overlays = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(overlays) == 4
+    for number, text in enumerate(overlays):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(text)
+        check_trial(read_experiment([SMALL, path]), read_sources([SMALL, path]), archives())
+
+
+def test_the_example_of_an_answer_and_the_counts_are_those_of_the_released_scores():
+    experiment, first = read_experiment([SMALL]), [1, 2, 3, 4, 5]
+    paths = [path for path in archives() if path.parent.name == "small"]
+    base = released(experiment, "base", paths)
+    counts = dict.fromkeys(MARGINS, 0)
+    rows = [row for row in experiment.tasks["ende"].models if row != "base"]
+    for row in rows:
+        answer = {"row": "mine", "against": "base", "seeds": first, "looks": [first], "level": level(1), "measures": {}}
+        mine = released(experiment, row, paths)
+        for name, margin in MARGINS.items():
+            measure = MEASURES[name]
+            values = [[measure.value(number_of(runs[s].scores, measure.key)) for s in first] for runs in (mine, base)]
+            judged = compare(paired(*values), measure.margin(margin), 1)
+            answer["measures"][name] = {**vars(judged), "margin": margin}
+            counts[name] += judged.verdict.startswith(("better", "worse"))
+        if row == "C-ff4096":
+            assert f"> {sentence(answer)}\n" in PAGE
+    said = f"show that {counts['perplexity']} of the {len(rows)} other rows of `small` differ from base in perplexity"
+    assert f"{said}, and that {counts['bleu']} do in BLEU" in " ".join(PAGE.split())
+
+
+def test_the_page_has_the_numbers_of_base_and_every_example():
+    run = read_experiment([SMALL]).run("ende", "base", 1)
+    assert NUMBERS[0] == ("base", f"{parameters(run.architecture, 3000):,}", f"{step_flops(run, 3000):.2e}")
+    assert [name for name, *_ in NUMBERS[1:]] == list(STEPS) == ["SwiGLU", "Pre-norm", "RMSNorm"]
+    assert all({kind for kind, _ in steps} == {"diff", "sh"} for steps in STEPS.values())
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("name", STEPS)
+def test_an_idea_that_needs_code_applies_and_runs(name, tmp_path, copy_project):
+    copy_project(tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "docs/small").mkdir(parents=True)
+    shutil.copy(ROOT / "docs/small/scores.tar.gz", tmp_path / "docs/small")
+    printed = follow(STEPS[name], tmp_path)
+    overlay = re.findall(r"[\w-]+\.yaml$", STEPS[name][-1][1], re.MULTILINE)[-1]
+    assert "[100%]" in printed
+    assert re.search(r"^train +6$", printed, re.MULTILINE)
+    [numbers] = [numbers for row, *numbers in NUMBERS if row == name]
+    assert run(["python", "-c", COUNT, overlay], tmp_path).split() == numbers

@@ -1,0 +1,121 @@
+"""A trial: the check of its row before anything runs, and the released runs that it is compared with."""
+
+import json
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.evaluation.claims import SEEDS
+from transformer.experiment.config import OWN_FILES, Experiment
+from transformer.experiment.tasks import Trial
+from transformer.support.faults import ConfigError, Fault, Keys, source_of, unknown
+from transformer.support.files import InputError
+from transformer.support.strict import plain
+from transformer.training.config import RunConfig
+
+DOCS = OWN_FILES[0].parents[1] / "docs"
+SAME = ("steps", "batch_tokens", "longest_pair")  # both rows learn from the same batches
+
+
+@dataclass(frozen=True)
+class Released:
+    """A released run: its scores on dev, and the record of its package."""
+
+    scores: Mapping[str, Any]
+    package: Mapping[str, Any]
+
+
+def archives(docs: Path = DOCS) -> list[Path]:
+    """The released scores (rule `scores`)."""
+    return sorted(docs.glob("*/scores.tar.gz"))
+
+
+def released(experiment: Experiment, model: str, paths: Sequence[Path]) -> dict[int, Released]:
+    """The released runs of a model by seed: those that `experiment` would train and decode alike.
+
+    Each seed of each archive counts, also one that the experiment does not have. Nothing is unpacked.
+    Raises InputError for an archive that cannot be read.
+    """
+    task = experiment.tasks[experiment.drawn[0]]
+    expected = {key: getattr(task, key) for key in ("kind", "source", "target", "vocabulary")}
+    expected |= {"decoding": plain(task.decoding)}
+    found: dict[int, Released] = {}
+    for path in paths:
+        for folder, read in _runs(path, f"{experiment.drawn[0]}/{model}", experiment.table3_average):
+            seed = int(folder.rpartition("/")[2])
+            package = read("package/config.json")
+            alike = {key: package.get(key) for key in expected} == expected
+            same = package["training"]["config_sha256"] == experiment.run(experiment.drawn[0], model, seed).sha256()
+            if alike and same and package["corpus"]["corpus"] == task.corpus:
+                found.setdefault(seed, Released(read("dev.scores.json"), package))
+    return dict(sorted(found.items()))
+
+
+def _runs(path: Path, run: str, average: int) -> Iterator[tuple[str, Any]]:
+    """The folders of the seeds of a run in an archive, each with a function that reads a JSON file of an average."""
+    try:
+        with tarfile.open(path) as archive:
+            members = {member.name: member for member in archive if f"/runs/{run}/" in member.name}
+
+            def read(folder: str, name: str) -> Any:
+                stream = archive.extractfile(members[f"{folder}/average-{average}/{name}"])
+                return json.load(stream) if stream else None
+
+            end = f"/average-{average}/package/config.json"
+            for folder in (name.removesuffix(end) for name in members if name.endswith(end)):
+                if f"{folder}/average-{average}/dev.scores.json" in members:
+                    yield folder, lambda name, folder=folder: read(folder, name)
+    except (OSError, EOFError, tarfile.TarError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); get the file of the clone again") from error
+
+
+def check_trial(experiment: Experiment, sources: Mapping[str, Mapping[str, Any]], paths: Sequence[Path]) -> None:
+    """Raises ConfigError if a trial cannot be judged: each fault with its source, the value and the remedy."""
+    if experiment.trial is None:
+        return
+    try:
+        faults = [Fault(*fault) for fault in _faults(experiment, experiment.trial, paths)]
+    except ConfigError as error:
+        faults = list(error.faults)
+    if faults:
+        raise ConfigError("", [fault._replace(source=source_of(fault.keys, sources)) for fault in faults])
+
+
+def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iterator[tuple[Keys, str]]:
+    names = {"row": trial.row, "against": trial.against}
+    strange = {key: name for key, name in names.items() if name not in experiment.models}
+    for key, name in strange.items():
+        yield ("trial", key), unknown(name, experiment.models, "model")
+    if strange:
+        return
+    task = experiment.drawn[0]
+    if experiment.tasks[task].kind != "translation":
+        yield ("figures", "task"), f"{task} is a task of parsing, and a trial needs translations; name another"
+        return
+    if experiment.packages:
+        yield ("packages",), "with given packages nothing is trained, and a trial trains; remove this key"
+    row, against = (experiment.run(task, name, 0) for name in names.values())
+    yield from _compared(trial, row, against)
+    if len(experiment.seeds) < SEEDS:
+        yield ("seeds",), f"{len(experiment.seeds)} are too few; a trial needs {SEEDS} or more"
+    known = released(experiment, trial.against, paths)
+    if not known:
+        text = f"{trial.against} has no released scores with the values, text and decoding of {experiment.experiment}"
+        yield ("trial", "against"), f"{text}; give --configfile config/small.yaml first, or name another row"
+    elif missing := [seed for seed in experiment.seeds if seed not in known]:
+        shown, others = ", ".join(map(str, missing)), ", ".join(map(str, known))
+        yield ("seeds",), f"{shown}: {trial.against} is not released with this seed; choose from {others}"
+
+
+def _compared(trial: Trial, row: RunConfig, against: RunConfig) -> Iterator[tuple[Keys, str]]:
+    """The faults of two rows that are the same, or that do not learn from the same batches."""
+    if (row.architecture, row.training) == (against.architecture, against.training):
+        text = f"{trial.row} is the same model as {trial.against} at this scale; change a value of it"
+        yield ("trial", "row"), text
+    for key in SAME:
+        ours, theirs = getattr(row.training, key), getattr(against.training, key)
+        if ours != theirs:
+            text = f"{ours}, but {trial.against} has {theirs}; a trial needs rows that learn from the same batches"
+            yield ("models", trial.row, key), f"{text}: write {theirs}"

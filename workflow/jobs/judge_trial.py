@@ -1,0 +1,113 @@
+"""Judge the row of a trial: write what is compared, how, and the answer."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from transformer.evaluation.differences import compare, level, paired, unpaired
+from transformer.evaluation.metrics import number_of
+from transformer.experiment.config import Experiment
+from transformer.experiment.trial import Released, released
+from transformer.support.files import InputError, read_json, write_json
+from transformer.support.strict import read_config
+from workflow.jobs.job import run
+from workflow.lib.trial import look
+from workflow.results.verdicts import MEASURES
+
+MARGINS = {"perplexity": 5.0, "bleu": 0.5}  # percent and points; config/claims.yaml says where they are from
+
+
+def main(job: Any) -> None:
+    """Judge it, and tell the answer in the log."""
+    experiment = read_config(Experiment, Path(job.input.config))
+    trial, first = experiment.trial, experiment.seeds[0]
+    assert trial
+    known = released(experiment, trial.against, list(map(Path, job.input.released)))
+    scores = list(map(read_json, map(Path, job.input.row)))
+    control = Released(*(read_json(Path(path)) for [path] in (job.input.control, job.input.control_package)))
+    check_text(control.package["training"], known[first].package["training"])
+    differences = {name: differs(name, control, known[first]) for name in MARGINS}
+    equal = not any(differences.values())
+    looks = look(Path(job.params.looks), experiment)
+    answer: dict[str, Any] = {
+        "task": experiment.drawn[0],
+        "row": trial.row,
+        "against": trial.against,
+        "seeds": list(experiment.seeds),
+        "looks": looks,
+        "level": level(len(looks)),
+        "paired": equal,
+        "control": {"seed": first, **differences, "here": made(control), "released": made(known[first])},
+        "measures": {},
+        "times": read_json(Path(job.input.times)),
+    }
+    for name, margin in MARGINS.items():
+        measure = MEASURES[name]
+        numbers = [[number_of(each, measure.key) for each in scores]]
+        numbers.append([number_of(known[seed].scores, measure.key) for seed in experiment.seeds])
+        values = [[measure.value(number) for number in row] for row in numbers]
+        difference = paired(*values) if equal else unpaired(*values)
+        judged = compare(difference, measure.margin(margin) or 0.0, len(looks), len(MARGINS))
+        answer["measures"][name] = {"margin": margin, "row": numbers[0], "against": numbers[1], **asdict(judged)}
+    answer["sentences"] = [sentence(answer), control_sentence(answer)]
+    write_json(Path(job.output[0]), answer)
+    Path(job.log[0]).write_text("".join(f"trial: {each}\n" for each in answer["sentences"]), "utf-8")
+
+
+def check_text(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """Raises InputError if the control learnt from another text than the released run."""
+    if ours["data_sha256"] != theirs["data_sha256"]:
+        raise InputError(
+            "the text of this experiment is not that of the released scores (data_sha256 of the packages); remove what "
+            "the overlay changes of it"
+        )
+
+
+def differs(name: str, here: Released, there: Released) -> float:
+    """By how much the control is better than the released run; 0 only if they are equal to the last digit."""
+    measure = MEASURES[name]
+    return measure.value(number_of(here.scores, measure.key)) - measure.value(number_of(there.scores, measure.key))
+
+
+def made(run: Released) -> dict[str, Any]:
+    """How a run was trained."""
+    return {key: run.package["training"].get(key) for key in ("device", "precision", "threads")}
+
+
+def sentence(answer: Mapping[str, Any]) -> str:
+    """The answer."""
+    parts = []
+    for name, judged in answer["measures"].items():
+        measure = MEASURES[name]
+        low, high = map(measure.text, judged["interval"])
+        could = f"; {len(answer['seeds'])} seeds could have shown {measure.text(judged['smallest'], '')}"
+        verdict = judged["verdict"] + f" within {judged['margin']:g}{' %' * measure.relative}" * (
+            judged["verdict"] == "alike"
+        )
+        parts.append(
+            f"{verdict} in {measure.heading} ({measure.text(judged['mean'])}, {low} to {high}"
+            f"{could * (judged['verdict'] == 'undecided')})"
+        )
+    sure = 100 * (1 - answer["level"] / len(MARGINS))
+    how = f"+: in its favour; intervals of {sure:.4g} %"
+    seeds, looks = len(answer["seeds"]), len(answer["looks"])
+    counted = f"{seeds} seeds, look {looks}"
+    return f"{answer['row']} against {answer['against']} ({how}): {' and '.join(parts)}; {counted}."
+
+
+def control_sentence(answer: Mapping[str, Any]) -> str:
+    """Whether the control is equal to the released run, and what follows."""
+    control, name = answer["control"], f"{answer['against']}, seed {answer['control']['seed']}"
+    if answer["paired"]:
+        return f"The control ({name}) equals the released run to the last digit, so rows are compared seed by seed."
+    by = " and ".join(f"{MEASURES[key].heading} {MEASURES[key].text(control[key])}" for key in MARGINS)
+    machines = [f"{each['device']}, {each['precision']}" for each in (control["here"], control["released"])]
+    return (
+        f"The control ({name}) differs from the released run: {by} ({machines[0]} here, {machines[1]} there). Another "
+        "CPU or another version of PyTorch rounds otherwise, which acts like another seed, so rows are not compared "
+        "seed by seed."
+    )
+
+
+run(main, globals())
