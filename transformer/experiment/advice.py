@@ -87,7 +87,7 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
 
     Also for tasks that the user may not want to run, and for lists of models that have lost some.
     """
-    known = _merged(read_sources([]))
+    known = _merged({**read_sources([]), **{name: sources[name] for name in _shipped_files(sources)}})
     trained = {model for task in experiment.tasks.values() for model in task.models}
     if experiment.trial:
         trained.add(experiment.trial.row)
@@ -123,6 +123,11 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     return [str(fault._replace(source=fault.source or source_of(fault.keys, sources))) for fault in faults]
 
 
+def _shipped_files(sources: Sources) -> set[str]:
+    """Those of some files that are in config/."""
+    return {name for name in sources if Path(name).absolute().parent == OWN_FILES[0].parent}
+
+
 def _run_too(experiment: Experiment, sources: Sources) -> Iterator[Fault]:
     """A fault for a task of the user's own if tasks are run, too, that no file of the user's names.
 
@@ -130,7 +135,7 @@ def _run_too(experiment: Experiment, sources: Sources) -> Iterator[Fault]:
     """
     own = read_sources([])
     tasks = {name: set(mapping(values.get("tasks"))) for name, values in sources.items() if name not in own}
-    shipped = {name for name in tasks if Path(name).absolute().parent == OWN_FILES[0].parent}
+    shipped = _shipped_files(sources)
     run = [name for name, task in experiment.tasks.items() if task.models]
     mine = [name for name in run if name not in _merged(own)["tasks"] and any(name in each for each in tasks.values())]
     named = {task for name, some in tasks.items() if name not in shipped or some & {*mine} for task in some}

@@ -1,0 +1,52 @@
+"""docs/own-text.md: its overlay runs, and its table has the numbers of config/own-text.yaml."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import jobs, snakemake
+
+from transformer.experiment.config import read_experiment
+from transformer.model.parameters import parameters
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/own-text.md").read_text()
+RECIPES = ROOT / "config/own-text.yaml"
+MINE = textwrap.dedent(PAGE.partition("    # mine.yaml\n")[2].partition("\n\n")[0])
+
+
+def row(heading):
+    """The cells of a row of the page's table of sizes."""
+    [cells] = re.findall(rf"^\| {re.escape(heading)} \|(.*)\|$", PAGE, re.MULTILINE)
+    return [cell.strip() for cell in cells.split("|")]
+
+
+@pytest.mark.workflow
+def test_the_overlay_of_the_page_trains_one_model_of_the_users_text(project):
+    (project / "mine.yaml").write_text(MINE)
+    for language in ("nl", "en"):
+        (project / f"all.{language}").write_text("".join(f"{language} {number}\n" for number in range(4000)))
+    told = [f"results/mine/tables/{name}.csv" for name in ("own", "table2", "corpora", "decoding", "runs")]
+    told.append("results/mine/runs/nlen/base/1/average-10/test.translation")
+    run = snakemake(project, "--dry-run", *told, "--configfile", "config/own-text.yaml", "mine.yaml")
+    assert run.returncode == 0, run.stderr
+    assert jobs(run)["train"] == "1"
+    assert "nothing uses it" not in run.stdout + run.stderr
+
+
+def test_the_table_of_sizes_has_the_numbers_of_the_recipes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    overlay = yaml.safe_load(MINE)
+    overlay["tasks"]["nlen"]["models"] = ["base", "pairs-200k", "pairs-2m"]
+    Path("mine.yaml").write_text(yaml.safe_dump(overlay))
+    experiment = read_experiment([RECIPES, Path("mine.yaml")])
+    for place, model in enumerate(experiment.tasks["nlen"].models):
+        run = experiment.run("nlen", model, 1)
+        sizes = run.architecture
+        assert row("`models` of the task")[place] == f"`[{model}]`"
+        assert row("layers, width, heads")[place] == f"{sizes.N}, {sizes.d_model}, {sizes.h}"
+        assert row("steps, tokens a step")[place] == f"{run.training.steps:,}, {run.training.batch_tokens:,}"
+        millions = parameters(sizes, int(row("`vocabulary`")[place])) / 1e6
+        assert row("parameters")[place] == f"{millions:.{1 if millions < 10 else 0}f} million"
