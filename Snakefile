@@ -44,6 +44,7 @@ include: "workflow/rules/complexity.smk"
 if not experiment.packages:
 
     include: "workflow/rules/train.smk"
+    include: "workflow/rules/step_time.smk"
 
 
 include: "workflow/rules/translate.smk"

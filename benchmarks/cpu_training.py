@@ -26,8 +26,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
-from benchmarks.measuring import in_turns, print_head, print_row
+from benchmarks.measuring import print_head, print_row
 from benchmarks.train import Ours, sized
+from transformer.evaluation.turns import in_turns
 from transformer.model.attention import additive_scores, attention
 from transformer.model.ids import UNKNOWN
 from transformer.model.kernels import Dropout, encoded_at_once

@@ -25,7 +25,8 @@ import numpy as np
 import psutil
 import sentencepiece
 
-from benchmarks.measuring import print_head, print_row, seconds
+from benchmarks.measuring import print_head, print_row
+from transformer.evaluation.turns import seconds
 from transformer.support.files import read_parallel, stream_lines
 from transformer.text.batches import Batches
 from transformer.text.tokens import Pairs

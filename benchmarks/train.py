@@ -37,9 +37,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.measuring import in_turns, print_head, print_row, seconds
+from benchmarks.measuring import print_head, print_row
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
+from transformer.evaluation.turns import in_turns, seconds
 from transformer.experiment.config import read_experiment
 from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from benchmarks.measuring import in_turns, print_head, print_row, seconds
+from benchmarks.measuring import print_head, print_row
 from transformer.decoding.search import Search, Sentence, decoding
 from transformer.evaluation.bleu import sacrebleu
+from transformer.evaluation.turns import in_turns, seconds
 from transformer.export.ctranslate2 import to_ctranslate2
 from transformer.export.marian import to_marian
 from transformer.model.ids import PADDING

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.measuring import seconds
 from benchmarks.peers import PRECISIONS
+from transformer.evaluation.turns import seconds
 from transformer.support.device import choose_device, device_name, sustained_flops
 from transformer.support.provenance import software
 

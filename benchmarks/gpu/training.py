@@ -21,10 +21,10 @@ from torch._dynamo.utils import counters
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_pairs
 from benchmarks.gpu.step import attentions, in_float32, profiled, table, unfused
-from benchmarks.measuring import seconds
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
+from transformer.evaluation.turns import seconds
 from transformer.experiment.config import read_experiment
 from transformer.experiment.cost import TREE
 from transformer.support.device import auto_precision, choose_device, keep_freed_memory, sustained_flops

@@ -34,6 +34,15 @@ def test_a_package_records_its_origin(house):
     assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
 
 
+def test_the_time_of_a_step_is_measured(house, tmp_path):
+    options = {"config": house.root / "config.yaml", "subwords": house.subwords, "tokens": house.root / "tokens"}
+    assert main(arguments("step-time", **options, output=tmp_path / "times.json", micro_batch_tokens=100)) == 0
+    record = json.loads((tmp_path / "times.json").read_text())
+    [row] = record["rows"]
+    assert min(row["seconds"]) > 0
+    assert record["threads"] == 1
+
+
 def test_a_readme_has_the_scores(house, tmp_path, scoring):
     scores = tmp_path / "scores.json"
     assert main(scoring()) == 0

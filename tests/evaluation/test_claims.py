@@ -4,7 +4,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from transformer.evaluation.claims import LEVEL, Effects, effects, first_decided, judge
+from transformer.evaluation.claims import (
+    LEVEL,
+    Effects,
+    Error,
+    effects,
+    first_decided,
+    judge,
+    judge_rounds,
+    own_error,
+    pooled_error,
+    second_opinion,
+    size,
+)
+from transformer.experiment.config import read_experiment
 from transformer.support.files import InputError
 
 SEEDS = 5
@@ -148,6 +161,22 @@ def test_the_first_verdict_needs_the_difference_that_is_told():
     assert judge({"one": Effects(spread + 0.999 * least), **nothing})["one"].verdict == "undecided"
 
 
+BOUND = st.floats(-9, 9)
+
+
+@given(BOUND, BOUND, BOUND)
+def test_an_effect_is_similar_where_its_interval_contains_the_published_one_and_turns_with_it(one, other, published):
+    low, high = sorted((one, other))
+    found = size((low, high), published)
+    assert (found == "similar") == (low <= published <= high)
+    if published:
+        assert found == size((-high, -low), -published)
+        assert (found == "other side") == (low > 0 > published or high < 0 < published)
+        assert (found == "larger") == (low > published > 0 or high < published < 0)
+    elif found != "similar":
+        assert found == "larger"
+
+
 def test_two_seeds_decide_nothing():
     with pytest.raises(InputError, match=r"claims\.one: must have at least 3 seeds, not 2; add some to `seeds`"):
         judge({"one": Effects(np.ones(2))})
@@ -155,3 +184,84 @@ def test_two_seeds_decide_nothing():
 
 def test_an_empty_family_is_judged():
     assert judge({}) == {}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rounds_decide_by_their_whole_interval(sign):
+    apart, near = np.log(1.2) + np.array([-0.01, 0, 0.01]), np.array([-0.01, 0, 0.01])
+    wide = np.array([-1.0, 0.0, 1.0])
+    verdicts = [judge_rounds(sign * each, None).verdict for each in (apart, near, wide)]
+    assert verdicts == [{1: "reproduced", -1: "contrary"}[sign], "undecided", "undecided"]
+    alike = [judge_rounds(sign * each, np.log(1.1)).verdict for each in (apart, near, wide)]
+    assert alike == ["contrary", "reproduced", "undecided"]
+
+
+def test_rounds_have_an_interval_but_no_p():
+    judged = judge_rounds(np.array([0.1, 0.2, 0.3]), None)
+    half = stats.t.isf(0.025, 2) * 0.1 / 3**0.5
+    assert judged.interval == pytest.approx((0.2 - half, 0.2 + half))
+    assert (judged.seeds, judged.p, judged.p_alone, judged.smallest) == (3, None, None, None)
+
+
+def shared(generator, rows, seeds, correlation=0.36):
+    """Scores [rows, seeds] that differ by chance only. Those of one seed have this correlation."""
+    seed, own = generator.normal(0, 1, (1, seeds)), generator.normal(0, 1, (rows, seeds))
+    return correlation**0.5 * seed + (1 - correlation) ** 0.5 * own
+
+
+@pytest.mark.parametrize("compared", [2, 3, 4])
+def test_the_interval_with_a_pooled_error_covers_a_known_difference_in_95_of_100(compared):
+    """Its width hardly changes from one experiment to the next."""
+    generator = np.random.default_rng(9)
+    steps = 0.7 * np.arange(compared) / (compared - 1)
+    covered, widths, trials = [], [], 2000
+    for _ in range(trials):
+        scores = shared(generator, 20, SEEDS)
+        scores[:compared] += steps[:, None]
+        error = pooled_error(scores, compared)
+        assert error.freedom == 19 * (SEEDS - 1)
+        half = stats.t.isf(0.025, error.freedom) * error.standard
+        covered.append(abs(effects(scores[:compared]).mean() - 0.7) <= half)
+        widths.append(half)
+    assert np.mean(covered) == pytest.approx(0.95, abs=3 * (0.95 * 0.05 / trials) ** 0.5)
+    assert np.std(widths) < 0.1 * np.mean(widths)  # that of five seeds' own error: 0.36
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=3, max_size=6))
+def test_an_error_pooled_over_two_rows_is_their_own(seeds):
+    rows = list(zip(*seeds, strict=True))
+    own, pooled = own_error(effects(rows)), pooled_error(rows, 2)
+    assert pooled == pytest.approx(own, abs=1e-9)
+
+
+def test_a_second_opinion_is_corrected_like_the_verdicts():
+    generator = np.random.default_rng(10)
+    family = {str(mean): Effects(drawn(generator, mean)) for mean in (0, 1, 3)}
+    assert second_opinion(family, {}) == {name: each.p for name, each in judge(family).items()}
+    smaller = second_opinion(family, {"1": Error(0.01, 76)})
+    assert smaller["1"] < LEVEL / 1000
+    assert smaller["3"] <= judge(family)["3"].p
+
+
+def test_holm_is_right_about_claims_that_share_their_base():
+    """No row differs from another; the same base is in most claims, and a seed's scores have a correlation of 0.36.
+
+    Perplexity and BLEU of a row share half of their variance. All claims of the config are in one family, as
+    differences: a true claim that rows are alike could only be falsely contrary.
+    """
+    claims = [claim for claim in read_experiment([]).claims.values() if claim.metric != "step_time"]
+    rows = sorted({row for claim in claims for row in claim.rows})
+    generator, families, false = np.random.default_rng(11), 250, 0
+    assert sum("ende/base" in claim.rows for claim in claims) > len(claims) / 2
+    for _ in range(families):
+        both = shared(generator, len(rows), SEEDS)
+        scores = {
+            metric: dict(zip(rows, (both + shared(generator, len(rows), SEEDS)) / 2**0.5, strict=True))
+            for metric in ("bleu", "perplexity", "f1", "within", "longer")
+        }
+        family = {
+            str(number): Effects(effects([scores[claim.metric][row] for row in claim.rows]))
+            for number, claim in enumerate(claims)
+        }
+        false += any(each.verdict != "undecided" for each in judge(family).values())
+    assert false / families <= LEVEL + 2 * (LEVEL * (1 - LEVEL) / families) ** 0.5

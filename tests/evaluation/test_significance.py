@@ -1,9 +1,11 @@
 import random
 
+import numpy as np
 import pytest
+from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.evaluation.bleu import sacrebleu
-from transformer.evaluation.significance import compare
+from transformer.evaluation.significance import compare, pseudo_values
 from transformer.support.files import InputError
 
 
@@ -26,6 +28,38 @@ def test_the_comparison_has_sacrebleus_scores_and_signatures(text):
     assert [result.baseline, result.system] == [sacrebleu(system, references).score for system in systems]
     assert "|bs:200|seed:12345|" in result.bootstrap.signature
     assert "|ar:200|seed:12345|" in result.randomisation.signature
+
+
+def test_the_comparison_has_the_chrf_of_both_systems(text):
+    references = text(1, 30)
+    systems = [spoilt(references, share, 2) for share in (0.1, 0.2)]
+    chrf = compare(*systems, references, 20).chrf
+    assert [chrf.baseline, chrf.system] == [CHRF().corpus_score(system, [references]).score for system in systems]
+    assert "|nc:6|nw:0|" in chrf.signature
+
+
+def test_sentences_together_tell_the_difference_and_its_error(text):
+    """The bootstrap tells the same error."""
+    references = text(1, 200)
+    systems = [spoilt(references, share, 2) for share in (0.1, 0.2)]
+    result = compare(*systems, references, 20)
+    assert len(result.differences) == 200
+    assert np.mean(result.differences) == pytest.approx(result.system - result.baseline, abs=0.1)
+    metric, rng = BLEU(), np.random.default_rng(1)
+    base, other = (np.array(metric._extract_corpus_statistics(each, [references])) for each in systems)
+    resampled = [
+        metric._compute_score_from_stats(other[chosen].sum(0)).score
+        - metric._compute_score_from_stats(base[chosen].sum(0)).score
+        for chosen in rng.integers(200, size=(500, 200))
+    ]
+    assert np.std(result.differences) / 200**0.5 == pytest.approx(np.std(resampled), rel=0.15)
+
+
+def test_the_shares_of_sentences_are_those_of_sacrebleu_without_them(text):
+    references = text(1, 9)
+    system = spoilt(references, 0.2, 1)
+    whole, first = (BLEU().corpus_score(system[i:], [references[i:]]).score for i in (0, 1))
+    assert pseudo_values(system, references)[0] == pytest.approx(9 * whole - 8 * first)
 
 
 def test_a_clear_difference_has_a_small_p_and_none_a_large_one(text):
@@ -55,6 +89,14 @@ def test_equal_systems_do_not_differ(text):
     system = spoilt(references, 0.2, 1)
     result = compare(system, list(system), references)
     assert (result.bootstrap.p, result.randomisation.p) == (1, 1)
+    assert set(result.differences) == {0}
+
+
+@pytest.mark.parametrize("system", ["a b c d", "", "x"])
+def test_a_single_sentence_and_an_empty_one_are_compared(system):
+    result = compare([system, "e f g h"], ["", "e f g h"], ["a b c d", "e f g h"], 20)
+    assert len(result.differences) == 2
+    assert len(compare([system], [""], ["a b c d"], 20).differences) == 1
 
 
 @pytest.mark.parametrize("counts", [(2, 3, 3), (3, 2, 3), (0, 0, 0)])

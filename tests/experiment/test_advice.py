@@ -7,6 +7,7 @@ from transformer.experiment.config import OWN_FILES, read_experiment, read_sourc
 from transformer.support.files import InputError
 
 CONFIG = OWN_FILES[0].parent
+MINE = "tasks: {mine: {corpus: multi30k, source: de, target: en, vocabulary: 3000, models: [base]}}"
 
 
 @pytest.fixture
@@ -60,7 +61,10 @@ def test_the_refusal_names_the_user_s_keys_only(given):
         ("experiment: mine\ntasks: {ende: {corpus: multi30k}}\nscale: {width: 1/8}",),
         ("small", "experiment: mine\nmodels: {base: {learning_rate: 2.0}}"),
         ("seeds: [1, 2]\nnotes: [Mine.]\nmirror: null\nsearches: null\ntable3_average: 1",),
-        ("tasks: {ende: {models: [base, mine]}}\nmodels: {mine: {h: 2, d_k: 256, d_v: 256}}",),
+        ("tasks: {ende: {models+: [mine]}}\nmodels: {mine: {h: 2, d_k: 256, d_v: 256}}",),
+        ("tasks: {ende: {models: [base, A-h1]}}",),
+        ("only: [enfr, ende]",),
+        ("experiment: mine\nonly: [ende, mine]\n" + MINE,),
         ("tasks: {wsj: {models: []}, semi: {models: []}}\nmodels: {parser: {steps: 800}}",),
         ("paper", "corpora: {penn-treebank: {trees: /data/wsj}}"),
         ("paper", "figures: {task: enfr, model: base}"),
@@ -106,6 +110,26 @@ def test_what_does_nothing_and_a_warmup_that_does_not_end_are_told(given, overla
     assert warning in told
 
 
+@pytest.mark.parametrize(
+    "overlays", [("models: [base, mine]",), ("models+: [base]", "models: [base, mine]"), ("models: [mine]",)]
+)
+def test_a_list_of_models_that_names_a_new_one_and_loses_others_is_told(tmp_path, monkeypatch, overlays):
+    monkeypatch.chdir(tmp_path)
+    files = [tmp_path / f"{number}.yaml" for number in range(len(overlays))]
+    for file, overlay in zip(files, overlays, strict=True):
+        file.write_text(f"experiment: x\nmodels: {{mine: {{P_drop: 0.3}}}}\ntasks:\n  ende:\n    {overlay}\n")
+    [told] = warnings_of(read_experiment(files), read_sources(files))
+    lost = 27 if "base" in overlays[-1] else 28
+    remedy = f"leaves out {lost} of 28 rows; to keep them, write models+: [mine]"
+    assert told == f"{files[-1].name}, line 5: tasks.ende.models: {remedy}"
+
+
+def test_a_task_of_ones_own_beside_tasks_that_no_overlay_names_is_told(given):
+    remedy = "enfr, wsj, semi will be run, too; if you do not want that, write only: [mine]"
+    [told] = given(f"experiment: mine\n{MINE[:-1]}, ende: {{models: [base]}}}}")
+    assert told == f"own.yaml, line 2: tasks.mine: {remedy}"
+
+
 @pytest.mark.parametrize("name", ["downloads", "site", "gpu"])
 def test_no_experiment_has_the_name_of_a_shared_folder(given, name):
     with pytest.raises(InputError, match=rf"experiment: `{name}` is the folder .*; choose another name"):
@@ -119,7 +143,7 @@ def test_a_name_that_is_no_folder_is_refused(given, name):
 
 
 def test_a_misspelt_name_whose_keys_are_missing_is_told(given):
-    with pytest.raises(InputError, match=r"tasks\.edne\.kind: missing; or did you mean tasks\.ende\?"):
+    with pytest.raises(InputError, match=r"tasks\.edne\.source: missing; or did you mean tasks\.ende\?"):
         given("tasks: {edne: {corpus: multi30k}}")
     with pytest.raises(InputError, match=r"libreoffice-hlep\.origin: missing; or did you mean corpora\.libre"):
         given("corpora: {libreoffice-hlep: {licence: x}}")

@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.package.config import SECTION_6_1
 from transformer.support.files import InputError
 from transformer.support.strict import ConfigError, load, plain, read_config, read_yaml, write_config
 from transformer.training.config import RunConfig, TrainingConfig
@@ -421,9 +423,15 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             "rows: ende/base/beam-1: longer does not depend on the search; write task/model",
         ),
         (
-            {"metric": "hours", "part": "dev", "rows": ["ende/base", "ende/base/averaged"]},
-            "rows: ende/base/averaged: hours is that of task/model; write it so",
+            {"metric": "step_time", "part": None, "rows": ["ende/base", "ende/base/averaged"]},
+            "rows: ende/base/averaged: step_time is that of task/model; write it so",
         ),
+        (
+            {"metric": "step_time", "rows": ["ende/base", "ende/big"]},
+            "part: step_time is that of training; remove part",
+        ),
+        ({"metric": "step_time", "part": None}, "rows: wsj, semi: step_time compares rows of one task"),
+        ({"part": None}, "part: missing; write dev or test"),
         *(
             ({"rows": ["wsj/parser", f"wsj/parser/{way}"]}, f"rows: wsj/parser/{way} is not a row; write one like")
             for way in ("beam-4", "beam-1.alpha-0.6", "beam-4.alpha-1.0", "beam-04.alpha-1", "beam-4.alpha-.5")
@@ -432,7 +440,7 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
         ({"rows": ["wsj/parser"] * 2}, "rows: wsj/parser comes twice; name it once"),
         ({"section": 6.1}, "section: 6.1 is not a text; write it in quotes"),
         ({"section": "6.4"}, "section: '6.4' is not one of 3.1, 3.2.1"),
-        ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, hours"),
+        ({"metric": "f2"}, "metric: 'f2' is not one of bleu, perplexity, f1, step_time"),
         ({"metric": "bleu"}, "metric: bleu is not measured for wsj (parsing); name another metric"),
         ({"part": "train"}, "part: 'train' is not one of dev, test"),
         ({"margin": 0}, "margin: 0 is not above 0"),
@@ -602,6 +610,11 @@ def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
         ("", "has no keys; write lines such as `key: value`"),
         ("seeds: 1", "seeds: 1 is not a list; write [1]"),
         ("tasks: {ende: {models: [bas]}}", "tasks.ende.models: unknown model bas; did you mean base?"),
+        ("tasks: {ende: {models+: [bas]}}", "tasks.ende.models+: unknown model bas; did you mean base?"),
+        ("tasks: {ende: {models+: base}}", "tasks.ende.models+: 'base' is not a list; write [base]"),
+        ("tasks+: {ende: {vocabulary: 9}}", "tasks+: unknown key tasks+; did you mean tasks?"),
+        ("only: [enrf]", "only: unknown task enrf; did you mean enfr?"),
+        ("only: wsj", "only: 'wsj' is not a list; write [wsj]"),
     ],
 )
 def test_a_fault_of_an_overlay_is_one_line_that_begins_with_its_name(tmp_path, monkeypatch, text, said):
@@ -612,6 +625,38 @@ def test_a_fault_of_an_overlay_is_one_line_that_begins_with_its_name(tmp_path, m
     with pytest.raises(InputError) as error:
         read_experiment([Path("fine.yaml"), tmp_path / "odd.yaml", Path("last.yaml")])
     assert re.sub(", line 1:", ":", str(error.value)) == f"odd.yaml: {said}"
+
+
+def test_only_the_tasks_that_are_named_are_run_and_figures_show_the_first(tmp_path):
+    path = tmp_path / "mine.yaml"
+    texts = ", ".join(f"{part}: [{{nl: a, en: b}}]" for part in ("train", "dev", "test"))
+    task = "corpus: mine, source: nl, target: en, vocabulary: 4000"
+    corpora = f"corpora: {{mine: {{origin: files, {texts}}}}}"
+    path.write_text(f"experiment: mine\nonly: [nlen]\ntasks: {{nlen: {{{task}, models: [big, base]}}}}\n{corpora}\n")
+    mine = read_experiment([path])
+    assert [name for name, task in mine.tasks.items() if task.models] == ["nlen"]
+    assert mine.drawn == ("nlen", "base")
+    assert mine.tasks["nlen"].kind == "translation"
+    assert mine.tasks["nlen"].decoding == SECTION_6_1
+    path.write_text(path.read_text().replace("[big, base]", "[recurrent, big], decoding: {alpha: 1.0}"))
+    mine = read_experiment([path])
+    assert mine.drawn == ("nlen", "big")
+    assert mine.tasks["nlen"].decoding == replace(SECTION_6_1, alpha=1.0)
+    path.write_text(path.read_text() + "figures: {task: ende}\n")
+    with pytest.raises(ConfigError, match=r"line 5: figures\.task: ende is not run; name a task that is"):
+        read_experiment([path])
+    path.write_text("only: [semi]\n")
+    with pytest.raises(ConfigError, match=r"mine\.yaml, line 1: only: semi learns from what wsj parses; name wsj, too"):
+        read_experiment([path])
+
+
+def test_rows_that_several_overlays_add_are_all_added(tmp_path):
+    paths = [ROOT / "config/small.yaml", tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    paths[1].write_text("models: {one: {h: 2, d_k: 256, d_v: 256}}\ntasks: {ende: {models+: [one, base]}}\n")
+    paths[2].write_text("models: {two: {P_drop: 0.2}}\ntasks: {ende: {models+: [two]}}\nseeds+: [6]\n")
+    small, more = read_experiment(paths[:1]), read_experiment(paths)
+    assert more.tasks["ende"].models == (*small.tasks["ende"].models, "one", "two")
+    assert more.seeds == (*small.seeds, 6)
 
 
 def test_a_file_that_is_given_again_counts_at_its_last_place(tmp_path, monkeypatch):
@@ -659,7 +704,7 @@ def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):
     own = read_experiment([ROOT / "config/paper.yaml", tmp_path / "own.yaml"])
     assert {task for task, settings in own.tasks.items() if settings.models} == {"wsj"}
     assert own.tasks["wsj"].corpus == "penn-treebank"
-    assert own.figures.task == "wsj"
+    assert own.drawn == ("wsj", "parser")
 
 
 def test_learned_positions_have_to_hold_the_longest_pair(run_config):

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapes import VALUES, Circle, Inner, Outer, Square
 
+from transformer.support.faults import ConfigError
 from transformer.support.files import InputError
-from transformer.support.strict import load, plain, read_config, read_yaml, write_config
+from transformer.support.strict import added_up, load, load_sources, merged, plain, read_config, read_yaml, write_config
 
 SHAPES = {"one": Circle("circle", 1.0), "two": Square("square", 2.5)}
 OUTER = Outer("a", True, "auto", (1, 2), ("x", "y"), Inner(3, Fraction(1, 4)), SHAPES, VALUES["rows"])
@@ -25,6 +26,7 @@ def test_null_leaves_out_an_optional_part():
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=8)
+names = texts.filter(lambda name: not name.endswith("+"))  # a list NAME+ is added to the list NAME
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 circles = st.builds(Circle, origin=st.just("circle"), radius=numbers)
 squares = st.builds(Square, origin=st.just("square"), side=numbers)
@@ -41,7 +43,7 @@ squares = st.builds(Square, origin=st.just("square"), side=numbers)
         inner=st.builds(Inner, size=st.integers(), ratio=st.fractions(0).filter(bool), optional=st.none() | circles),
         shapes=st.dictionaries(texts, circles | squares, max_size=2),
         rows=st.just({"some": {"size": 1}}),
-        free=st.dictionaries(texts, st.integers() | st.lists(texts, max_size=2) | st.none(), max_size=2),
+        free=st.dictionaries(names, st.integers() | st.lists(texts, max_size=2) | st.none(), max_size=2),
         number=numbers,
         new=st.none() | st.integers(),
     )
@@ -55,6 +57,33 @@ def test_a_config_that_is_written_and_read_is_unchanged(tmp_path_factory, config
 def test_a_field_that_was_added_later_is_written_only_if_it_differs_from_its_default():
     assert "new" not in plain(OUTER)
     assert plain(load(Outer, VALUES | {"new": 2}))["new"] == 2
+
+
+def test_lists_whose_keys_end_in_plus_are_added_up_over_all_sources():
+    sources = [{"a": {"b": [1, 2]}, "c+": [5]}, {"a": {"b+": [3, 1]}}, {"a": {"b+": [4, 3]}, "c": [6]}]
+    assert added_up(merged(sources)) == {"a": {"b": [1, 2, 3, 4]}, "c": [6, 5]}
+    assert added_up(merged([*sources, {"a": {"b": [9]}}])) == {"a": {"b": [9, 3, 1, 4]}, "c": [6, 5]}
+    assert added_up({"row+": {"size": 1}}) == {"row+": {"size": 1}}  # a name that ends in + is no list
+
+
+def test_a_list_whose_key_ends_in_plus_needs_a_list_to_be_added_to():
+    with pytest.raises(ConfigError) as error:
+        added_up({"a": {"b+": 1, "c": 2, "c+": [3]}, "d": None, "d+": [1]})
+    assert str(error.value).splitlines()[1:] == [
+        "  a.b+: 1 is not a list; write [1]",
+        "  a.c+: c has no list to which this could be added; write c without +",
+        "  d+: d has no list to which this could be added; write d without +",
+    ]
+
+
+def test_a_fault_of_an_added_value_names_the_file_that_adds_it(tmp_path):
+    files = [tmp_path / name for name in ("first.yaml", "second.yaml")]
+    files[0].write_text("words:\n- a\n- b\n")
+    files[1].write_text("words+:\n- a\n- c\n- 5\n")
+    sources = {str(file): read_yaml(file) for file in files}
+    with pytest.raises(ConfigError) as error:
+        load_sources(Outer, VALUES | merged(sources.values()), sources)
+    assert str(error.value) == f"{files[1]}, line 4: words+[2]: 5 is not a text; write it in quotes"
 
 
 @pytest.mark.parametrize(

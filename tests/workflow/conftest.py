@@ -31,12 +31,13 @@ class SyntheticResults:
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return str(path)
 
-    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, **scores):
+    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, compared=None, **scores):
         """Write a run's scores and its package's record of the training. `training` adds keys to this record.
 
         `scores` replaces keys of the scores.
 
-        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
+        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap. `compared`
+        adds keys to it.
         """
         head = {"task": task, "model": model, "seed": seed}
         decoding = {"average": average, "part": part, "sentences": 900}
@@ -57,6 +58,7 @@ class SyntheticResults:
         comparison = {
             "bootstrap": {"p": (p or 0) / 2, "signature": "bs:1000|seed:12345"},
             "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
+            **(compared or {}),
         }
         return SimpleNamespace(
             task=task,
@@ -136,12 +138,24 @@ class SyntheticResults:
                 comparisons=[path for run in runs for path in run.comparisons],
                 histories=[run.history for run in runs],
                 corpora=[self.write("corpora/ende/corpus.json", corpus)],
-                **(inputs or {}),
+                **{"times": [], **(inputs or {})},
             ),
             output=output,
             params=SimpleNamespace(**{**shown, "equal": equal, **params}),
             log=[str(self.folder / "log")],
         )
+
+    def step_times(self, task, **rows):
+        """Write the times of a task's models: model -> the seconds of a step in each round."""
+        base = {"task": task, "seed": 1, "config_sha256": "c0ffee", "parameters": 830_000, "precision": "float32"}
+        base |= {"compiled": False, "target_tokens": 1000.0}
+        record = {"device": "abacus", "threads": 1, "software": {"commit": "ab" * 20, "torch": "2.13.0"}}
+        record |= {"rounds": len(next(iter(rows.values()))), "steps": 10, "waited": 1.0}
+        record["rows"] = [
+            {**base, "model": model, "flops": 1e9 * number, "seconds": seconds, "others": [0.25] * len(seconds)}
+            for number, (model, seconds) in enumerate(rows.items(), 1)
+        ]
+        return {"times": [self.write(f"step_time/{task}.json", record)]}
 
     def complexity(self):
         """complexity.json with two lengths and widths. Additive attention has only the first of each."""

@@ -73,26 +73,26 @@ def test_the_documentation_s_parsed_text_replaces_the_first_parser_s(project):
 @pytest.mark.workflow
 def test_the_documentation_s_own_corpus_trains_with_two_processes(project):
     example = (ROOT / "config/README.md").read_text().partition("    # mine.yaml\n")[2].partition("\n\n")[0]
-    assert example.count("\n") == 4
+    assert example.count("\n") == 5
     (project / "mine.yaml").write_text(textwrap.dedent(example))
     (project / "small.yaml").write_text(
-        "{scale: {width: 1/16, depth: 1/6}, tasks: {ende: {vocabulary: 100}}, searches: {beams: [1], alphas: [1]}, "
+        "{scale: {width: 1/16, depth: 1/6}, tasks: {nlen: {vocabulary: 100}}, searches: {beams: [1], alphas: [1]}, "
         "models: {base: {steps: 5, warmup: 2, checkpoint_every: 1}}}"
     )
     for part in ("train", "dev", "test"):
-        for language in ("en", "de"):
-            shutil.copy(project / f"own/{part}.{language}", project)
-    scores = "results/mine/runs/ende/base/1/average-5/test.scores.json"
+        for language, name in (("en", "en"), ("de", "nl")):
+            shutil.copy(project / f"own/{part}.{language}", project / f"{part}.{name}")
+    scores = "results/mine/runs/nlen/base/1/average-5/test.scores.json"
     gpus = ("--set-resources", "train:gpu=2", "--resources", "gpu=2")  # there is no GPU, so two processes use the CPU
     run = snakemake(project, scores, "tables", "--configfile", "mine.yaml", "small.yaml", *gpus)
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads((project / scores).read_text())["sentences"] == 20
-    assert json.loads((project / "results/mine/runs/ende/base/1/training.json").read_text())["devices"] == 2
+    assert json.loads((project / "results/mine/runs/nlen/base/1/training.json").read_text())["devices"] == 2
     run = snakemake(project, scores, "tables", "--dry-run", "--configfile", "mine.yaml", "small.yaml")
     assert "Nothing to be done" in run.stdout + run.stderr
     tables = project / "results/mine/tables"
-    assert {path.stem for path in tables.iterdir()} == {"table2", "table3", "decoding", "corpora", "runs"}
-    for name in ("table2", "table3"):
+    assert {path.stem for path in tables.iterdir()} == {"table2", "own", "decoding", "corpora", "runs"}
+    for name in ("table2", "own"):
         text = (tables / f"{name}.md").read_text()
         assert "not run" not in text
         assert "base" in text

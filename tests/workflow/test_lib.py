@@ -5,14 +5,24 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from overlays import only, plans
 from snakemake.iocontainers import Wildcards
+from snakemake.utils import update_config
 
 from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
-from transformer.support.strict import merge
-from workflow.lib.experiment import check_filled_in, check_report, check_writable, checked, missing_treebanks
+from transformer.support.strict import merge, merged
+from workflow.lib.experiment import (
+    add_all,
+    check_filled_in,
+    check_report,
+    check_writable,
+    checked,
+    missing_treebanks,
+)
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.resources import Demands, growing
@@ -221,6 +231,22 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
         with pytest.raises(InputError, match="account or partition is not filled in; copy profiles/slurm to my-slurm"):
             check_filled_in(*some)
     check_filled_in(filled, filled)
+
+
+LISTS = st.dictionaries(st.sampled_from(["a", "a+", "b+"]), st.lists(st.integers(0, 5), max_size=3))
+INNER = st.fixed_dictionaries({"inner": LISTS})
+
+
+@given(
+    st.lists(st.builds(lambda lists, inner: lists | inner, LISTS, st.fixed_dictionaries({"inner": LISTS})), max_size=4)
+)
+def test_lists_that_overlays_add_to_are_the_same_for_snakemake_and_for_us(sources):
+    """Of several lists KEY+, Snakemake keeps the last. Its `config` and the files together have all of them."""
+    snakemakes: dict = {}
+    for source in sources:
+        update_config(snakemakes, source)
+    add_all(snakemakes, merged(sources))
+    assert snakemakes == merged(sources)
 
 
 def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ON_GPU = ("train", "translate", "score", "measure_lengths", "measure_step_time")
 LOCAL = re.compile("all|fetch|configure|gather|remove|write|show|draw_(?!plain)")
 
 
@@ -62,7 +63,35 @@ def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile
             else:
                 assert 30 <= int(resources["runtime"]) <= 1440
                 assert 2000 <= int(resources["mem_mb"]) <= 128_000
-            assert resources.get("gpu") == ("1" if rule in ("train", "translate", "score", "measure_lengths") else None)
+            assert resources.get("gpu") == ("1" if rule in ON_GPU else None)
+
+
+def measuring(*options):
+    """What a dry run says of the job that measures the time of a step of `quick`."""
+    command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--forceall", "--printshellcmds", *options]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    [job] = [job for job in run.stdout.split("\n[") if "rule measure_step_time:" in job]
+    return job
+
+
+@pytest.mark.workflow
+def test_no_other_job_runs_while_time_is_measured_with_the_threads_of_a_training():
+    job = measuring("--cores", "7")
+    assert "    threads: 7\n" in job
+    assert "--threads 1 --micro-batch-tokens 0" in job
+    set_as = ("--set-threads", "train=2", "--set-resources", "train:micro_batch_tokens=512")
+    job = measuring("--cores", "7", *set_as)
+    assert "    threads: 7\n" in job
+    assert "--threads 2 --micro-batch-tokens 512" in job
+
+
+@pytest.mark.workflow
+def test_on_a_cluster_time_is_measured_with_the_cpus_of_a_training(jobs):
+    _, requests = jobs
+    [(job, _)] = requests["measure_step_time"]
+    assert "    threads: 4\n" in job
+    assert "--threads 4 " in job
 
 
 @pytest.mark.workflow

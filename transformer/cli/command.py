@@ -35,7 +35,7 @@ class Command:
 
 
 def command(*arguments: Arguments, torch: bool = False, prints: bool = False) -> Callable[[Handler], Command]:
-    """Turn a function into a command. The function's name is the command's, and its docstring is the help text."""
+    """Turn a function into a command. It has the function's name, with - for _, and its docstring as help text."""
     return lambda handler: Command(handler, arguments, torch, prints)
 
 
@@ -151,7 +151,8 @@ def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
     defined = (each for stage in stages for each in vars(stage).values())
     for each in (each for each in defined if isinstance(each, Command)):
         text = docstring(each.handler)
-        name = each.handler.__name__.rstrip("_")  # the handler is import_, because `import` is a Python keyword
+        # The handler is import_, because `import` is a Python keyword.
+        name = each.handler.__name__.rstrip("_").replace("_", "-")
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(chosen=each)
         added.add_argument("--threads", type=threads, default=cores(), help="CPU threads (default: all)")

@@ -7,10 +7,16 @@ from typing import get_args
 
 from transformer.cli.command import PACKAGE_FILES, command, count, option, packaged, path, positive, writes
 from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
-from transformer.support.files import InputError
+from transformer.support.files import InputError, as_json, atomic
 from transformer.support.strict import load, read_config
 
 TOKENS = [f"/{part}.{kind}.npy" for part in ("train", "dev") for kind in ("ids", "offsets")]
+MICRO_BATCHES = option(
+    "--micro-batch-tokens",
+    type=count,
+    default=0,
+    help="padded subwords of a side in one forward pass; fewer need less memory (0: 4096 on a CPU, 25000 on a GPU)",
+)
 
 
 @command(
@@ -24,12 +30,7 @@ TOKENS = [f"/{part}.{kind}.npy" for part in ("train", "dev") for kind in ("ids",
         required=False,
         default=os.environ.get("TRANSFORMER_TENSORBOARD") or None,
     ),
-    option(
-        "--micro-batch-tokens",
-        type=count,
-        default=0,
-        help="padded subwords of a side in one forward pass; fewer need less memory (0: 4096 on a CPU, 25000 on a GPU)",
-    ),
+    MICRO_BATCHES,
     option(
         "--trainings-per-gpu",
         type=positive,
@@ -72,6 +73,29 @@ def train(arguments: argparse.Namespace) -> None:
             fewer = f"--trainings-per-gpu {sharing - 1} (now {sharing}), under Snakemake with --set-resources"
             fewer += f" train:trainings_per_gpu={sharing - 1} (or in your profile)"
             raise InputError(f"{error}; or let fewer trainings share a GPU: {fewer}") from error
+
+
+@command(
+    path("config", "the configs of the runs", nargs="+"),
+    path("subwords", "the vocabulary"),
+    path("tokens", "folder of the encoded part train", files=TOKENS[:2]),
+    writes("output", "JSON file with the seconds of a step of each run in each round"),
+    MICRO_BATCHES,
+    torch=True,
+)
+def step_time(arguments: argparse.Namespace) -> None:
+    """Measure the time of a training step of several runs, which take turns. Nothing else should run meanwhile."""
+    from transformer.evaluation.step_time import Setup, step_times
+    from transformer.support.device import choose_device
+    from transformer.text.subwords import Subwords
+    from transformer.training.config import RunConfig
+
+    configs = [read_config(RunConfig, each) for each in arguments.config]
+    subwords = Subwords(arguments.subwords)
+    of_process = (choose_device(), arguments.threads, arguments.micro_batch_tokens)
+    with atomic(arguments.output) as stream:
+        times = step_times(configs, Setup(len(subwords), subwords.sha256, arguments.tokens, *of_process))
+        stream.write(as_json(times))
 
 
 @command(

@@ -1,5 +1,9 @@
-"""Decide claims about rows of the tables from their seeds, by paired t tests corrected for the number of claims."""
+"""Decide claims about rows of the tables from their seeds, by paired t tests corrected for the number of claims.
 
+Claims about time are decided by measurements in rounds, which say nothing of other trainings.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -10,8 +14,10 @@ from scipy.stats import t
 from transformer.support.files import InputError
 
 LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
+APART = math.log1p(0.1)  # claims about time: times are apart if one is more than 10 % above the other
 SEEDS = 3  # the fewest that are judged: with two, an interval is 12.7 standard errors to either side
 Verdict = Literal["reproduced", "contrary", "undecided"]
+Size = Literal["similar", "smaller", "larger", "other side"]
 
 
 class Effects(NamedTuple):
@@ -22,17 +28,24 @@ class Effects(NamedTuple):
     least: float = 0.0  # without a margin, the claim says that the effect is above this
 
 
+class Error(NamedTuple):
+    """The error of a mean effect."""
+
+    standard: float
+    freedom: int  # degrees of freedom of its estimate
+
+
 @dataclass(frozen=True)
 class Judged:
-    """What the seeds say about a claim. A positive effect is in favour of it."""
+    """What the seeds, or the rounds, say about a claim. A positive effect is in favour of it."""
 
     effect: float  # the mean over seeds
     interval: tuple[float, float]  # of the effect, for this claim alone: 95 %, or 90 % for rows claimed to be alike
     seeds: int
-    p_alone: float
-    p: float  # after Holm's correction
+    p_alone: float | None  # None, like the next and the last, for rounds
+    p: float | None  # after Holm's correction
     verdict: Verdict
-    smallest: float  # the least mean that would be decided; for rows claimed to be alike, the least margin
+    smallest: float | None  # the least mean that would be decided; for rows claimed to be alike, the least margin
 
 
 def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
@@ -56,16 +69,13 @@ def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
     for name, (each, *_) in claims.items():
         if len(each) < SEEDS:
             raise InputError(f"claims.{name}: must have at least {SEEDS} seeds, not {len(each)}; add some to `seeds`")
-    tested = {name: _tested(claim) for name, claim in claims.items()}
-    ascending = sorted(tested, key=lambda name: tested[name][0])
-    adjusted, largest = {}, 0.0
-    for rank, name in enumerate(ascending):
-        largest = adjusted[name] = max(largest, min(1.0, (len(tested) - rank) * tested[name][0]))
+    tested = {name: _tested(claim, own_error(claim.each)) for name, claim in claims.items()}
+    adjusted = _corrected({name: p for name, (p, _) in tested.items()})
     undecided = sum(p >= LEVEL for p in adjusted.values())
     judged = {}
     for name, (each, margin, bound) in claims.items():
         p, verdict = adjusted[name], tested[name][1]
-        error, freedom = _error(each), len(each) - 1
+        error, freedom = own_error(each)
         tail = LEVEL / (2 if margin is None else 1)  # the 90 % interval belongs to two one-sided tests
         half = t.isf(tail, freedom) * error
         least = t.isf(tail / max(1, undecided), freedom) * error
@@ -81,31 +91,93 @@ def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
     return judged
 
 
+def judge_rounds(each: np.ndarray, margin: float | None) -> Judged:
+    """Judge a claim about time from the effects of its rounds, by their 95 % interval.
+
+    A claim that one row is faster is reproduced if the whole interval is above APART, and contrary if it is below
+    -APART. A claim that rows are alike is reproduced if the interval is within the margin, and contrary if it is
+    outside.
+    """
+    low, high = interval(each)
+    bound = APART if margin is None else margin
+    faster, slower, alike = low > bound, high < -bound, -bound < low and high < bound
+    reproduced, contrary = (faster, slower) if margin is None else (alike, faster or slower)
+    verdict: Verdict = "reproduced" if reproduced else "contrary" if contrary else "undecided"
+    return Judged(float(each.mean()), (low, high), len(each), None, None, verdict, None)
+
+
+def interval(each: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of a mean (Student's t)."""
+    error = own_error(each)
+    half = t.isf(LEVEL / 2, error.freedom) * error.standard
+    return float(each.mean() - half), float(each.mean() + half)
+
+
+def size(interval: tuple[float, float], published: float) -> Size:
+    """How the effect in an interval compares with a published one: similar if the interval contains that one.
+
+    Otherwise it is smaller or larger, or the whole interval is on the other side of zero.
+    """
+    low, high = interval if published >= 0 else (-interval[1], -interval[0])
+    published = abs(published)
+    if low <= published <= high:
+        return "similar"
+    if published and high < 0:
+        return "other side"
+    return "smaller" if published and high < published else "larger"
+
+
 def first_decided(claims: int, seeds: int) -> float:
     """How many standard deviations of its seeds a mean must have to be the first of a family to be decided."""
     return float(t.isf(LEVEL / 2 / claims, seeds - 1) / seeds**0.5)
 
 
-def _error(each: np.ndarray) -> float:
-    """The standard error of the mean."""
-    return float(each.std(ddof=1) / len(each) ** 0.5)
+def second_opinion(claims: Mapping[str, Effects], errors: Mapping[str, Error]) -> dict[str, float]:
+    """The p of each claim of a family after Holm's correction, if some claims had other errors than their own."""
+    tested = {name: _tested(claim, errors.get(name) or own_error(claim.each)) for name, claim in claims.items()}
+    return _corrected({name: p for name, (p, _) in tested.items()})
 
 
-def _beyond(each: np.ndarray, bound: float) -> float:
-    """The one-sided p: the chance of a mean at least this far above `bound` if the true mean is at `bound`."""
-    above, error = each.mean() - bound, _error(each)
-    if error == 0:
+def own_error(each: np.ndarray) -> Error:
+    """The error of the mean of a claim's effects, from their spread."""
+    return Error(float(each.std(ddof=1) / len(each) ** 0.5), len(each) - 1)
+
+
+def pooled_error(scores: Sequence[Sequence[float]], compared: int) -> Error:
+    """The error of an effect on so many `compared` rows, from scores [rows, seeds] of rows of the same kind.
+
+    It is pooled over all rows: what remains of a score without the means of its row and of its seed. It assumes that
+    all rows have the same spread. With the two compared rows alone, it is their own error.
+    """
+    rows = np.asarray(scores, dtype=float)
+    remains = rows - rows.mean(0) - rows.mean(1, keepdims=True) + rows.mean()
+    freedom = (rows.shape[0] - 1) * (rows.shape[1] - 1)
+    weights = effects(np.eye(compared).tolist())
+    return Error(float(((remains**2).sum() / freedom * (weights @ weights) / rows.shape[1]) ** 0.5), freedom)
+
+
+def _corrected(alone: Mapping[str, float]) -> dict[str, float]:
+    """The p of each claim after Holm's correction."""
+    adjusted, largest = {}, 0.0
+    for rank, name in enumerate(sorted(alone, key=lambda name: alone[name])):
+        largest = adjusted[name] = max(largest, min(1.0, (len(alone) - rank) * alone[name]))
+    return adjusted
+
+
+def _beyond(above: float, error: Error) -> float:
+    """The one-sided p: the chance of a mean at least this far above a bound if the true mean is at the bound."""
+    if error.standard == 0:
         return 0.0 if above > 0 else 1.0
-    return float(t.sf(above / error, len(each) - 1))
+    return float(t.sf(above / error.standard, error.freedom))
 
 
-def _tested(claim: Effects) -> tuple[float, Verdict]:
+def _tested(claim: Effects, error: Error) -> tuple[float, Verdict]:
     """The smallest p of any verdict, and that verdict."""
-    each, margin = claim.each, claim.margin
+    mean, margin = claim.each.mean(), claim.margin
     low, high = (claim.least, claim.least) if margin is None else (-margin, margin)
-    apart = {"up": _beyond(each, high), "down": _beyond(-each, -low)}
+    apart = {"up": _beyond(mean - high, error), "down": _beyond(low - mean, error)}
     p_apart = min(1.0, 2 * min(apart.values()))
     if margin is None:
         return p_apart, "reproduced" if apart["up"] < apart["down"] else "contrary"
-    p_alike = max(_beyond(each, -margin), _beyond(-each, -margin))
+    p_alike = max(_beyond(mean + margin, error), _beyond(margin - mean, error))
     return (p_alike, "reproduced") if p_alike <= p_apart else (p_apart, "contrary")

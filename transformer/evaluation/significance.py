@@ -1,13 +1,15 @@
-"""Test whether two systems differ in BLEU by more than the choice of sentences explains (sacreBLEU's paired tests)."""
+"""Compare two systems: do they differ in BLEU by more than the choice of sentences explains, and in chrF?"""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 from sacrebleu.significance import PairedTest
 
 from transformer.evaluation.bleu import check, sacrebleu_metric
+from transformer.evaluation.chrf import chrf
 from transformer.support.files import InputError
 
 
@@ -20,17 +22,30 @@ class Significance:
 
 
 @dataclass(frozen=True)
+class Chrf:
+    """The chrF (Popovic 2015) of two systems, and its signature. It has no brevity penalty."""
+
+    baseline: float
+    system: float
+    signature: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The sacreBLEU of two systems, and whether they differ.
 
     sacreBLEU's paired bootstrap resampling (Koehn 2004) is a one-sided test. Its approximate randomisation (Riezler
-    and Maxwell 2005) is two-sided, so its p is about twice the other.
+    and Maxwell 2005) is two-sided, so its p is about twice the other. `differences` has what each sentence says about
+    the difference in sacreBLEU, system minus baseline: the jackknife's pseudo-values, whose mean is the difference.
+    They are rounded, because they have a standard deviation of ten points or more.
     """
 
     baseline: float
     system: float
     bootstrap: Significance
     randomisation: Significance
+    chrf: Chrf
+    differences: list[int]
 
 
 def compare(
@@ -63,4 +78,28 @@ def compare(
         first, second = cast(list[Any], results["BLEU"])
         p = 1.0 if first.score == second.score else second.p_value
         tests.append(Significance(p, str(signatures["BLEU"])))
-    return Comparison(first.score, second.score, *tests)
+    bootstrap, randomisation = tests
+    one, other = (chrf(each, references) for each in (baseline, system))
+    differences = pseudo_values(system, references, language) - pseudo_values(baseline, references, language)
+    return Comparison(
+        first.score,
+        second.score,
+        bootstrap,
+        randomisation,
+        Chrf(one.score, other.score, one.signature),
+        differences.round().astype(int).tolist(),
+    )
+
+
+def pseudo_values(translations: Sequence[str], references: Sequence[str], language: str = "und") -> np.ndarray:
+    """For each of n sentences, n times sacreBLEU less n - 1 times the sacreBLEU of all others (Tukey's jackknife).
+
+    Like the terms of a mean, their mean is sacreBLEU, and their standard deviation tells its error.
+    """
+    metric = sacrebleu_metric(language)
+    counts = np.array(metric._extract_corpus_statistics(translations, [references]))
+    everything = counts.sum(0)
+    whole, *without = (
+        metric._compute_score_from_stats(each).score for each in [everything.tolist(), *(everything - counts).tolist()]
+    )
+    return len(counts) * whole - (len(counts) - 1) * np.array(without)

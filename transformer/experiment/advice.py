@@ -4,11 +4,12 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from transformer.experiment.config import OWN_FILES, Experiment, read_sources
+from transformer.experiment.config import Experiment
 from transformer.experiment.downloads import tasks_read
+from transformer.experiment.sources import OWN_FILES, mapping, read_sources
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.languages import doubt
-from transformer.support.strict import load, merge, plain, read_keys
+from transformer.support.strict import added_up, load, merged, plain, read_keys
 from transformer.training.config import endless
 
 UNUSED = "name it in a task, or remove it"
@@ -16,7 +17,7 @@ Sources = Mapping[str, Mapping[str, Any]]
 # Keys whose values change no finished run, no text and no score: they only add results, leave out some, or place them.
 FREE = {
     *("experiment", "results", "mirror", "packages", "notes", "seeds", "table3_average", "figures", "searches"),
-    *("table1", "claims", "replicates"),
+    *("only", "table1", "claims", "replicates"),
 }
 
 
@@ -68,10 +69,7 @@ def _shipped(name: str) -> dict[str, Any] | None:
 
 
 def _merged(sources: Sources) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for source in sources.values():
-        merge(values, source)
-    return values
+    return dict(added_up(merged(sources.values())))
 
 
 def _different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
@@ -84,7 +82,10 @@ def _different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
 
 
 def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
-    """A line for each name that nothing uses, each language that may be a slip, and each warmup longer than a run."""
+    """A line for each name that nothing uses, each language that may be a slip, and each warmup longer than a run.
+
+    Also for tasks that the user may not want to run, and for lists of models that have lost some.
+    """
     known = _merged(read_sources([]))
     trained = {model for task in experiment.tasks.values() for model in task.models}
     read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
@@ -115,4 +116,35 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
         for text in endless(study.recipe.warmup, study.steps[task]):
             long.setdefault(text, ("length", "steps", task))
     faults += [Fault(keys, text) for text, keys in long.items()]
-    return [str(fault._replace(source=source_of(fault.keys, sources))) for fault in faults]
+    faults += [*_run_too(experiment, sources), *_fewer_rows(sources)]
+    return [str(fault._replace(source=fault.source or source_of(fault.keys, sources))) for fault in faults]
+
+
+def _run_too(experiment: Experiment, sources: Sources) -> Iterator[Fault]:
+    """A fault for a task of the user's own if tasks are run, too, that no file of the user's names."""
+    own = read_sources([])
+    named = {task for name, values in sources.items() if name not in own for task in mapping(values.get("tasks"))}
+    run = [name for name, task in experiment.tasks.items() if task.models]
+    mine = [name for name in run if name in named and name not in _merged(own)["tasks"]]
+    others = [name for name in run if name not in named]
+    if mine and others and not experiment.only:
+        text = f"{', '.join(others)} will be run, too; if you do not want that, write only: [{', '.join(mine)}]"
+        yield Fault(("tasks", mine[0]), text)
+
+
+def _fewer_rows(sources: Sources) -> Iterator[Fault]:
+    """A fault for each list of a task's models that names a new one but is shorter than the list that it replaces."""
+    rows: dict[str, list[Any]] = {}
+    for name, values in sources.items():
+        for task, given in mapping(values.get("tasks")).items():
+            models = mapping(given).get("models")
+            if not isinstance(models, list):
+                continue
+            before = rows.get(task, [])
+            new = [model for model in models if model not in before]
+            if new and len(models) < len(before):
+                lost = len([model for model in before if model not in models])
+                keys = ("tasks", task, "models")
+                text = f"leaves out {lost} of {len(before)} rows; to keep them, write models+: [{', '.join(new)}]"
+                yield Fault(keys, text, source_of(keys, {name: values}))
+            rows[task] = models

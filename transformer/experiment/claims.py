@@ -15,7 +15,8 @@ Section = Literal[
     "6.1", "6.2 A", "6.2 B", "6.2 C", "6.2 D", "6.2 E", "6.3", "appendix", "own",
 ]
 # fmt: on
-Measured = Literal["bleu", "perplexity", "f1", "hours", "within", "longer"]
+Group = Literal["printed", "implied", "own"]
+Measured = Literal["bleu", "perplexity", "f1", "step_time", "within", "longer"]
 KINDS: dict[Measured, TaskKind] = {
     "bleu": "translation",
     "f1": "parsing",
@@ -33,22 +34,23 @@ class Claim(Config):
     claim: str = Field(description="the claim, in words")
     section: Section = Field(description="of the paper; `own` for a claim of your own")
     metric: Measured = Field(description="bleu and f1: more is better; others: less")
-    part: Literal["dev", "test", "both"] = Field(
-        description="dev: averaged as in Table 3; test: as in Tables 2 and 4; both: as dev, but test decides, and dev "
-        "stands beside it"
-    )
     rows: Distinct[str] = Field(
         description="task/model, from worst to best; task/model/WAY: rows of the table `decoding`"
     )
-    group: Literal["printed", "implied", "own"] = Field(
+    part: Literal["dev", "test", "both"] | None = Field(
+        default=None,
+        description="dev: averaged as in Table 3; test: as in Tables 2 and 4; both: as dev, but test decides, and dev "
+        "stands beside it; none for step_time",
+    )
+    group: Group = Field(
         default="own", description="the paper states it, in numbers or words; only chose or hoped so; or ours"
     )
     margin: PositiveNumber | None = Field(
         default=None,
-        description="two rows are alike: they differ by less than so many points (perplexity and hours: percent)",
+        description="two rows are alike: they differ by less than so many points (perplexity, step_time: percent)",
     )
     least: PositiveNumber | None = Field(
-        default=None, description="the better row is better by more than so many points (perplexity and hours: percent)"
+        default=None, description="the better row is better by more than so many points (perplexity: percent)"
     )
     differ: tuple[Literal["steps", "text"], ...] = Field(
         default=(), description="what else may differ between the rows"
@@ -60,6 +62,8 @@ class Claim(Config):
     family: str | None = Field(
         default=None, description="claims of one family are corrected together; without it, those of one group"
     )
+
+    note: str | None = Field(default=None, description="what a reader must know to judge the verdict")
 
     @check("metric", "part", "rows")
     def _measured(self) -> Faults:
@@ -74,10 +78,23 @@ class Claim(Config):
                 )
             elif self.metric not in ("bleu", "f1") and "/beam-" in row:
                 yield "rows", f"{row}: {self.metric} does not depend on the search; write task/model"
-            elif self.metric in ("hours", "longer") and row.endswith("/averaged"):
+            elif self.metric in ("step_time", "within", "longer") and row.endswith("/averaged"):
                 yield "rows", f"{row}: {self.metric} is that of task/model; write it so"
             elif self.part == "test" and row.count("/") > 1:
                 yield "rows", f"{row} is measured on dev, or on both parts; write part: dev"
+
+    @check("metric", "part")
+    def _part(self) -> Faults:
+        if self.metric == "step_time" and self.part:
+            yield "part", "step_time is that of training; remove part"
+        elif self.metric != "step_time" and not self.part:
+            yield "part", "missing; write dev or test"
+
+    @check("metric", "rows")
+    def _of_one_text(self) -> Faults:
+        tasks = dict.fromkeys(row.partition("/")[0] for row in self.rows)
+        if self.metric == "step_time" and len(tasks) > 1:
+            yield "rows", f"{', '.join(tasks)}: step_time compares rows of one task"
 
     @check("rows", "margin")
     def _two_alike(self) -> Faults:

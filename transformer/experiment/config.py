@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,16 +21,17 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
 from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
-from transformer.experiment.claims import KINDS, Claim
+from transformer.experiment.claim_checks import faults_of
+from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
-from transformer.experiment.tasks import Figures, Name, Searches, Task, way
+from transformer.experiment.sources import OWN_FILES, read_sources, unknown_names
+from transformer.experiment.tasks import Figures, Name, Searches, Task
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
-from transformer.support.files import InputError
-from transformer.support.strict import load, load_sources, merge, read_keys
+from transformer.support.strict import load, load_sources, merged
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -54,22 +55,16 @@ AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
 Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
 
 
-def _unknown_names(values: Any) -> Faults:
-    """The unknown models and corpora of tasks, among values as they are written, so that no other fault hides them."""
-    tasks, models, corpora = (_mapping(_mapping(values).get(key)) for key in ("tasks", "models", "corpora"))
-    for name, task in tasks.items():
-        for key, noun, known in (("models", "model", models), ("corpus", "corpus", corpora)):
-            named = _mapping(task).get(key)
-            for each in named if isinstance(named, list) else [named]:
-                if known and isinstance(each, str) and each not in known:
-                    yield ("tasks", name, key), unknown(each, known, noun)
+def _only(tasks: dict[str, Task], info: ValidationInfo) -> dict[str, Task]:
+    """The tasks; those that are not among `only` have no models."""
+    only = info.data.get("only")
+    return {
+        name: dataclasses.replace(task, models=()) if only and name not in only else task
+        for name, task in tasks.items()
+    }
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-@dataclass(frozen=True, config=STRICT)
+@dataclass(frozen=True, config=STRICT, kw_only=True)
 class Experiment(Config):
     """The whole config of one experiment."""
 
@@ -85,7 +80,12 @@ class Experiment(Config):
     figures: Figures = Field(description="the run whose attention figures 3 to 5 show")
     searches: Searches | None = Field(description="beams and length penalties of the table `decoding`; null: none")
     table1: LayerSizes = Field(description="lengths, widths, `k`, `r` and `d_k` for which Table 1 is measured")
-    tasks: dict[Name, Task] = Field(description="what is learnt: corpus, direction, vocabulary, decoding, models")
+    only: SomeDistinct[str] | None = Field(
+        default=None, description="the tasks that are run; null: all that have models"
+    )
+    tasks: Annotated[dict[Name, Task], AfterValidator(_only)] = Field(
+        description="what is learnt: corpus, direction, vocabulary, decoding, models"
+    )
     models: dict[str, Overrides] = Field(description="every row of a table, as the values that differ from `base`")
     corpora: dict[str, AnyCorpus] = Field(description="every text: origin, description, licence, cleaning")
     downloads: dict[str, Download] = Field(description="size and SHA-256 of every URL")
@@ -99,7 +99,7 @@ class Experiment(Config):
     @classmethod
     def _known_names(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         """Reports the unknown names of tasks beside the name's own fault."""
-        faults = list(_unknown_names(info.context))
+        faults = list(unknown_names(info.context))
         try:
             value = validate(value)
         except ValidationError as error:
@@ -119,6 +119,12 @@ class Experiment(Config):
         elif (network := self.models["base"].get("network")) in OTHERS:
             yield ("models", "base", "network"), f"must be transformer, not {network}; add a row of your own for it"
 
+    @check("only", "tasks")
+    def _known_tasks(self) -> Faults:
+        for name in self.only or ():
+            if name not in self.tasks:
+                yield "only", unknown(name, self.tasks, "task")
+
     @check("tasks", "models")
     def _trained(self) -> Faults:
         if not any(task.models for task in self.tasks.values()):
@@ -126,18 +132,21 @@ class Experiment(Config):
 
     @check("figures", "tasks", "models")
     def _drawn(self) -> Faults:
-        task, model = self.figures.task, self.figures.model
         if not any(task.models for task in self.tasks.values()):
             return
-        if task not in self.tasks:
-            yield ("figures", "task"), unknown(task, self.tasks, "task")
+        if (named := self.figures.task) and named not in self.tasks:
+            yield ("figures", "task"), unknown(named, self.tasks, "task")
+            return
+        task, model = self.drawn
+        if not self.tasks[task].models:
+            yield ("figures", "task"), f"{task} is not run; name a task that is"
         elif model not in self.tasks[task].models:
             text = f"{model} is not among tasks.{task}.models; name a task and a model of it in `figures`"
             yield ("figures", "model"), text
         elif model != "base" and (network := self.models.get(model, {}).get("network")) in OTHERS:
             yield ("figures", "model"), f"{model} is {network} and has no self-attention; name another"
 
-    @check("tasks", "corpora")
+    @check("only", "tasks", "corpora")
     def _learnt(self) -> Faults:
         for name, task in self.tasks.items():
             if task.corpus in self.corpora and task.models:
@@ -150,7 +159,9 @@ class Experiment(Config):
                     elif key == "gold" and not self._is_gold(self.tasks[named]):
                         yield (*place, key), f"the corpus of task {named} has no trees of its own"
                 for key, (named, model) in corpus.runs().items():
-                    if named in self.tasks and model not in self.tasks[named].models:
+                    if self.only and named in self.tasks and named not in self.only:
+                        yield "only", f"{name} learns from what {named} parses; name {named}, too"
+                    elif named in self.tasks and model not in self.tasks[named].models:
                         yield (*place, key), f"{model} is not among tasks.{named}.models"
 
     @check("scale", "table3_average", "tasks", "models")
@@ -174,7 +185,7 @@ class Experiment(Config):
     @check("experiment", "seeds", "scale", "figures", "searches", "tasks", "models", "corpora", "claims")
     def _claimed(self) -> Faults:
         for name, claim in self.claims.items():
-            for key, text in self._of_claim(claim):
+            for key, text in faults_of(self, claim):
                 yield ("claims", name, key), text
 
     @check("replicates")
@@ -189,49 +200,14 @@ class Experiment(Config):
         corpus = self.corpora.get(task.corpus)
         return corpus is None or (corpus.has_trees and "gold" not in corpus.tasks())
 
-    def _of_claim(self, claim: Claim) -> Iterator[tuple[str, str]]:
-        """What of a claim does not fit the rest of the config."""
-        for task, model in claim.runs():
-            if task not in self.tasks:
-                yield "rows", unknown(task, self.tasks, "task")
-                return
-            if model not in self.models:
-                yield "rows", unknown(model, self.models, "model")
-                return
-            kind = self.tasks[task].kind
-            if KINDS.get(claim.metric, kind) != kind:
-                yield "metric", f"{claim.metric} is not measured for {task} ({kind}); name another metric"
-                return
-        if claim.seeds > len(self.seeds):
-            yield "seeds", f"{claim.seeds} are needed, but the experiment has {len(self.seeds)}; add some to `seeds`"
-            return
-        for seed in set(claim.further_seeds) & set(self.seeds):
-            yield "further_seeds", f"{seed} is one of the experiment's `seeds`; remove it here"
-        run = [(task, model) for task, model in claim.runs() if model in self.tasks[task].models]
-        texts = {task: self.tasks[task] for task, _ in run}.values()
-        differ = {
-            "steps": {str(self.run(task, model, 0).training.steps) for task, model in run},
-            "text": {f"{text.corpus} {text.source}-{text.target} in {text.vocabulary} subwords" for text in texts},
-        }
-        for what, values in differ.items():
-            if len(values) > 1 and what not in claim.differ:
-                text = f"differ in {what} ({', '.join(sorted(values))}); if you intend that, write differ: [{what}]"
-                yield "rows", text
-        if claim.section == "own":
-            yield from self._not_searched(claim)
-
-    def _not_searched(self, claim: Claim) -> Iterator[tuple[str, str]]:
-        """A fault for each row of a claim that asks for a search which this experiment does not make."""
-        shown = self.figures.task, self.figures.model
-        searched = list(map(way, self.searched()))
-        for row, run, asked in zip(claim.rows, claim.runs(), claim.ways(), strict=True):
-            if not asked.startswith("beam-"):
-                continue
-            if run != shown:
-                remedy = "is decoded with other beams and alphas; name it, or change `figures`"
-                yield "rows", f"{row}: only {'/'.join(shown)} {remedy}"
-            elif asked not in searched:
-                yield "rows", f"{row}: dev is not decoded so; add its beam and alpha to `searches`"
+    @property
+    def drawn(self) -> tuple[str, str]:
+        """The task and the model of `figures`. By default the first task that is run, and base or a Transformer."""
+        task = self.figures.task or next(name for name, task in self.tasks.items() if task.models)
+        models = self.tasks[task].models
+        transformers = [model for model in models if self.models.get(model, {}).get("network") not in OTHERS]
+        default = "base" if "base" in models or not models else [*transformers, *models][0]
+        return task, self.figures.model or default
 
     def corpus_of(self, task: str) -> Kind:
         """The corpus of a task."""
@@ -252,7 +228,7 @@ class Experiment(Config):
         The task's own settings come first, then the grid of `searches`. A beam of one occurs once, because alpha does
         not change it. Empty if there is no such table.
         """
-        task = self.tasks[self.figures.task]
+        task = self.tasks[self.drawn[0]]
         if self.searches is None or task.kind == "parsing":
             return []
         own = task.decoding
@@ -320,33 +296,10 @@ class Experiment(Config):
         return run
 
 
-OWN_FILES = tuple(
-    Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "length", "claims", "config")
-)
-
-
-def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:
-    """The contents of the project's config/*.yaml and of `overlays`, in the order in which they override each other.
-
-    Keys are paths. Those of files below the current folder are relative. Raises the errors of `read_keys`, and
-    InputError if the package is installed without config/.
-    """
-    if not (folder := OWN_FILES[0].parent).is_dir():
-        raise InputError(f"{folder}: no such folder; experiments need a clone: run python -m transformer in its folder")
-    files = [path.absolute() for path in (*OWN_FILES, *overlays)]
-    here = Path.cwd()
-    names = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
-    unique = reversed(dict.fromkeys(reversed(names)))  # the last place of a name counts
-    return {str(name): read_keys(name) for name in unique}
-
-
 def read_experiment(overlays: Iterable[Path]) -> Experiment:
     """The experiment of the project's config/*.yaml, overridden by `overlays`. Snakemake reads them in the same way.
 
     Raises the errors of `load_sources` and `read_sources`.
     """
     sources = read_sources(overlays)
-    values: dict[str, Any] = {}
-    for source in sources.values():
-        merge(values, source)
-    return load_sources(Experiment, values, sources)
+    return load_sources(Experiment, merged(sources.values()), sources)

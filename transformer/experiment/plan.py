@@ -105,7 +105,7 @@ def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded
     for task, model in parsers:
         add(task, "plain sentences", experiment.count(task)[1], [run(task, model)], scored=False)
     if searches := experiment.searched():
-        shown, settings = run(experiment.figures.task, experiment.figures.model)
+        shown, settings = run(*experiment.drawn)
         tried = [(shown, replace(settings, decoding=each)) for each in searches]
         seeds = len(experiment.seeds_of(shown.task, shown.model))
         add(shown.task, "dev, searched", SENTENCES * seeds, tried)

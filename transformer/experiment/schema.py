@@ -49,6 +49,11 @@ class _Relaxed(GenerateJsonSchema):
     def dataclass_schema(self, schema: Any) -> JsonSchemaValue:
         relaxed = super().dataclass_schema(schema)
         relaxed.pop("required", None)
+        lists = {key: each for key, each in relaxed["properties"].items() if "items" in each}
+        relaxed["properties"] |= {
+            f"{key}+": {"type": "array", "items": each["items"], "description": f"added to the list `{key}`"}
+            for key, each in lists.items()
+        }
         return relaxed
 
     def tagged_union_schema(self, schema: Any) -> JsonSchemaValue:
@@ -68,7 +73,7 @@ def tables() -> dict[str, str]:
     """The tables of keys in config/README.md, by name."""
     quick, base = plain(read_experiment([])), read_yaml(FOLDER / "models.yaml")["models"]["base"]
     own = schema()["properties"].items()
-    keys = [(key, _in_quick(key, quick[key]), each["description"]) for key, each in own]
+    keys = [(key, _in_quick(key, quick[key]), each["description"]) for key, each in own if key in quick]
     made = {"experiment": _table(("key", "default", "meaning"), keys)}
     for name, configs in TABLES.items():
         schemas = [schema(config) for config in configs]
@@ -95,6 +100,8 @@ def _keys(
 ) -> Iterator[tuple[str, ...]]:
     """The rows of a config, with those of the configs in it, whose schemas are `others`."""
     for key, each in config["properties"].items():
+        if key.endswith("+"):
+            continue
         names = [part["$ref"].rpartition("/")[2] for part in (each, *each.get("anyOf", ())) if "$ref" in part]
         if names:
             yield from _keys(others[names[0]], others, {}, f"{prefix}{key}.")

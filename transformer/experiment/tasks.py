@@ -1,16 +1,17 @@
 """What an experiment learns and how it is decoded: its tasks, the run of the figures, and the searches."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic.dataclasses import dataclass
 
 from transformer.evaluation.tokenisers import missing
 from transformer.model.ids import UNKNOWN
-from transformer.package.config import Decoding, TaskKind
+from transformer.package.config import SECTION_6_1, Decoding, TaskKind
 from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
 from transformer.support.languages import not_languages
+from transformer.support.strict import plain
 
 LONGEST_NAME = 100  # bytes; file systems allow 255, of which we use some for other parts of names
 
@@ -26,18 +27,30 @@ def _names_a_folder(name: str) -> str:
 Name = Annotated[str, AfterValidator(_names_a_folder)]  # of an experiment, a task or a model that is trained
 
 
-@dataclass(frozen=True, config=STRICT)
+# Beam, length penalty and length of section 6.1, and those of section 6.3.
+PAPER = {"translation": plain(SECTION_6_1), "parsing": {"beam": 21, "alpha": 0.3, "extra": 300}}
+
+
+def _filled_in(decoding: Any, info: ValidationInfo) -> Any:
+    """The keys of a task's decoding, with the paper's values for those that are missing."""
+    return PAPER[info.data.get("kind", "translation")] | decoding if isinstance(decoding, dict) else decoding
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
 class Task(Config):
     """What models learn: to turn `source` into `target` on a corpus, as subwords of one shared vocabulary."""
 
-    kind: TaskKind = Field(description="translation, or parsing (section 6.3)")
+    kind: TaskKind = Field(default="translation", description="translation, or parsing (section 6.3)")
     corpus: str = Field(description="name of the corpus")
     source: str = Field(description="the side of the corpus from which models translate, such as en")
     target: str = Field(description="the side into which they translate, such as de")
     vocabulary: int = Field(
         json_schema_extra={"minimum": UNKNOWN + 2}, description="number of subwords, with padding, end and unknown"
     )
-    decoding: Decoding = Field(description="beam search (section 6.1)")
+    decoding: Annotated[Decoding, BeforeValidator(_filled_in)] = Field(  # type: ignore[assignment]
+        default_factory=dict,
+        description="beam search (section 6.1)",
+    )
     models: Distinct[Name] = Field(description="the models to train, rows of tables; [] leaves out the task")
 
     @check("source", "target")
@@ -67,8 +80,8 @@ class Task(Config):
 class Figures(Config):
     """The run whose attention is drawn in figures 3 to 5."""
 
-    task: str = Field(description="name of its task")
-    model: str = Field(description="name of its model")
+    task: str | None = Field(description="name of its task; null: the first that is run")
+    model: str | None = Field(description="name of its model; null: base, or the task's first Transformer")
 
 
 @dataclass(frozen=True, config=STRICT)

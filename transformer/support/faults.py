@@ -92,8 +92,7 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
         case "too_short":
             return None if value else Fault(keys, "is empty; give at least one")
         case "tuple_type":
-            example = "a, b" if isinstance(value, Mapping) or value is None else value
-            return Fault(keys, f"{shown(value)} is not a list; write [{example}]")
+            return Fault(keys, not_a_list(value))
         case "float_type":
             return Fault(keys, f"{shown(value)} is not a number; write one such as 0.1")
         case kind if kind in _EXPECTED:
@@ -104,6 +103,12 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
 def shown(value: Any) -> str:
     """A value as YAML has it, if it is null, true or false; else as Python has it."""
     return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+
+
+def not_a_list(value: Any) -> str:
+    """The text that `value` is not a list."""
+    example = "a, b" if isinstance(value, Mapping) or value is None else value
+    return f"{shown(value)} is not a list; write [{example}]"
 
 
 def _not_one_of(value: Any, expected: str) -> str:

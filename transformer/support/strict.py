@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from transformer.support.faults import ConfigError, Fault, fault_of, with_source
+from transformer.support.faults import ConfigError, Fault, Keys, fault_of, not_a_list, with_source
 from transformer.support.files import InputError, atomic, read_lines
 from transformer.support.yaml_words import Dumper, Loader
 
@@ -68,16 +68,17 @@ def read_keys(path: Path) -> dict[Any, Any]:
     return values
 
 
-def load(cls: type[T], values: Any, where: str = "") -> T:
+def load(cls: type[T], values: Any, where: str = "", written: Any = None) -> T:
     """A config from a mapping. Raises ConfigError, which lists every fault.
 
-    Values have the types of JSON, so a list becomes a tuple, and a date is a text.
+    Values have the types of JSON, so a list becomes a tuple, and a date is a text. Validators see the values as they
+    are `written`, by default `values`.
     """
     from pydantic import ValidationError  # slow to import, and some commands load no config
 
     text = json.dumps(values, default=str)
     try:
-        return _adapter(cls).validate_json(text, context=values)  # type: ignore[arg-type]
+        return _adapter(cls).validate_json(text, context=written or values)  # type: ignore[arg-type]
     except ValidationError as error:
         values = json.loads(text)
         faults = [fault_of(each, cls, values) for each in error.errors(include_url=False)]
@@ -97,9 +98,10 @@ def load_sources(cls: type[T], values: Any, sources: Mapping[str, Any]) -> T:
     Raises ConfigError; each of its faults begins with the source and, if that is a file, with the line of its value.
     """
     try:
-        return load(cls, values)
+        return load(cls, added_up(values), written=values)
     except ConfigError as error:
-        raise ConfigError("", [with_source(fault, sources) for fault in error.faults]) from None
+        faults = [fault._replace(keys=_as_written(fault.keys, values)) for fault in error.faults]
+        raise ConfigError("", [with_source(fault, sources) for fault in faults]) from None
 
 
 def read_config(cls: type[T], path: Path) -> T:
@@ -111,6 +113,8 @@ def read_config(cls: type[T], path: Path) -> T:
 def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
     """Merge `overlay` into `values`, in place. Mappings are merged key by key; any other value is replaced.
 
+    A list KEY+ has the values of all sources that have one; `added_up` adds them to the list KEY.
+
     Mappings are copied, except in lists. Otherwise two keys that share one by a YAML alias would both change if one is
     overridden.
     """
@@ -119,8 +123,75 @@ def merge(values: dict[str, Any], overlay: Mapping[str, Any]) -> None:
             if not isinstance(values.get(key), dict):
                 values[key] = {}
             merge(values[key], value)
+        elif _adds(key) and isinstance(value, list) and isinstance(values.get(key), list):
+            values[key] = union(values[key], value)
         else:
             values[key] = value
+
+
+def merged(sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """All sources in one; later ones override earlier ones (`merge`)."""
+    values: dict[str, Any] = {}
+    for source in sources:
+        merge(values, source)
+    return values
+
+
+def union(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """The values of both lists. Those of `other` that `one` has, too, are left out."""
+    return [*one, *(each for each in other if each not in one)]
+
+
+def _adds(key: Any) -> bool:
+    return str(key).endswith("+")
+
+
+def added_up(values: Any) -> Any:
+    """`values` with each list KEY+ added to the list KEY (`union`), which may be missing.
+
+    Raises ConfigError that lists each KEY+ that is not a list, and each whose KEY is not one. A mapping is no fault:
+    its name may end in +.
+    """
+    faults: list[Fault] = []
+    summed = _added_up(values, (), faults)
+    if faults:
+        raise ConfigError("", faults)
+    return summed
+
+
+def _added_up(values: Any, place: Keys, faults: list[Fault]) -> Any:
+    if not isinstance(values, Mapping):
+        return values
+    summed: dict[Any, Any] = {}
+    for key, value in values.items():
+        if not _adds(key) or isinstance(value, Mapping):
+            summed.setdefault(key, _added_up(value, (*place, key), faults))
+            continue
+        name = key[:-1]
+        given = values.get(name, [])
+        if not isinstance(value, list):
+            faults.append(Fault((*place, key), not_a_list(value)))
+        elif not isinstance(given, list):
+            text = f"{name} has no list to which this could be added; write {name} without +"
+            faults.append(Fault((*place, key), text))
+        else:
+            summed[name] = union(given, value)
+    return summed
+
+
+def _as_written(keys: Keys, values: Any) -> Keys:
+    """The keys of a value in `values`, whose keys in `added_up` of them are given."""
+    if not keys or not isinstance(values, Mapping):
+        return keys
+    first, *rest = keys
+    given, added = values.get(first, []), values.get(f"{first}+")
+    if isinstance(added, list) and isinstance(given, list):
+        if first not in values:
+            return (f"{first}+", *rest)
+        if rest and isinstance(rest[0], int) and rest[0] >= len(given):
+            new = [place for place, each in enumerate(added) if each not in given]
+            return (f"{first}+", new[rest[0] - len(given)], *rest[1:])
+    return (first, *_as_written(tuple(rest), given))
 
 
 def write_config(path: Path, config: Any) -> None:

@@ -15,7 +15,7 @@ from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import InputError, future_date
-from transformer.support.strict import load_sources, merge, parse_yaml
+from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
 from workflow.lib.runs import Runs
 
 
@@ -45,9 +45,8 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
     `read_sources`.
     """
     sources = _sources(overlays, given)
-    values: dict[str, Any] = {}
-    for source in (*read_sources([]).values(), config, sources["--config"]):
-        merge(values, source)
+    values = merged([*read_sources([]).values(), config, sources["--config"]])
+    add_all(values, merged(sources.values()))
     experiment = load_sources(Experiment, values, sources)
     check_name(experiment, sources)
     for key in ("mirror", "packages"):
@@ -55,6 +54,15 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
         if folder and not Path(folder).is_dir():
             raise InputError(f"{key}: {folder}: no such folder; correct {key} in the config")
     return experiment
+
+
+def add_all(values: Any, sources: Any) -> None:
+    """Add to each list KEY+ of `values` what `sources` add. Of such lists in several files, Snakemake has the last."""
+    for key, value in sources.items():
+        if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
+            add_all(values[key], value)
+        elif str(key).endswith("+") and isinstance(value, list) and isinstance(values.get(key), list):
+            values[key] = union(value, values[key])
 
 
 def _sources(overlays: Iterable[Path], given: Iterable[str]) -> dict[str, Mapping[str, Any]]:

@@ -33,6 +33,11 @@ class Paths:
         return f"{self.results}/complexity/complexity.json"
 
     @property
+    def step_time(self) -> str:
+        """The times of a training step of models of a task."""
+        return f"{self.results}/step_time/{{task}}.json"
+
+    @property
     def package(self) -> list[str]:
         """The files of a package, config.json first."""
         folder = f"{self.packages}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package"

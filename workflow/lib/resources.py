@@ -74,6 +74,13 @@ class Demands:
     def _training(self, wildcards: Wildcards) -> Request:
         return request(self.runs.config(wildcards), self.experiment.tasks[wildcards.task].vocabulary)
 
+    def timing_megabytes(self, wildcards: Wildcards) -> int:
+        """Megabytes for timing steps: those of all timed trainings."""
+        task, seed = wildcards.task, self.experiment.seeds[0]
+        vocabulary = self.experiment.tasks[task].vocabulary
+        timed = (self.experiment.run(task, model, seed) for model in self.runs.timed[task])
+        return sum(request(run, vocabulary).megabytes for run in timed)
+
     def training_minutes(self, wildcards: Wildcards) -> int:
         """Minutes for a training."""
         return self._training(wildcards).minutes

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,32 @@ class Runs:
         runs = copy(self)
         runs.seeds = (*self.seeds, *further)
         return runs
+
+    @cached_property
+    def timed(self) -> dict[str, list[str]]:
+        """The models whose steps are timed: those of claims about time all of whose rows are run, by task.
+
+        If packages are given, no time is measured, because nothing is trained.
+        """
+        timed: dict[str, list[str]] = {}
+        about = [claim for claim in self.experiment.claims.values() if claim.metric == "step_time"]
+        for claim in [] if self.experiment.packages else about:
+            models = {self.run_of.get(run) for run in claim.runs()}
+            if None not in models and len(models) > 1:
+                [task] = {task for task, _ in claim.runs()}
+                timed[task] = [model for model in self.trained[task] if model in {*models, *timed.get(task, ())}]
+        return timed
+
+    @property
+    def step_times(self) -> list[str]:
+        """The measured times."""
+        return [self.paths.step_time.format(task=task) for task in self.timed]
+
+    def timed_configs(self, wildcards: Wildcards) -> list[str]:
+        """The configs of the runs of a task whose steps are timed, of the first seed."""
+        run = f"{self.paths.run}/config.yaml"
+        first = {"task": wildcards.task, "seed": self.experiment.seeds[0]}
+        return [run.format(model=model, **first) for model in self.timed[wildcards.task]]
 
     def config(self, wildcards: Wildcards) -> RunConfig:
         """A run's config."""
@@ -109,8 +136,7 @@ class Runs:
 
     def searched(self, task: str, model: str, search: str, part: str = "dev") -> list[str]:
         """The scores of a run decoded with one of `searches`. Empty unless it is the run of `figures`."""
-        shown = self.experiment.figures
-        if (task, model) != (shown.task, shown.model):
+        if (task, model) != self.experiment.drawn:
             return []
         if search == self.own_search:
             return self.averaged_scores({task: [model]}, part)
@@ -148,9 +174,9 @@ class Runs:
 
     def attention(self) -> str:
         """The file with the attention that figures 3 to 5 show."""
-        shown = self.experiment.figures
-        folder = f"average-{self.average(shown.task, shown.model)}"
-        [first, *_] = self.files_of(shown.task, [shown.model], f"{folder}/attention.json")
+        task, model = self.experiment.drawn
+        folder = f"average-{self.average(task, model)}"
+        [first, *_] = self.files_of(task, [model], f"{folder}/attention.json")
         return first
 
     def plain_shards(self, task: str) -> list[str]:

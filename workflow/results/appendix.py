@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
+from workflow.results.against_base import CSV_ONLY, against_base, measured, star_notes
 from workflow.results.cells import is_shown, number
 from workflow.results.notes import read_inputs
 from workflow.results.records import Ours, over_seeds
@@ -50,7 +50,7 @@ def content(job: Any) -> Content:
     ours = over_seeds(against_base(runs))
     shown = [row for row in published["appendix"] if is_shown(job, ours, "ende", row["model"])]
     rows = [table_row(row, ours, published["table3"][0]) for row in shown]
-    all_notes = [*notes, *NOTES, *COMPARED, *(row["note"] for row in shown if "note" in row)]
+    all_notes = [*notes, *NOTES, *star_notes(ours), *(row["note"] for row in shown if "note" in row)]
     return Content(rows, 1, all_notes, made, CSV_ONLY)
 
 

@@ -36,9 +36,9 @@ Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the only 
 
 def plan(selection: Selection) -> Plan:
     """The attention of the run of `figures`, and the page that was written with it."""
-    shown, attention = selection.experiment.figures, selection.runs.attention()
+    (task, model), attention = selection.experiment.drawn, selection.runs.attention()
     read = {"published": selection.numbers, "attention": attention, "page": str(Path(attention).with_suffix(".html"))}
-    return Plan(read, {"task": shown.task, "model": shown.model})
+    return Plan(read, {"task": task, "model": model})
 
 
 def choose_heads(wanted: Sequence[int], heads: int) -> list[int]:

@@ -1,46 +1,49 @@
 """The claims: the paper's difference, our difference with its interval over seeds, and a verdict for each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.experiment.claims import Claim
-from transformer.support.strict import plain
 from workflow.results.cells import NOT_RUN, number
+from workflow.results.claimed import Claims
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import corpus_note
 from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
 from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
 from workflow.results.table_formats import Row
+from workflow.results.times import circumstances
 
 if TYPE_CHECKING:
-    from workflow.lib.runs import Runs
     from workflow.results.verdicts import Tested
 
 CAPTION = """\
-**The paper's claims, tested.** Each row is one claim. It has the difference that the paper prints, our difference with
-its interval over seeds, and a verdict. *Reproduced* means that our seeds show the difference on the claimed side.
-*Contrary* means that they show it on the other side. *Undecided* means that they show neither. For undecided claims the
-table says how large our difference would have had to be. The verdicts are computed from the runs. Look
-first at the verdicts, then whether our difference has the same sign as the paper's.
+**The paper's claims, tested.** Each row is one claim. The paper states those that are *printed*; those that are
+*implied* stand behind a choice or a hope of the paper; others are our *own*. A row has the difference that the paper
+prints, our difference with its interval over seeds, and a verdict. *Reproduced* means that our seeds show the
+difference on the claimed side. *Contrary* means that they show it on the other side. *Undecided* means that they show
+neither. For undecided claims the table says how large our difference would have had to be. The verdicts are computed
+from the runs. Look first at the verdicts, which say nothing of the size, then at the column Size, which compares it
+with the paper's.
 """
 FIGURE_CAPTION = """\
-**The paper's claims, tested.** To the right of the vertical line a difference is in favour of the claim. Circles are
-the paper's differences. Diamonds are ours, with their 95 % interval over seeds; an open diamond has one or two seeds
-and no interval. The shaded area is the margin within which two rows count as alike; there the interval is one of 90 %.
-The colour is the verdict, corrected for the number of claims: grey diamonds are undecided, wherever they stand. *n* is
-the number of seeds, and *could show* the least difference that they could have decided. Look for diamonds in the colour
-of *contrary*.
+**The paper's claims, tested.** What the paper states, what it only chose or hoped, and our own claims stand apart. To
+the right of the vertical line a difference is in favour of the claim. Circles are the paper's differences. Diamonds
+are ours, with their 95 % interval over seeds; an open diamond has one or two seeds and no interval. The shaded area
+is the margin within which two rows count as alike; there the interval is one of 90 %, and to the right of the line
+the second row is better. The colour is the verdict, corrected for the number of claims of a family: grey diamonds are
+undecided, wherever they stand. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on
+the *other side*, all of it has the other sign. *n* is the number of seeds, and *could show* the least difference that
+they could have decided. Claims about time are decided by rounds of measurements instead of seeds. Look for diamonds in
+the colour of *contrary*, and for circles outside our intervals.
 """
 DIFFERENCES = (
-    "A positive difference is in favour of the claim. Its unit is points of BLEU (tokenised) or F1, percent less "
-    "perplexity, or percent fewer hours of training. The column Rows names the compared rows. With < the paper "
-    "claims that each row is better than the row before it. With three rows we test the last against the first, with "
-    "more the linear trend; not in order means that a row between them is out of its place. Rows that are one model at "
-    "this scale count once in our number, and each in the paper's. With ≈ the paper claims that the two rows are "
-    "alike: then a difference near zero is in favour, whatever its sign."
+    "A positive difference is in favour of the claim. BLEU is tokenised. The column Rows names the compared rows. "
+    "With < the claim is that each row is better than the row before it. With three rows or more the verdict is about "
+    "the linear trend. It does not show that each step is better: three rows give the middle one no weight. Not in "
+    "order means that the mean of a row is out of its place. Rows that are one model at this scale count once in our "
+    "number, and each in the paper's. With ≈ the claim is that the two rows are alike: then a difference near zero is "
+    "in favour, and we say which row is better."
 )
 FEW_SEEDS = "Our difference is the mean over runs of the same seed. A verdict needs at least {} seeds."
 JUDGED = [
@@ -49,74 +52,42 @@ JUDGED = [
     "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on "
     "the other side, and undecided otherwise. A claim that rows are alike is reproduced if the difference is shown "
     "to be within the margin, and contrary if it is shown to be outside.",
-    "The interval is for one claim alone. The verdicts are corrected for the number of claims (Holm), so a claim can "
-    "be undecided although its interval excludes zero. The chance that any verdict is wrong is at most 5 %, and "
-    "again at most 5 % for the claims about hours. This is about another training with other seeds. It says nothing "
-    "about another text. It assumes that the seeds' differences are normally distributed, which so few seeds cannot "
-    "show.",
+    "Size compares our interval with the paper's difference: similar if the interval contains it (a wide one "
+    "contains much); smaller or larger if it does not; on the other side if the whole interval has the other sign. "
+    "Our models and text are not the paper's, so another size does not contradict the paper.",
+    "The interval is for one claim alone. The verdicts are corrected for the number of claims in a family (Holm), so "
+    "a claim can be undecided although its interval excludes zero. In each family, the chance that any verdict is "
+    "wrong is at most 5 %. This is about another training with other seeds. It says nothing about another text. It "
+    "assumes that the seeds' differences are normally distributed, which so few seeds cannot show.",
     "The column Could show has the least difference that would have decided an undecided claim if our mean had been "
     "so large, with as many seeds and the same spread. A true difference of that size is found in a little more than "
-    "half of all experiments. For rows claimed to be alike it is the least margin.",
+    "half of all experiments. For rows claimed to be alike it is the least margin. It has one figure only, because the "
+    "spread of so few seeds is itself uncertain: with five seeds it has four degrees of freedom.",
 ]
 NOTES = [
-    "Perplexity beyond training is that of held-out pairs with more subwords on the longer side than any pair that "
-    "base learns from, up to twice as many. A row whose name ends in averaged, or in a beam, uses Table "
-    "2's averaged checkpoints, on dev.",
-    "Hours are those of training. Other programs on the machine make them longer.",
-    "The paper does not state the claims on averaging, beam and length penalty; it only made these choices. On "
-    "longer sequences it only says that sinusoids may help. It compares itself with published recurrent and "
-    "convolutional models; each of ours is as large as base and learns from the same batches, with a learning rate "
-    "and a warmup of its own.",
+    "Perplexity within training is that of held-out pairs with at most as many subwords on the longer side as a pair "
+    "that base learns from, and perplexity beyond training of those with more, up to twice as many. A row whose name "
+    "ends in averaged, or in a beam, uses Table 2's averaged checkpoints. If test decides a claim about rows of Table "
+    "3, the column dev has the mean on dev, which decides nothing.",
+    "Printed claims stand in the paper, in numbers or in words. Implied claims stand behind a choice: averaging, the "
+    "beam, the length penalty, the scaling of dot products; or behind a hope: on longer sequences the paper only says "
+    "that sinusoids may help. It compares itself with published recurrent and convolutional models; each of ours is as "
+    "large as base and learns from the same batches, with a learning rate and a warmup of its own.",
 ]
-
-
-class Claims:
-    """The claims of an experiment (config/claims.yaml)."""
-
-    def __init__(self, claims: Mapping[str, Claim], runs: "Runs"):
-        self.runs = runs
-        self.all = [self._resolved(name, claim) for name, claim in claims.items()]
-
-    def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
-        """A claim as mappings. Its scores are those of each row, but rows that are one model at this scale count once.
-
-        It is judged if all its rows are run and they are not all one model.
-        """
-        part = "dev" if claim.part == "dev" else "test"
-        scores = self._scores(claim, part)
-        judged = all(scores) and len(scores) > 1
-        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
-        beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
-        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside}
-
-    def _scores(self, claim: Claim, part: str) -> list[list[str]]:
-        """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run."""
-        runs, scores = self.runs.with_seeds(claim.further_seeds), []
-        for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
-            if way == "averaged" or (claim.part == "test" and not way):
-                scores.append(runs.averaged_scores({task: [model]}, part))
-            elif way:
-                scores.append(runs.searched(task, model, f"{way}/", part))
-            else:
-                scores.append(runs.dev_scores({task: [model]}, part))
-        return list(map(list, dict.fromkeys(map(tuple, scores))))
-
-    @property
-    def scores(self) -> list[str]:
-        """The score files of all claims that are judged. Empty if no two models are compared and no claim is `own`."""
-        judged = [claim for claim in self.all if claim["judged"]]
-        compared = any(len(set(claim["runs"])) > 1 or claim["section"] == "own" for claim in judged)
-        return self._files(judged) if compared else []
-
-    @property
-    def lengths(self) -> list[str]:
-        """The scores by length, for the claims about longer pairs."""
-        about = (claim for claim in self.all if claim["metric"] in ("within", "longer"))
-        return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
-
-    def _files(self, claims: Iterable[Mapping[str, Any]]) -> list[str]:
-        judged = ([*claim["scores"], *claim["beside"]] for claim in claims if claim["judged"])
-        return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))
+TIMES = (
+    "Claims about time are not counted with the others. They are measured on one machine, so their verdicts say "
+    "nothing of other machines. Rows train some steps in turns, in rounds. The interval (95 %, Student's t) is over "
+    "rounds. A row is faster if the whole interval shows that the other one takes at least 10 % longer. Rows are alike "
+    "if the whole interval is within the margin. The paper's difference is that of its hours, for as many steps. The "
+    "table step_time has the times and the FLOPs."
+)
+SIZES = {
+    None: "",
+    "similar": "similar to the paper's",
+    "smaller": "smaller than the paper's",
+    "larger": "larger than the paper's",
+    "other side": "on the other side",
+}
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -127,32 +98,40 @@ def plan(selection: Selection) -> Plan | None:
     table3 = selection.runs.dev_scores(selection.some("table3"))
     scores = list(dict.fromkeys([*claims.scores, *table3]))
     more = {"corpora": selection.runs.records(selection.runs.trained), "lengths": claims.lengths}
+    more |= {"comparisons": claims.comparisons, "times": selection.runs.step_times}
     shown = [*selection.shown["table3"], *(run for claim in claims.all for run in claim["runs"])]
     params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
     return Plan(selection.measured(selection.some("table3"), scores) | more, params)
 
 
-def chance(p: float) -> str:
-    """A p-value."""
-    return number(p, 4) if p >= 0.0001 else "< 0.0001"
+def chance(p: float | None) -> str:
+    """A p-value. Empty if there is none."""
+    return number(p, 4) if p is None or p >= 0.0001 else "< 0.0001"
 
 
 def table_row(result: "Tested") -> Row:
     """The row of a claim."""
+    from workflow.results.verdicts import family
+
     measure, judged = result.measure, result.judged
-    both = [measure.text(bound) for bound in judged.interval] if judged else []
+    part = "dev" if result.claim["part"] == "dev" else "test"
     return {
+        ("Group", ""): result.claim["group"],
         ("Section", ""): result.claim["section"],
         ("Claim", ""): result.claim["claim"],
-        ("Measure", ""): measure.heading + f", {result.claim['part']}" * (measure.key not in ("seconds", "longer")),
+        ("Measure", ""): measure.heading + f", {part}" * (measure.key not in ("step_time", "within", "longer")),
         ("Rows", ""): result.rows,
         ("Verdict", ""): result.verdict,
-        ("In favour", "paper"): measure.text(result.paper),
-        ("In favour", "ours"): NOT_RUN if result.ours is None else measure.text(result.ours),
-        ("In favour", "interval"): " to ".join(both),
-        ("In favour", "each seed"): " ".join(map(measure.text, result.each)),
-        ("Seeds", ""): str(len(result.each) or ""),
+        ("Size", ""): SIZES[result.size],
+        ("Unit", ""): result.unit,
+        ("In favour", "paper"): result.difference(result.paper),
+        ("In favour", "ours"): NOT_RUN if result.ours is None else result.difference(result.ours),
+        ("In favour", "interval"): result.difference(*judged.interval) if judged else "",
+        ("In favour", "dev"): result.difference(result.beside),
+        ("In favour", "each seed"): ("; " if result.alike else " ").join(map(result.difference, result.each)),
+        ("Seeds", ""): f"{len(result.each) or ''}{' rounds' * (result.timed and bool(result.each))}",
+        ("p", "family"): family(result.claim) if judged and not result.timed else "",
         ("p", "alone"): chance(judged.p_alone) if judged else "",
         ("p", "corrected"): chance(judged.p) if judged else "",
         ("Could show", ""): result.could_show,
@@ -161,18 +140,24 @@ def table_row(result: "Tested") -> Row:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    from workflow.results.verdicts import SEEDS, agreement, decide, power_note
+    from workflow.results.second import beside_verdicts
+    from workflow.results.verdicts import SEEDS, agreement, decide, own_notes, power_note
 
     table3 = read_runs(job.params.table3, job.input.packages, job.params.equal)
     agreed = agreement(read_yaml(job.input.published)["table3"], over_seeds(table3))
     tested = decide(job)
-    verdicts = JUDGED if any(each.judged for each in tested) else [FEW_SEEDS.format(SEEDS)]
+    told = [f"{claim}: {note}." for claim, note in own_notes(tested)]
+    verdicts = JUDGED if any(each.judged and not each.timed for each in tested) else [FEW_SEEDS.format(SEEDS)]
+    records = list(map(read_json, job.input.times))
+    times = [TIMES] * bool(records)
+    rows, beside = beside_verdicts(job, tested, list(map(table_row, tested)))
     return Content(
-        list(map(table_row, tested)),
-        5,
-        [*agreed, *power_note(tested), *job.params.notes, DIFFERENCES, *verdicts, *NOTES],
+        rows,
+        8,
+        [*agreed, *power_note(tested), *told, *job.params.notes, DIFFERENCES, *verdicts, *times, *beside, *NOTES],
         [
             *map(corpus_note, map(read_json, job.input.corpora)),
+            *chain.from_iterable(map(circumstances, records)),
             *difference_notes(read_trained(job.input.packages).values()),
         ],
         ("alone", "each seed"),
@@ -180,6 +165,11 @@ def content(job: Any) -> Content:
 
 
 VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555", "not run": "#888888"}
+GROUPS = {
+    "printed": "Printed: the paper states it",
+    "implied": "Implied: the paper only chose or hoped so",
+    "own": "Our own claims",
+}
 PAPER: dict[str, Any] = {
     "marker": "o",
     "color": COLOURS[0],
@@ -190,17 +180,26 @@ PAPER: dict[str, Any] = {
 
 
 def draw(tested: Sequence["Tested"]) -> Drawing:
-    """A panel for each measure, with its claims in the order of the paper."""
+    """For each group of claims, a panel for each measure, with its claims in the order of the paper."""
     from matplotlib.lines import Line2D
 
-    from workflow.results.verdicts import MEASURES
+    from workflow.results.verdicts import MEASURES, own_notes
 
-    groups = [[each for each in tested if each.measure is measure] for measure in MEASURES.values()]
-    groups = [group for group in groups if group]
-    height = 0.18 * len(tested) + 0.75 * len(groups)
-    figure, axes_of = panels(len(groups), 1, 7.2, height, height_ratios=[len(group) + 1 for group in groups])
-    for axes, group in zip(axes_of[:, 0], groups, strict=True):
-        draw_measure(axes, group)
+    apart = {
+        (group, key): [each for each in tested if each.claim["group"] == group and each.measure is measure]
+        for group in GROUPS
+        for key, measure in MEASURES.items()
+    }
+    apart = {place: claims for place, claims in apart.items() if claims}
+    notes = [f"{literal(claim)}: {literal(note)}" for claim, note in own_notes(tested)]
+    height = 0.4 + 0.17 * len(tested) + 0.55 * len(apart) + 0.15 * len(notes)
+    ratios = [len(claims) + 1 for claims in apart.values()]
+    figure, axes_of = panels(len(apart), 1, 8, height, height_ratios=ratios)
+    headings = dict(GROUPS)
+    for axes, ((group, _), claims) in zip(axes_of[:, 0], apart.items(), strict=True):
+        draw_measure(axes, claims)
+        axes.set_title(headings.pop(group, ""))
+    figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=7)
     looks = [Line2D([], [], label="paper", **PAPER)]
     looks += [
         Line2D([], [], label=f"ours, {name}", color=colour, marker="D", markersize=4, linewidth=1.2)
@@ -212,11 +211,18 @@ def draw(tested: Sequence["Tested"]) -> Drawing:
 
 
 def verdict(result: "Tested") -> str:
-    """The verdict, with the number of seeds, and what they could show if they do not decide."""
+    """The verdict, the size beside the paper's, the number of seeds, and what they could show if they do not decide.
+
+    For rows claimed to be alike, the better one takes the place of what could be shown.
+    """
+    which = f"; {result.difference(result.ours)}" if result.alike and result.ours is not None else ""
     if not result.judged:
-        return result.verdict
-    could_show = f"; could show {result.could_show}" if result.could_show else ""
-    return f"{result.verdict} (n {result.judged.seeds}{could_show})"
+        return result.verdict + which
+    if result.timed:
+        return f"{result.verdict} ({result.judged.seeds} rounds){which}"
+    size = f", {result.size}" if result.size else ""
+    could_show = f"; could show {result.could_show}" if result.could_show and not which else ""
+    return f"{result.verdict}{size} (n {result.judged.seeds}{could_show}){which}"
 
 
 def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
@@ -242,8 +248,7 @@ def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
     axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
     axes.set_yticklabels(labels, fontsize=7)
     axes.tick_params(axis="y", length=0)
-    unit = "% less" if measure.relative else "points of"
-    axes.set_xlabel(f"{unit} {measure.heading}, in favour of the claim")
+    axes.set_xlabel(f"{measure.unit()}, in favour of the claim", fontsize=7)
 
 
 def figure(job: Any) -> list[Drawing]:

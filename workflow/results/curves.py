@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.records import Equal, read_training
-from workflow.results.result import BASE, Figure, Plan, Selection
+from workflow.results.result import Figure, Plan, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,
@@ -71,7 +71,7 @@ def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tupl
 
     looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 combinations
     for task, model in runs:
-        colour, dashes = ("black", "-") if (task, model) == BASE else next(looks)
+        colour, dashes = ("black", "-") if (task, model) == (runs[0][0], "base") else next(looks)
         for seed, history in enumerate(curves[task, model]):
             look = {"color": colour, "linestyle": dashes, "linewidth": 1.1}
             name = literal(model if task == "ende" else f"{task} {model}")

@@ -46,7 +46,7 @@ def searches(selection: Selection) -> dict[str, list[str]]:
     experiment, runs = selection.experiment, selection.runs
     if not experiment.searched():
         return {}
-    task, model = experiment.figures.task, experiment.figures.model
+    task, model = experiment.drawn
     own, average = runs.averaged_scores({task: [model]}, "dev"), runs.average(task, model)
     others = [path for search in runs.searches for path in runs.searched(task, model, search)]
     last = runs.files_of(task, [model], "average-1/dev.scores.json") if average > 1 else []
@@ -57,7 +57,7 @@ def plan(selection: Selection) -> Plan | None:
     """These scores. If several rows are one model, the table names the row of `figures`."""
     if not (read := searches(selection)):
         return None
-    task, model = selection.experiment.figures.task, selection.experiment.figures.model
+    task, model = selection.experiment.drawn
     equal = {task: {selection.runs.run_of[task, model]: [model]}}
     inputs = selection.measured({task: [model]}, read["scores"]) | read
     return Plan(inputs, {"notes": selection.notes([(task, model)]), "equal": equal})

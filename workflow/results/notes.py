@@ -96,5 +96,6 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
     signed |= {
         "randomisation.signature": "the approximate randomisation",
         "bootstrap.signature": "the paired bootstrap",
+        "chrf.signature": "chrF",
     }
     return notes + signature_notes(runs, signed)

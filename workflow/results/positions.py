@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from transformer.corpora.libreoffice import LibreOfficeHelp
-from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
+from workflow.results.against_base import CSV_ONLY, against_base, measured, star_notes
 from workflow.results.cells import NOT_RUN, is_shown, spread
 from workflow.results.drawing import POSITIONS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
@@ -135,7 +135,7 @@ def content(job: Any) -> Content:
     rows = [table_row(row, ours, published["table3"][0], lengths, classes) for row in shown]
     sources = "; ".join(f"{row['name']}, {row['source']}" for row in shown)
     measured_on = length_notes(lengths, classes, longest, job.params.held_out)
-    all_notes = [*notes, f"Where the encodings are from: {sources}.", *NOTES, *measured_on, *COMPARED]
+    all_notes = [*notes, f"Where the encodings are from: {sources}.", *NOTES, *measured_on, *star_notes(ours)]
     return Content(rows, 2, all_notes, made, CSV_ONLY)
 
 

@@ -23,6 +23,7 @@ COLUMNS = [
     *["task", "model", "seed", "average", "part", "sentences", "decoding"],
     *metrics.keys(),
     *["bootstrap.p", "bootstrap.signature", "randomisation.p", "randomisation.signature"],
+    *["chrf.baseline", "chrf.system", "chrf.signature", "differences"],
     *["pairs", "left_out", "longest_pair", "parameters", "steps", "target_tokens"],
     *["seconds", "sustained", "flops", "estimated_flops"],
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from transformer.support.languages import _CODES
 from transformer.support.markdown import one_line
 from workflow.results.drawing import Drawing, own_look, save
 from workflow.results.plan import Plan, Run
@@ -18,9 +19,19 @@ else:
     Selection = Task = Any
 
 BASE: Run = ("ende", "base")
-LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 EVERY = ""  # the section of what concerns the whole paper; it comes first
 OWN = "own"  # the group of rows that the paper does not have
+
+
+def languages(task: Task) -> str:
+    """The languages of a task by their names, such as English-German. One without a name of its own has its code."""
+    names = {code: name.title() for name, code in reversed(_CODES.items()) if len(name) > len("deu")}
+    return "-".join(names.get(each, each) for each in (task.source, task.target))
+
+
+def own_translation(name: str, task: Task) -> bool:
+    """Whether a task is a translation that the paper does not have."""
+    return task.kind == "translation" and name not in ("ende", "enfr")
 
 
 def ende_rows(name: str) -> Callable[[Selection], list[Run]]:
@@ -75,8 +86,10 @@ class Table(Result):
 
     title: str
     content: Callable[[Any], Content]
-    detail: str = ""  # stands in brackets after the title, with the languages of the task `ende` for {ende}
+    # Stands in brackets after the title, with {name} of a parameter, and the languages of the task `ende` for {ende}.
+    detail: str = ""
     shows: Callable[[Selection], list[Run]] = lambda _: []  # the runs of the paper's rows
+    owns: Callable[[str, Task], bool] = lambda *_: False  # whether it shows the user's own rows of a task
     own_row: Callable[[Selection, str, str], dict[str, Any]] | None = None  # a row for a run of the user's own
     curves: Callable[[Selection], Mapping[str, Sequence[Run]]] = lambda _: {}  # groups of the training curves
     # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
@@ -87,8 +100,7 @@ class Table(Result):
 
     def params(self, plan: Plan, ende: Task) -> dict[str, Any]:
         """All parameters of its rule: those of the plan, its caption with the notes, and its title with the detail."""
-        source, target = (LANGUAGES.get(each, each) for each in (ende.source, ende.target))
-        detail = f" ({self.detail.format(ende=f'{source}-{target}')})" if self.detail else ""
+        detail = f" ({self.detail.format(ende=languages(ende), **plan.params)})" if self.detail else ""
         params = super().params(plan, ende)
         texts = map(one_line, plan.params.get("notes", ()))
         notes = "".join("\n- " + re.sub(r"[\\*`|]|_(?!\w)", r"\\\g<0>", text) + "\n" for text in texts)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workflow.results.against_base import COMPARED, CSV_ONLY, against_base, measured
+from workflow.results.against_base import CSV_ONLY, against_base, measured, star_notes
 from workflow.results.cells import is_shown
 from workflow.results.notes import read_inputs
 from workflow.results.records import over_seeds, read_json
@@ -67,7 +67,7 @@ def content(job: Any) -> Content:
         if is_shown(job, ours, "ende", row["model"])
     ]
     cost = cost_note(read_json(job.input.complexity))
-    return Content(rows, 3, [*notes, *NOTES, cost, *COMPARED], made, CSV_ONLY)
+    return Content(rows, 3, [*notes, *NOTES, cost, *star_notes(ours)], made, CSV_ONLY)
 
 
 RESULTS = (

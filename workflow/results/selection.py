@@ -45,14 +45,14 @@ class Selection:
         return [(room, result, plan) for room, result, plan in plans if plan]
 
     def _own_runs(self) -> dict[str, list[Run]]:
-        """The trained runs that the paper does not have, by the table that shows their task."""
+        """The trained runs that the paper does not have, by each table that shows their task."""
         published = {run for runs in self.shown.values() for run in runs}
         own: dict[str, list[Run]] = {}
         for task, models in self.runs.rows.items():
-            takes = (name for name, table in self.tables.items() if table.own_row and task in self.some(name))
-            name = next(takes, None)
-            if name and (more := [(task, model) for model in models if (task, model) not in published]):
-                own.setdefault(name, []).extend(more)
+            more = [(task, model) for model in models if (task, model) not in published]
+            for name, table in self.tables.items():
+                if more and table.owns(task, self.experiment.tasks[task]):
+                    own.setdefault(name, []).extend(more)
         return own
 
     def own_rows(self, name: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from transformer.model.config import OTHERS
 from workflow.results.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
 from workflow.results.notes import read_inputs, signature_notes
 from workflow.results.records import over_seeds
-from workflow.results.result import Content, Plan, Selection, Table
+from workflow.results.result import Content, Plan, Run, Selection, Table, own_translation
 from workflow.results.table_formats import Row
 
 CAPTION = """\
@@ -36,6 +36,12 @@ def plan(selection: Selection) -> Plan | None:
     shown = selection.shown["table2"]
     scored = selection.on_test(shown, own=selection.own_rows("table2"))
     return scored if scored.input["scores"] else None
+
+
+def curves(selection: Selection) -> dict[str, list[Run]]:
+    """The rows of the paper's tasks. Other tasks have groups of their own."""
+    runs = [run for run in selection.trained(selection.shown["table2"]) if run[0] in ("ende", "enfr")]
+    return {"Table 2": runs} if runs else {}
 
 
 def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, float], second: bool) -> Row:
@@ -69,7 +75,7 @@ def content(job: Any) -> Content:
     made = [*made, *signature_notes(runs, {key: column.heading for key, column in seconds.items()})]
     rows = [
         table_row(row, task, job.params.pairs[task], ours.get((task, model), {}), second)
-        for task in ("ende", "enfr")  # first all of en-de, then all of en-fr
+        for task in job.params.pairs  # first all of en-de, then all of en-fr, then your own
         for row in [*job.params.own, *published["table2"]]
         for model in [row.get("model", {}).get(task)]
         if (task in row["bleu"] or model) and is_shown(job, ours, task, model)
@@ -90,8 +96,9 @@ RESULTS = (
         detail="test set",
         caption=CAPTION,
         shows=lambda selection: [run for row in selection.published["table2"] for run in row.get("model", {}).items()],
+        owns=lambda name, task: name == "enfr" or own_translation(name, task),
         own_row=lambda _, task, model: {"name": model, "model": {task: model}, "bleu": {}},
-        curves=lambda selection: selection.curve("Table 2", "table2"),
+        curves=curves,
         plan=plan,
         content=content,
         printed={"Pair": "", "Model": "Table 2", "BLEU, published": "BLEU, paper", "BLEU, ours": "ours"},

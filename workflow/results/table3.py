@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.evaluation.metrics import Column
 from transformer.support.strict import listed
-from workflow.results.against_base import COMPARED, CSV_ONLY, PRINTED, against_base, change, measured
+from workflow.results.against_base import CSV_ONLY, PRINTED, against_base, change, measured, star_notes
 from workflow.results.cells import LENGTH, is_shown, number
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import read_inputs
@@ -93,7 +93,7 @@ def content(job: Any) -> Content:
     printed = (row for row in published["table3"] if is_shown(job, ours, "ende", row["model"]))
     shown = [*job.params.own, *printed]
     own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(job.params.own)
-    all_notes = [*notes, *NOTES, *own, *COMPARED, *(row["note"] for row in shown if "note" in row)]
+    all_notes = [*notes, *NOTES, *own, *star_notes(ours), *(row["note"] for row in shown if "note" in row)]
     return Content(table_rows(shown, ours, published["table3"][0]), 2, all_notes, made, CSV_ONLY)
 
 
@@ -182,6 +182,7 @@ RESULTS = (
         detail="{ende}, development set",
         caption=CAPTION,
         shows=ende_rows("table3"),
+        owns=lambda name, _: name == "ende",
         own_row=own_row,
         curves=curves,
         plan=lambda selection: each if (each := plan(selection)).input["scores"] else None,

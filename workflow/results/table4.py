@@ -85,6 +85,7 @@ RESULTS = (
         detail="F1, test set",
         caption=CAPTION,
         shows=shows,
+        owns=lambda _, task: task.kind == "parsing",
         own_row=lambda _, task, model: {"name": model, "model": model, "task": task, "training": OWN},
         curves=lambda selection: selection.curve("Table 4", "table4"),
         plan=plan,

@@ -5,15 +5,28 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from transformer.evaluation.claims import SEEDS, Effects, Judged, effects, first_decided, judge
+from transformer.evaluation.claims import (
+    APART,
+    SEEDS,
+    Effects,
+    Judged,
+    Size,
+    effects,
+    first_decided,
+    judge,
+    judge_rounds,
+    size,
+)
 from transformer.evaluation.metrics import number_of
-from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_trained, read_yaml
+from transformer.experiment.claims import Group, Section
+from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_yaml
+from workflow.results.times import read_times
 
 LARGEST = 4  # how many rows of the most different size the second correlation of Table 3 leaves out
 
@@ -23,7 +36,7 @@ class Measure:
     """A quantity that claims are about."""
 
     heading: str
-    key: str  # in a score file, or in what a package says of the training
+    key: str  # in a score file
     published: str  # in published.yaml
     relative: bool  # less is better; differences are in percent
     digits: int
@@ -48,6 +61,23 @@ class Measure:
         """A difference, as the table has it."""
         return "" if effect is None else f"{self.shown(effect):{sign}z.{self.digits}f}{' %' * self.relative}"
 
+    def unit(self, alike: bool = False) -> str:
+        """The unit of a difference. Of rows claimed to be alike, percent say how far the greater number is above."""
+        return f"% {'more' if alike else 'less'} {self.heading}" if self.relative else f"points of {self.heading}"
+
+    def in_words(self, bounds: Sequence[float], rows: Sequence[str]) -> str:
+        """A difference of two rows, or the bounds of its interval: which row is better, or has more, and by how much.
+
+        A positive difference says that the second row is better.
+        """
+        if min(bounds) < 0 < max(bounds):
+            return " to ".join(self.in_words([bound], rows) for bound in bounds)
+        low_to_high = list(map(self.margin_text, sorted(map(abs, bounds))))
+        if low_to_high[-1] == self.margin_text(0):
+            return "equal"
+        row = rows[int((sum(bounds) > 0) != self.relative)]
+        return f"{row} {' to '.join(low_to_high)} {'more' if self.relative else 'better'}"
+
 
 MEASURES = {
     "bleu": Measure("BLEU", KEYS["bleu"], "bleu", False, 1),
@@ -55,7 +85,7 @@ MEASURES = {
     "perplexity": Measure("perplexity", KEYS["ppl"], "ppl", True, 1),
     "within": Measure("perplexity within training", "within", "", True, 1),
     "longer": Measure("perplexity beyond training", "longer", "", True, 1),
-    "hours": Measure("hours", "seconds", "hours", True, 0),
+    "step_time": Measure("time of a step", "step_time", "hours", True, 0),
 }
 
 
@@ -66,7 +96,7 @@ class Tested:
     claim: Mapping[str, Any]
     measure: Measure
     paper: float | None
-    each: Sequence[float]  # our difference for each seed; empty if a row is not run
+    each: Sequence[float]  # our difference for each seed, or for each round; empty if a row is not run
     in_order: bool  # whether the means of our rows are in the claimed order
     judged: Judged | None  # None if there are fewer than SEEDS seeds
     reason: str  # why there is no difference although all rows are run
@@ -81,8 +111,15 @@ class Tested:
     def verdict(self) -> str:
         """The verdict, or the reason why there is none."""
         if self.judged:
-            between = len(self.claim["rows"]) > 2 and self.judged.verdict == "reproduced" and not self.in_order
-            return self.judged.verdict + ": not in order" * between
+            trend = len(self.claim["scores"]) > 2
+            told = {
+                "trend": trend,
+                "not in order": trend and not self.in_order,
+                "less than 10 % apart": self.timed and not self.alike and max(map(abs, self.judged.interval)) < APART,
+                "see note": self.claim.get("note"),
+            }
+            details = ", ".join(words for words, said in told.items() if said)
+            return self.judged.verdict + (f": {details}" if details else "")
         if len(self.each):
             return f"undecided: {('one seed', 'two seeds')[len(self.each) - 1]}"
         if not all(self.claim["scores"]):
@@ -90,12 +127,42 @@ class Tested:
         return f"not run: {self.reason}"
 
     @property
+    def size(self) -> Size | None:
+        """How our interval compares with the paper's difference. None without an interval or a number of the paper."""
+        return size(self.judged.interval, self.paper) if self.judged and self.paper is not None else None
+
+    def difference(self, *bounds: float | None) -> str:
+        """A difference, or the bounds of its interval, as the table has it.
+
+        It is positive in favour of the claim. For rows claimed to be alike, words say which is better.
+        """
+        known = [bound for bound in bounds if bound is not None]
+        if self.alike and known:
+            return self.measure.in_words(known, self.names)
+        return " to ".join(map(self.measure.text, known))
+
+    @property
+    def unit(self) -> str:
+        """The unit of the difference."""
+        return self.measure.unit(self.alike)
+
+    @property
+    def names(self) -> list[str]:
+        """The rows, the worse first."""
+        return [row.removeprefix("ende/") for row in self.claim["rows"]]
+
+    @property
     def rows(self) -> str:
         """The rows, the worse first, and by how much they are claimed to differ at most or at least."""
-        named = (" ≈ " if self.alike else " < ").join(row.removeprefix("ende/") for row in self.claim["rows"])
+        named = (" ≈ " if self.alike else " < ").join(self.names)
         bounds = {"within": self.claim.get("margin"), "by at least": self.claim.get("least")}
         unit = " %" * self.measure.relative
         return named + "".join(f" ({words} {bound:g}{unit})" for words, bound in bounds.items() if bound is not None)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the claim is about time: it is decided by rounds, not by seeds."""
+        return self.measure.key == "step_time"
 
     @property
     def alike(self) -> bool:
@@ -104,34 +171,42 @@ class Tested:
 
     @property
     def could_show(self) -> str:
-        """The least difference or margin that would have decided an undecided claim. Empty for others."""
-        if not self.judged or self.judged.verdict != "undecided":
+        """The least difference or margin that would have decided an undecided claim. Empty for others.
+
+        It has one figure, because it rests on a spread that is estimated from few seeds.
+        """
+        least, measure = (
+            self.judged.smallest if self.judged and self.judged.verdict == "undecided" else None,
+            self.measure,
+        )
+        if least is None:
             return ""
-        least = self.judged.smallest
-        return self.measure.margin_text(least) if self.alike else self.measure.text(least, "")
+        shown = 100 * math.expm1(least) if self.alike and measure.relative else measure.shown(least)
+        return f"{float(f'{shown:.1g}'):g}{' %' * measure.relative}"
 
 
 def family(claim: Mapping[str, Any]) -> str:
     """The claims among which a claim is corrected."""
-    return "hours" if claim["metric"] == "hours" else claim.get("family") or claim["group"]
+    family: str = claim.get("family") or claim["group"]
+    return family
 
 
 def decide(job: Any) -> list[Tested]:
-    """Every claim in the config's order, but those not run last.
+    """Every claim: by group, those not run last in it, those about time before them, then by section.
 
-    Verdicts are corrected within their family. Those on hours are one: another program on the machine slows all seeds
-    of some rows.
+    Verdicts are corrected within their family.
     """
     printed = printed_numbers(read_yaml(job.input.published))
-    trained = read_trained(job.input.packages)
+    times = read_times(getattr(job.input, "times", ()))
 
     def measured(path: str, key: str) -> float:
         longest = job.params.longest
         if bounds := {"within": (1, longest), "longer": (longest + 1, 2 * longest)}.get(key):
             return perplexity(between(pd.read_csv(Path(path).with_name("lengths.csv")), *bounds))
-        scores = read_json(path)
-        record = trained[scores["task"], scores["model"], scores["seed"]] if key == "seconds" else scores
-        return number_of(record, key)
+        return number_of(read_json(path), key)
+
+    def numbers_of(row: Sequence[str], key: str) -> Sequence[float]:
+        return times[row[0]] if key == "step_time" else [measured(path, key) for path in row]
 
     paper: dict[str, float] = {}
     ours: dict[str, np.ndarray] = {}
@@ -145,7 +220,7 @@ def decide(job: Any) -> list[Tested]:
             [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
         if claim["judged"]:
             values, dev = (
-                [[measure.value(measured(path, measure.key)) for path in row] for row in claim.get(part, ())]
+                [list(map(measure.value, numbers_of(row, measure.key))) for row in claim.get(part, ())]
                 for part in ("scores", "beside")
             )
             known = np.isfinite(values).all(1)
@@ -159,12 +234,15 @@ def decide(job: Any) -> list[Tested]:
                 if dev:
                     beside[claim["name"]] = float(np.mean(effects(dev)))
     families = defaultdict[str, dict[str, Effects]](dict)
+    judged: dict[str, Judged] = {}
     for claim in job.params.claims:
         name, margin = claim["name"], MEASURES[claim["metric"]].margin
-        if len(ours.get(name, ())) >= SEEDS:
+        if name in ours and claim["metric"] == "step_time":
+            judged[name] = judge_rounds(ours[name], margin(claim.get("margin")))
+        elif len(ours.get(name, ())) >= SEEDS:
             bounds = margin(claim.get("margin")), margin(claim.get("least")) or 0.0
             families[family(claim)][name] = Effects(ours[name], *bounds)
-    judged = {name: each for family in families.values() for name, each in judge(family).items()}
+    judged |= {name: each for claims in families.values() for name, each in judge(claims).items()}
     tested = [
         Tested(
             claim,
@@ -178,20 +256,39 @@ def decide(job: Any) -> list[Tested]:
         )
         for claim in job.params.claims
     ]
-    return sorted(tested, key=lambda each: each.ours is None)
+    groups, sections = get_args(Group), get_args(Section)
+
+    def place(each: Tested) -> tuple[int, bool, bool, int]:
+        section = sections.index(each.claim["section"])
+        return groups.index(each.claim["group"]), each.ours is None, each.timed, section
+
+    return sorted(tested, key=place)
 
 
 def power_note(tested: Sequence[Tested]) -> list[str]:
-    """How large a difference must be to be decided. Empty if nothing is judged."""
-    judged = [each.judged for each in tested if each.judged and each.measure.key != "seconds"]
-    if not judged:
-        return []
-    seeds = judged[0].seeds
-    return [
-        f"With {seeds} seeds and {len(judged)} claims other than those about hours, the first verdict needs a mean "
-        f"difference of {first_decided(len(judged), seeds):.1f} times the standard deviation over the seeds. If a "
-        f"single claim is left undecided, {first_decided(1, seeds):.1f} times is enough."
+    """The families, and how large a difference must be to be decided. Empty if nothing is judged."""
+    families = defaultdict[str, list[int]](list)
+    for each in tested:
+        if each.judged and not each.timed:
+            families[family(each.claim)].append(each.judged.seeds)
+    needed = [
+        f"{name} {first_decided(len(seeds), min(seeds)):.1f} ({len(seeds)} claim{'s' * (len(seeds) > 1)}, "
+        f"{' or '.join(map(str, sorted(set(seeds))))} seeds)"
+        for name, seeds in families.items()
     ]
+    if not needed:
+        return []
+    fewest = min(min(seeds) for seeds in families.values())
+    return [
+        "Each family of claims is corrected by itself. Its first verdict needs a mean difference of so many times the "
+        f"standard deviation over the seeds: {'; '.join(needed)}. If a single claim is left undecided, "
+        f"{first_decided(1, fewest):.1f} times is enough."
+    ]
+
+
+def own_notes(tested: Sequence[Tested]) -> list[tuple[str, str]]:
+    """The claims that have a verdict and a note, with their notes."""
+    return [(each.claim["claim"], each.claim["note"]) for each in tested if each.judged and each.claim.get("note")]
 
 
 def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:

@@ -1,27 +1,36 @@
 """The table of claims, the notes below it, and its figure."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import spearmanr, t
 
-from workflow.results import claims
+from workflow.results import claims, verdicts
 
 CLAIM = {"claim": "One head is worse", "section": "6.2 A", "group": "printed", "metric": "bleu", "part": "dev"}
+GROUPS = ("printed", "implied", "own")
 
 
 @pytest.fixture
 def made(results):
     """Write the table from `scores`: (task, model) -> what each seed scores; give its rows by name, and its notes."""
 
-    def make(claims, scores, longer=None, equal=(), **params):
+    def make(claims, scores, longer=None, equal=(), times=None, beside=None, **params):
         """`longer`: model -> the perplexity of pairs of 21 to 40 subwords, where training has up to 20.
 
-        `equal`: models that are the same as another one at this scale.
+        `equal`: models that are the same as another one at this scale. `times`: model -> the seconds of a step.
+        `beside`: scores on dev, where test decides.
         """
-        runs = {
-            (task, model): [results.run(task, model, seed, **one) for seed, one in enumerate(each, 1)]
-            for (task, model), each in scores.items()
-        }
+        runs, dev = (
+            {
+                (task, model): [results.run(task, model, seed, part, **one) for seed, one in enumerate(each, 1)]
+                for (task, model), each in numbers.items()
+            }
+            for part, numbers in (("test" if beside else "dev", scores), ("dev", beside or {}))
+        )
         told = []
         for name, changes in claims.items():
             claim = {**CLAIM, "name": name, **changes}
@@ -29,6 +38,9 @@ def made(results):
             claim["ways"] = ["".join(row.split("/")[2:]) for row in claim["rows"]]
             kept = [key for key in claim["runs"] if key[1] not in equal]
             claim["scores"] = [[run.scores for run in runs.get(key, ())] for key in kept]
+            if claim["metric"] == "step_time":
+                claim["part"], claim["scores"] = None, [["/".join(key)] if times else [] for key in kept]
+            claim["beside"] = [[run.scores for run in dev[key]] for key in kept if key in dev]
             claim["judged"] = all(claim["scores"])
             told.append(claim)
         for key, each in (longer or {}).items():
@@ -38,11 +50,19 @@ def made(results):
                 )
         every = [run for each in runs.values() for run in each]
         given = {"claims": told, "table3": [run.scores for run in every if run.task == "ende"], "longest": 20, **params}
+        given["inputs"] = results.step_times("ende", **times) if times else {}
         rows, [text, *_] = results.table("claims", every, **given)
         pictures = results.figure("claims", every, ("svg", "png"), **given)
-        return dict(zip(claims, rows, strict=True)), text, pictures
+        names = [each["name"] for each in sorted(told, key=lambda each: place(each, told))]
+        return dict(zip(names, rows, strict=True)), text, pictures
 
     return make
+
+
+def place(claim, told):
+    """Where a claim stands in the table if all claims are of one section."""
+    timed = claim["metric"] == "step_time"
+    return GROUPS.index(claim["group"]), not claim["judged"], timed, told.index(claim)
 
 
 def bleu(*scores):
@@ -51,10 +71,6 @@ def bleu(*scores):
 
 def perplexity(*numbers):
     return [{"perplexity": number} for number in numbers]
-
-
-def seconds(*numbers):
-    return [{**one, "training": {"seconds": number}} for one, number in zip(bleu(*numbers), numbers, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -97,9 +113,10 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert float(heads["p, alone"]) < float(heads["p, corrected"])
     assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
     assert "(Holm)" in text
-    assert "With 3 seeds and 4 claims other than those about hours, the first verdict needs a mean" in text
-    assert "reproduced (n 3)" in pictures[0].read_text()
-    assert f"undecided (n 3; could show {rows['keys']['Could show']})" in pictures[0].read_text()
+    assert "over the seeds: printed 5.1 (4 claims, 3 seeds). If a single claim is left undecided, 2.5 times" in text
+    assert "reproduced, larger (n 3)" in pictures[0].read_text()
+    assert f"undecided, similar (n 3; could show {rows['keys']['Could show']})" in pictures[0].read_text()
+    assert "reproduced, smaller (n 3); equal" in pictures[0].read_text()
 
 
 def test_less_perplexity_is_better_in_percent(made):
@@ -143,7 +160,9 @@ def test_two_rows_that_are_one_model_count_once(made):
     assert rows["keys"]["In favour, ours"] == "+10.0"
 
 
-@pytest.mark.parametrize(("middle", "verdict"), [(15.0, "reproduced"), (25.0, "reproduced: not in order")])
+@pytest.mark.parametrize(
+    ("middle", "verdict"), [(15.0, "reproduced: trend"), (25.0, "reproduced: trend, not in order")]
+)
 def test_a_row_out_of_its_place_is_told(made, middle, verdict):
     scores = {"base": (20.0, 20.1, 20.2), "B-dk32": (middle,) * 3, "B-dk16": (10.0, 10.2, 10.1)}
     rows, _, _ = made(
@@ -153,27 +172,167 @@ def test_a_row_out_of_its_place_is_told(made, middle, verdict):
     assert rows["keys"]["Verdict"] == verdict
 
 
-def test_claims_about_hours_are_a_family_of_their_own(made):
+TIME = {"metric": "step_time", "rows": ["ende/A-h1", "ende/base"]}
+
+
+def test_claims_about_time_are_not_counted_with_the_others_and_stand_below_them(made):
     scores = {("ende", model): bleu(20.0, 20.0 + step, 20.0) for model, step in (("base", 0.1), ("A-h1", 0.2))}
     heads = {"rows": ["ende/A-h1", "ende/base"]}
     [alone] = made({"heads": heads}, scores)[0].values()
-    both, text, _ = made({"heads": heads, "slow": heads | {"metric": "hours"}}, scores)
-    assert both["heads"]["p, corrected"] == alone["p, corrected"]
-    assert "With 3 seeds and 1 claims other than those about hours" in text
+    times = {"base": [0.1, 0.1, 0.11], "A-h1": [0.2, 0.2, 0.21]}
+    both, text, pictures = made({"slow": TIME, "heads": heads}, scores, times=times)
+    first, last = both.values()
+    assert first == alone
+    assert (last["Measure"], last["Verdict"], last["Seeds"]) == ("time of a step", "reproduced", "3 rounds")
+    assert last["p, alone"] == last["p, corrected"] == last["p, family"] == last["Could show"] == ""
+    assert "printed 2.5 (1 claim, 3 seeds)." in text
+    assert "Claims about time are not counted with the others" in text
+    assert "CPU cores that other programs used meanwhile: 0.2 on average, at most 0.2." in text
+    assert "reproduced (3 rounds)" in pictures[0].read_text()
 
 
-def test_hours_are_those_of_training(made, published):
-    rows, _, _ = made(
-        {"slow": {"metric": "hours", "rows": ["ende/aop1", "ende/base"]}},
-        {("ende", "base"): seconds(100.0, 150.0), ("ende", "aop1"): seconds(200.0, 200.0)},
-    )
+def test_time_is_compared_within_each_round(made, published):
+    claim = {"metric": "step_time", "rows": ["ende/aop1", "ende/base"]}
+    times = {"base": [1.0, 1.5, 3.0], "aop1": [2.0, 2.0, 6.0]}
+    scores = {("ende", "aop1"): bleu(20.0), ("ende", "base"): bleu(20.0)}
+    rows, _, _ = made({"slow": claim}, scores, times=times)
     hours = {row["model"]: row["hours"] for row in published["appendix"]}
     assert rows["slow"]["In favour, paper"] == f"{100 * (1 - hours['base'] / hours['aop1']):+.0f} %"
-    assert rows["slow"]["In favour, each seed"] == "+50 % +25 %"
-    assert rows["slow"]["In favour, ours"] == "+39 %"  # 1 - sqrt(1/2 * 3/4)
+    assert rows["slow"]["In favour, each seed"] == "+50 % +25 % +50 %"
+    assert rows["slow"]["In favour, ours"] == "+43 %"  # 1 - cbrt(1/2 * 3/4 * 1/2)
+
+
+@pytest.mark.parametrize(
+    ("slower", "verdict", "alike"),
+    [
+        (1.2, "reproduced", "contrary"),
+        (1.05, "undecided: less than 10 % apart", "reproduced"),
+        (0.95, "undecided: less than 10 % apart", "reproduced"),
+        (0.8, "contrary", "contrary"),
+        (1.1, "undecided", "undecided"),
+    ],
+)
+def test_a_row_is_faster_if_the_other_one_takes_at_least_a_tenth_longer(made, slower, verdict, alike):
+    times = {"base": [1.0, 1.0, 1.0], "A-h1": [0.99 * slower, slower, 1.01 * slower]}
+    scores = {("ende", "A-h1"): bleu(20.0), ("ende", "base"): bleu(20.0)}
+    rows, _, _ = made({"faster": TIME, "alike": TIME | {"margin": 10}}, scores, times=times)
+    assert [rows[name]["Verdict"] for name in ("faster", "alike")] == [verdict, alike]
+
+
+def test_time_that_is_not_measured_is_not_run(made):
+    scores = {("ende", "A-h1"): bleu(20.0), ("ende", "base"): bleu(20.0)}
+    rows, text, _ = made({"slow": TIME}, scores)
+    assert rows["slow"]["Verdict"] == "not run"
+    assert "Claims about time" not in text
 
 
 @pytest.mark.agreement(witness="SciPy")
+def test_groups_stand_apart_and_are_corrected_apart(made):
+    """A claim of another group changes nothing. Within a group, rows are in the order of the paper's sections."""
+    heads = {"rows": ["ende/A-h1", "ende/base"]}
+    scores = {("ende", "base"): bleu(20.0, 21.0, 22.0), ("ende", "A-h1"): bleu(15.0, 16.1, 16.9)}
+    [alone] = made({"heads": heads}, scores)[0].values()
+    told = {"mine": heads | {"group": "own", "section": "own"}, "later": heads | {"section": "6.3"}}
+    told |= {"chosen": heads | {"group": "implied"}, "heads": heads}
+    rows, _, pictures = made(told, scores)
+    found = [(row["Group"], row["Section"]) for row in rows.values()]
+    assert found == [("printed", "6.2 A"), ("printed", "6.3"), ("implied", "6.2 A"), ("own", "own")]
+    chosen = list(rows.values())[2]
+    assert chosen | {"Group": "printed", "p, family": "printed"} == alone
+    picture = pictures[0].read_text()
+    assert all(f"<!-- {heading} -->" in picture for heading in claims.GROUPS.values())
+
+
+def test_a_family_of_another_name_is_corrected_by_itself(made):
+    heads = {"rows": ["ende/A-h1", "ende/base"]}
+    scores = {("ende", "base"): bleu(20.0, 21.0, 22.0), ("ende", "A-h1"): bleu(15.0, 16.1, 16.9)}
+    _, text, _ = made({"one": heads | {"family": "decided"}, "two": heads | {"family": "new"}}, scores)
+    assert "over the seeds: decided 2.5 (1 claim, 3 seeds); new 2.5 (1 claim, 3 seeds)." in text
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said"),
+    [
+        (0.9, "similar to the paper's"),
+        (5.0, "larger than the paper's"),
+        (0.3, "smaller than the paper's"),
+        (-0.05, "smaller than the paper's"),
+        (-5.0, "on the other side"),
+    ],
+)
+def test_the_size_is_compared_with_the_papers_by_the_interval(made, ahead, said):
+    """The paper's difference is 0.9, and half of our interval is 0.25."""
+    scores = {("ende", "base"): bleu(20 + ahead, 20.1 + ahead, 19.9 + ahead), ("ende", "A-h1"): bleu(20, 20, 20)}
+    rows, _, _ = made({"heads": {"rows": ["ende/A-h1", "ende/base"]}}, scores)
+    assert rows["heads"]["Size"] == said
+
+
+def test_there_is_no_size_without_an_interval_or_a_number_of_the_paper(made):
+    heads, rotary = {"rows": ["ende/A-h1", "ende/base"]}, {"rows": ["ende/E-rotary", "ende/base"]}
+    scores = {("ende", model): bleu(20.0, 21.0) for model in ("base", "A-h1")}
+    assert made({"heads": heads}, scores)[0]["heads"]["Size"] == ""
+    scores = {("ende", model): bleu(20.0, 21.0, 21.0) for model in ("base", "E-rotary")}
+    assert made({"rotary": rotary}, scores)[0]["rotary"]["Size"] == ""
+
+
+def test_where_test_decides_dev_stands_beside_it(made):
+    claim = {"rows": ["ende/A-h1", "ende/base"], "part": "both"}
+    scores = {("ende", "base"): bleu(20.0, 21.0, 22.0), ("ende", "A-h1"): bleu(15.0, 16.1, 16.9)}
+    dev = {("ende", "base"): bleu(20.0, 21.0, 22.0), ("ende", "A-h1"): bleu(21.0, 22.0, 23.0)}
+    rows, _, _ = made({"heads": claim}, scores, beside=dev)
+    heads = rows["heads"]
+    assert (heads["Measure"], heads["In favour, ours"], heads["In favour, dev"]) == ("BLEU, test", "+5.0", "-1.0")
+
+
+def test_the_note_of_a_claim_is_told_with_its_verdict(made):
+    claim = {"rows": ["ende/A-h1", "ende/base"], "note": "heads of 64 were not tried"}
+    scores = {("ende", "base"): bleu(20.0, 21.0, 22.0), ("ende", "A-h1"): bleu(15.0, 16.1, 16.9)}
+    rows, text, pictures = made({"heads": claim}, scores)
+    assert rows["heads"]["Verdict"] == "reproduced: see note"
+    assert "One head is worse: heads of 64 were not tried." in text
+    assert "One head is worse: heads of 64 were not tried" in pictures[0].read_text()
+
+
+def alike(metric, each=()):
+    claim = {"rows": ["ende/one", "ende/other"], "margin": 1, "scores": [["a"], ["b"]]}
+    return verdicts.Tested(claim, verdicts.MEASURES[metric], None, each, True, None, "")
+
+
+@given(st.sampled_from(["bleu", "perplexity"]), st.floats(1, 99), st.floats(1, 99))
+def test_words_say_which_of_two_rows_claimed_to_be_alike_is_better(metric, one, other):
+    """They have no sign. In words, exchanged rows differ as before."""
+    measure = verdicts.MEASURES[metric]
+    effect = measure.value(other) - measure.value(one)
+    words = alike(metric).difference(effect)
+    exchanged = {"one": "other", "other": "one"}
+    assert alike(metric).difference(-effect) == " ".join(exchanged.get(word, word) for word in words.split())
+    if words != "equal":
+        row, number, *unit = words.split()
+        assert row == ("one" if one > other else "other")  # more BLEU is better; more perplexity is just more
+        far = 100 * (max(one, other) / min(one, other) - 1) if measure.relative else abs(one - other)
+        assert float(number) == pytest.approx(far, abs=0.051)
+        assert unit == (["%", "more"] if measure.relative else ["better"])
+    else:
+        assert abs(effect) <= 0.0501
+
+
+@given(st.floats(-3, 3), st.floats(-3, 3))
+def test_the_words_of_an_interval_name_the_row_at_each_end(one, other):
+    low, high = sorted((one, other))
+    words = alike("bleu").difference(low, high)
+    rows = {name for name in words.split() if name in ("one", "other")}
+    if min(abs(low), abs(high)) > 0.06:
+        assert rows == {"one" if bound < 0 else "other" for bound in (low, high)}
+    assert "-" not in words
+
+
+def test_words_of_intervals():
+    assert alike("bleu").difference(-0.9, -0.2) == "one 0.2 to 0.9 better"
+    assert alike("bleu").difference(-0.9, 0.1) == "one 0.9 better to other 0.1 better"
+    assert alike("perplexity").difference(-math.log(1.077), -math.log(1.044)) == "other 4.4 % to 7.7 % more"
+    assert alike("bleu").difference(None) == ""
+
+
 def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, published):
     ours = {"base": (20.0, 9.0), "A-h1": (21.0, 8.0), "C-N2": (15.0, 20.0), "C-N8": (23.0, 10.0)}
     _, text, _ = made(
@@ -250,7 +409,7 @@ def test_the_margin_that_could_be_shown_is_in_percent(made):
     rows, _, _ = made({"alike": claim}, {("ende", "base"): perplexity(10, 10, 10), ("ende", "E-learned"): above})
     each = np.log([1.06, 1.07, 1.08])
     least = each.mean() + t.isf(0.05, 2) * each.std(ddof=1) / 3**0.5
-    assert rows["alike"]["Could show"] == f"{100 * np.expm1(least):.1f} %"
+    assert rows["alike"]["Could show"] == f"{100 * np.expm1(least):.0f} %" == "9 %"
 
 
 def test_the_papers_f1_is_that_of_table_4_and_a_way_of_decoding_has_no_published_number(made):

@@ -12,7 +12,7 @@ from overlays import only, plans
 from transformer.experiment.downloads import downloads_of
 from workflow.lib.inputs import Inputs
 from workflow.results import decoding, load
-from workflow.results.claims import Claims
+from workflow.results.claimed import Claims
 from workflow.results.marks import marks
 from workflow.results.result import BASE, EVERY, Figure, Table
 
@@ -119,6 +119,27 @@ def test_a_claim_between_equal_rows_is_not_judged(select):
     found = select(tasks=only(ende=["C-N2", "C-N4", "base"]), claims={"mine": mine})
     [claim] = [claim for claim in claims_of(found).all if claim["name"] == "mine"]
     assert not claim["judged"]
+
+
+def test_the_steps_of_the_rows_of_claims_about_time_are_timed(select):
+    found = select()
+    assert found.runs.timed == {"ende": ["base", "A-h1", "aop1", "aop2", "recurrent", "convolutional"]}
+    claims = {claim["name"]: claim for claim in claims_of(found).all}
+    assert claims["heads-cost"]["scores"] == [["ende/A-h1"], ["ende/base"]]
+    assert claims["dot-fast"]["scores"] == [[], ["ende/base"]]  # quick does not run additive-dk64
+    assert not claims["dot-fast"]["judged"]
+    times = ["results/quick/step_time/ende.json"]
+    assert plans(found)["write_claims"].input["times"] == plans(found)["write_step_time"].input["times"] == times
+    assert "ende/A-h1" not in found.scored
+
+
+def test_no_steps_are_timed_without_two_models_or_with_given_packages(select):
+    for found in (select(tasks=only(ende=["base", "C-N2"])), select(packages="given")):
+        assert found.runs.timed == {}
+        assert "write_step_time" not in plans(found)
+        claims = {claim["name"]: claim for claim in claims_of(found).all}
+        assert not claims["heads-cost"]["judged"]
+    assert "write_claims" in plans(found)
 
 
 def test_one_model_alone_has_a_table_of_claims_only_if_the_user_claims_something(select):
@@ -271,7 +292,7 @@ def test_scores_of_claims_are_among_those_that_readmes_have(select):
 def test_quick_has_every_result_but_marks_and_a_replication_and_claims_come_first(select):
     results = [result for _, result in load()]
     planned = plans(select())
-    assert {result.rule for result in results} - planned.keys() == {"write_marks", "write_replication"}
+    assert {result.rule for result in results} - planned.keys() == {"write_marks", "write_own", "write_replication"}
     assert {result.name for result in results if result.section == EVERY} == {"claims", "replication"}
     assert len({result.rule for result in results}) == len(results)
 
@@ -283,7 +304,7 @@ def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(s
     base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
     big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
     assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
-        *("claims", "table3", "positions", "appendix", "table2", "scaling", "decoding")
+        *("claims", "table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
     ]
     assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
     [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]
@@ -303,7 +324,7 @@ def test_the_title_of_a_table_names_the_languages_of_the_text(select):
 
     first = "Table 3: variations on the architecture"
     assert title("table3") == f"{first} (English-German, development set)"
-    assert title("table3", source="nl", target="en") == f"{first} (nl-English, development set)"
+    assert title("table3", source="nl", target="en") == f"{first} (Dutch-English, development set)"
     assert title("table1") == "Table 1: complexity of layers"
 
 
@@ -329,3 +350,58 @@ def test_the_text_of_lengths_is_named(select):
 
     assert "longer sentences from the pages of dev and test" in said()
     assert "pairs of train that are too long for training" in said(tasks={"ende": {"corpus": "multi30k"}})
+
+
+def own_task(*models, **more):
+    """A task from Dutch to English on texts that are never read, beside those of `quick`."""
+    texts = {part: [{"nl": f"{part}.nl", "en": f"{part}.en"}] for part in ("train", "dev", "test")}
+    task = {"corpus": "mine", "source": "nl", "target": "en", "vocabulary": 4000, "models": list(models)}
+    return {"tasks": {"nlen": task, **more}, "corpora": {"mine": {"origin": "files", **texts}}}
+
+
+def test_a_task_of_ones_own_has_a_table_of_its_rows_and_rows_in_table_2(select):
+    mine = {"A-h1": {}, "mine": {"d_ff": 1024}}
+    found = select(only=["nlen"], models=mine, **own_task("A-h1", "base", "mine"))
+    assert not [rule for rule in plans(found) if rule in ("write_table3", "write_table1", "write_claims", "draw_trees")]
+    run = "results/quick/runs/nlen/{}/1/average-{}/{}.scores.json"
+    own, tested = plans(found)["write_own"], plans(found)["write_table2"]
+    assert own.input["scores"] == [run.format(model, 1, "dev") for model in ("A-h1", "base", "mine")]
+    assert len(own.input["comparisons"]) == 2
+    assert tested.input["scores"] == [run.format(model, 5, "test") for model in ("A-h1", "base", "mine")]
+    assert [row["model"] for row in tested.params["own"]] == [{"nlen": each} for each in ("A-h1", "base", "mine")]
+    [table] = [each for each in found.tables.values() if each.name == "own"]
+    made = table.params(own, found.experiment.tasks["ende"])
+    assert made["title"] == "Your own tasks (Dutch-English, development set)"
+    assert "Each row of Dutch-English, measured on the development set as in Table 3: 3 runs" in made["caption"]
+    assert found.curves == {"nlen": [("nlen", "base"), ("nlen", "A-h1"), ("nlen", "mine")]}
+    assert plans(found)["draw_attention"].params == {"task": "nlen", "model": "base"}
+    assert "/runs/nlen/base/1/" in plans(found)["draw_attention"].input["attention"]
+    assert {path.split("/")[3] for path in plans(found)["write_decoding"].input["scores"]} == {"nlen"}
+
+
+def test_a_task_of_ones_own_changes_no_table_of_the_others(select):
+    with_it, without = select(**own_task("base")), select()
+    assert {name: runs for name, runs in with_it.shown.items() if name not in ("own", "table2")} == {
+        name: runs for name, runs in without.shown.items() if name not in ("own", "table2")
+    }
+    assert with_it.shown["table2"] == [*without.shown["table2"], ("nlen", "base")]
+    assert with_it.shown["own"] == [("nlen", "base")]
+    assert with_it.experiment.drawn == ("ende", "base")
+    assert "write_own" not in plans(without)
+    assert claims_of(with_it).all == claims_of(without).all
+
+
+def test_without_a_task_of_the_paper_only_claims_of_ones_own_are_told(select):
+    mine = {"claim": "c", "section": "own", "metric": "bleu", "part": "dev", "rows": ["nlen/base", "nlen/A-h1"]}
+    found = select(only=["nlen"], claims={"mine": mine}, **own_task("base", "A-h1"))
+    assert [claim["name"] for claim in claims_of(found).all] == ["mine"]
+    assert claims_of(found).scores
+
+
+def test_a_parsing_task_of_ones_own_is_in_table_4(select):
+    parsing = {"kind": "parsing", "corpus": "generated-english", "source": "words", "target": "brackets"}
+    found = select(only=["mine"], tasks={"mine": parsing | {"vocabulary": 400, "models": ["parser"]}})
+    assert found.own_rows("table4") == [{"name": "parser", "model": "parser", "task": "mine", "training": "own"}]
+    assert list(plans(found)["write_table4"].params["trained_on"]) == ["mine"]
+    assert plans(found)["draw_trees"].params["task"] == "mine"
+    assert found.experiment.drawn == ("mine", "parser")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from conftest import bleu
 
 from workflow.jobs.job import run as run_job
 from workflow.results import table3
@@ -211,36 +212,6 @@ def test_f1_has_its_standard_deviation_too(results):
     assert "89.0 ± 1.0" in [row["F1, ours"] for row in rows]
 
 
-def test_rows_that_differ_from_base_are_marked(results):
-    runs = [results.run("ende", "base"), results.run("ende", "A-h1", p=0.04), results.run("ende", "A-h4", p=0.06)]
-    rows, texts = results.table("table3", runs)
-    tests = ("sacreBLEU, differs on other sentences", "sacreBLEU, p, randomisation", "sacreBLEU, p, bootstrap")
-    shown = {row["Model"]: [row[column] for column in tests] for row in rows}
-    assert shown["base"] == shown["C-N2"] == ["", "", ""]
-    assert shown["A-h1"] == ["*", "0.040", "0.020"]
-    assert shown["A-h4"] == ["", "0.060", "0.030"]
-    for text in texts:
-        assert "ar:1000" in text
-        assert "bs:1000" in text
-
-
-def test_the_largest_p_of_several_seeds_decides(results):
-    runs = [results.run("ende", model, seed, p=p) for model, seed, p in (("aop1", 1, 0.001), ("aop1", 2, 0.2))]
-    rows, _ = results.table("appendix", runs)
-    assert [row["sacreBLEU, p, randomisation"] for row in rows] == ["", "0.200", ""]
-    assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
-
-
-@pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])
-def test_a_mark_means_a_larger_difference_than_between_the_seeds_of_base(results, base, mark):
-    runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
-    runs += [results.run("ende", "A-h1", seed, p=0.01, sacrebleu={"score": 17.0}) for seed in (1, 2)]
-    rows, (md, _, _) = results.table("table3", runs)
-    [row] = [row for row in rows if row["Model"] == "A-h1"]
-    assert row["sacreBLEU, differs on other sentences"] == mark
-    assert "another training might not" in md
-
-
 def test_a_run_without_its_package_is_named_in_the_log(results):
     job = results.job([results.run("ende", "base")], SimpleNamespace())
     job.input.packages = []
@@ -373,3 +344,25 @@ def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, pub
     for text in texts:
         assert "Signature of BLEU: nrefs:1" in text
         assert "moses|compounds" not in text  # the signature of another table's BLEU
+
+
+def test_rows_of_a_task_of_ones_own_stand_beside_its_base(results):
+    scores = [{"perplexity": 8.0, **bleu(20.0)}, {"perplexity": 10.0, "p": 0.01, **bleu(18.5)}]
+    runs = [results.run("nlen", model, **each) for model, each in zip(("base", "mine"), scores, strict=True)]
+    own = [{"task": "nlen", "model": model, "changes": changes} for model, changes in (("base", ""), ("mine", "h 2"))]
+    rows, (md, _, _) = results.table("own", runs, own=own, pairs={"ende": "en-de", "nlen": "nl-en"})
+    base, mine = rows
+    assert (mine["Task"], mine["Pair"], mine["Model"], mine["Changes"]) == ("nlen", "nl-en", "mine", "h 2")
+    assert (base["Perplexity"], base["BLEU"], base["Perplexity from base"]) == ("8.00", "20.0", "")
+    assert (mine["Perplexity from base"], mine["BLEU from base"]) == ("+25.0 %", "-1.5")
+    assert mine["sacreBLEU, differs on other sentences"] == "*"
+    assert mine["Parameters (millions)"] == "0.83"
+    assert "published" not in md.partition("\n\n-")[0]
+    assert "not run" not in md
+
+
+def test_table_2_has_the_rows_of_tasks_of_ones_own(results):
+    own = [{"name": "base", "model": {"nlen": "base"}, "bleu": {}}]
+    runs = [results.run("nlen", "base", part="test")]
+    rows, _ = results.table("table2", runs, own=own, in_full=[], pairs={"ende": "en-de", "nlen": "nl-en"})
+    assert [(row["Pair"], row["Model"], row["BLEU, ours"]) for row in rows] == [("nl-en", "base", "16.0")]

@@ -1,0 +1,79 @@
+import dataclasses
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.evaluation import step_time
+from transformer.evaluation.step_time import ROUNDS, STEPS, Setup, step_times, wait_until_idle
+from transformer.model.flops import forward_flops
+from transformer.support.files import InputError
+from transformer.text.batches import Batches
+from transformer.text.tokens import Pairs, pack, write_pairs
+
+VOCABULARY = 50
+
+
+@pytest.fixture
+def given(tmp_path):
+    random = np.random.default_rng(1)
+    sides = [[[*random.integers(3, VOCABULARY, n), 2] for n in random.integers(2, 12, 60)] for _ in range(2)]
+    write_pairs(tmp_path / "train", [pack(*sides, VOCABULARY)], VOCABULARY)
+    return Setup(VOCABULARY, "", tmp_path, torch.device("cpu"), 1, 0)
+
+
+def test_all_runs_take_steps_on_the_same_batches_in_every_round(given, run_config, monkeypatch):
+    monkeypatch.setattr(step_time, "wait_until_idle", lambda: 0.0)
+    base = run_config(batch_tokens=64, longest_pair=16)
+    wide = dataclasses.replace(base, model="wide", architecture=dataclasses.replace(base.architecture, d_ff=128))
+    record = step_times([base, wide], given)
+    narrow, broad = record["rows"]
+    assert [row["model"] for row in record["rows"]] == [base.model, "wide"]
+    assert (record["threads"], record["rounds"], record["steps"]) == (1, ROUNDS, STEPS["cpu"])
+    assert all(
+        len(row["seconds"]) == len(row["others"]) == ROUNDS and min(row["seconds"]) > 0 for row in record["rows"]
+    )
+    batches = Batches(Pairs.read(given.tokens / "train"), 64, 4096, 16, base.seed).from_position(0, 0)
+    lengths = np.concatenate([micro.lengths for *_, step in islice(batches, STEPS["cpu"]) for micro in step])
+    assert narrow["target_tokens"] == broad["target_tokens"] == lengths[:, 1].sum() / STEPS["cpu"]
+    flops = [3 * forward_flops(run.architecture, VOCABULARY, lengths) / STEPS["cpu"] for run in (base, wide)]
+    assert [narrow["flops"], broad["flops"]] == pytest.approx(flops)
+    assert narrow["config_sha256"] == base.sha256()
+
+
+def test_the_error_of_a_run_is_that_of_its_training(given, run_config):
+    with pytest.raises(InputError, match="no pair has at most 2 subwords on both sides; raise longest_pair"):
+        step_times([run_config(longest_pair=2)], given)
+
+
+def loads(monkeypatch, *numbers):
+    """Let other programs use so many cores in one second after the other."""
+    seconds = iter(numbers)
+    monkeypatch.setattr(step_time, "used_by_others", lambda _: next(seconds))
+
+
+def test_an_idle_machine_is_not_waited_for(monkeypatch, capsys):
+    loads(monkeypatch, 0.1)
+    wait_until_idle()
+    assert capsys.readouterr().err == ""
+
+
+def test_an_unknown_load_is_not_waited_for(monkeypatch):
+    loads(monkeypatch, np.nan)
+    wait_until_idle()
+
+
+def test_other_programs_are_waited_for(monkeypatch, capsys):
+    loads(monkeypatch, 1.5, 1.0, 0.1)
+    wait_until_idle()
+    assert capsys.readouterr().err == (
+        "other programs use 1.5 CPU cores; waiting for up to 30 seconds until they end\n"
+    )
+
+
+def test_other_programs_that_do_not_end_are_told(monkeypatch, capsys):
+    loads(monkeypatch, 1.5, 1.4)
+    monkeypatch.setattr(step_time, "PATIENCE", -1)
+    wait_until_idle()
+    assert "warning: other programs still use 1.5 CPU cores; measuring beside them" in capsys.readouterr().err

@@ -1,0 +1,104 @@
+"""The columns of the table of claims that decide nothing: chrF, and p with a pooled error."""
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from workflow.results import claims
+from workflow.results.second import beside_verdicts
+from workflow.results.verdicts import decide
+
+SEEDS = (6, 7, 8)
+ROWS = {"base": (20.0, 20.6, 20.1), "A-h1": (19.0, 19.9, 19.4), "A-h4": (20.1, 20.8, 19.9), "A-h16": (21.0, 21.9, 21.5)}
+CLAIM = {"claim": "One head is worse", "section": "6.2 A", "group": "printed", "metric": "bleu", "part": "dev"}
+
+
+@pytest.fixture
+def beside(results):
+    """The two cells of each claim, given by its rows, and the notes. `compared` gives keys of comparisons."""
+
+    def make(rows_of_claims, compared=None, **changes):
+        runs = {
+            model: [
+                results.run("ende", model, seed, p=model != "base" and 0.5, compared=compared and compared(model, seed),
+                            paper_bleu={"score": score, "signature": "s"}, perplexity=100 / score)
+                for seed, score in zip(SEEDS, scores, strict=True)
+            ]
+            for model, scores in ROWS.items()
+        }  # fmt: skip
+        told = []
+        for number, rows in enumerate(rows_of_claims):
+            scores = [[run.scores for run in runs[model]] for model in rows]
+            files = [[path for run in runs[model] for path in run.comparisons] for model in rows]
+            made = {"rows": [f"ende/{model}" for model in rows], "runs": [("ende", model) for model in rows]}
+            made |= {
+                "ways": [""] * len(rows),
+                "scores": scores,
+                "comparisons": files,
+                "judged": True,
+                "name": str(number),
+            }
+            told.append({**CLAIM, **made, **changes})
+        job = results.job([run for row in runs.values() for run in row], claims=told, longest=20)
+        tested = decide(job)
+        table, notes = beside_verdicts(job, tested, list(map(claims.table_row, tested)))
+        return [(row["In favour", "chrF"], row["p", "pooled"]) for row in table], notes
+
+    return make
+
+
+def chrf(model, seed):
+    return {
+        "chrf": {"baseline": 40.0 + seed, "system": 40.0 + seed + {"A-h1": 0.5}.get(model, 2.0), "signature": "nc:6"}
+    }
+
+
+def test_the_pooled_error_is_that_of_all_rows_scored_alike(beside):
+    [(_, p)], notes = beside([("A-h1", "base")])
+    scores = np.array(list(ROWS.values()))
+    remains = scores - scores.mean(0) - scores.mean(1, keepdims=True) + scores.mean()
+    error = ((remains**2).sum() / 6 * 2 / 3) ** 0.5
+    assert p == f"{2 * t.sf((scores[0] - scores[1]).mean() / error, 6):.4f}"
+    assert any("decides nothing" in note for note in notes)
+
+
+def test_perplexity_is_pooled_on_logarithms(beside):
+    [(_, p)], _ = beside([("A-h1", "base")], metric="perplexity")
+    scores = np.log(list(ROWS.values()))
+    remains = scores - scores.mean(0) - scores.mean(1, keepdims=True) + scores.mean()
+    error = ((remains**2).sum() / 6 * 2 / 3) ** 0.5
+    assert p == f"{2 * t.sf((scores[0] - scores[1]).mean() / error, 6):.4f}"
+
+
+def test_the_pooled_p_is_corrected_for_the_claims_of_the_family(beside):
+    [(_, alone)], _ = beside([("A-h1", "base")])
+    (_, first), (_, second) = beside([("A-h1", "base"), ("A-h4", "base")])[0]
+    assert float(first) == pytest.approx(2 * float(alone), abs=2e-4)
+    assert float(second) > float(first)
+
+
+def test_hours_have_no_pooled_p(beside):
+    assert beside([("A-h1", "base")], metric="hours")[0][0][1] == ""
+
+
+def test_chrf_is_in_favour_as_bleu_is(beside):
+    cells, notes = beside([("A-h1", "base"), ("base", "A-h1"), ("A-h1", "base", "A-h4")], chrf)
+    assert [one for one, _ in cells] == ["-0.5", "+0.5", "+1.5"]
+    assert any("no brevity penalty" in note for note in notes)
+
+
+def test_comparisons_without_chrf_leave_the_column_empty(beside):
+    cells, notes = beside([("A-h1", "base")])
+    assert [one for one, _ in cells] == [""]
+    assert not any("brevity" in note for note in notes)
+
+
+def test_the_table_reads_comparisons_with_base_that_table_3_reads_too(select):
+    found = select(seeds=[1, 2, 3])
+    plan = claims.plan(found)
+    assert plan is not None
+    read = plan.input["comparisons"]
+    assert read
+    assert set(read) <= set(
+        found.runs.comparisons(found.some("table3")) + found.runs.comparisons(found.some("appendix"))
+    )

@@ -1,0 +1,35 @@
+"""Test a difference of two systems over seeds and sentences together: would other ones show it, too?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import stdtrit
+
+LEAST = 1e-9  # no smaller p is told
+
+
+def p_over_seeds_and_sentences(differences: Sequence[Sequence[float]]) -> float:
+    """The two-sided p of the mean of differences [seeds, sentences], of which there are at least two each.
+
+    Seeds and sentences are both samples. The mean has an error for each: that of the means of seeds, and that of the
+    means of sentences. At a level, the square of the mean must exceed the sum of the squares of both errors, each times
+    its quantile of Student's t (Banerjee 1960). If the differences are normally distributed, a false alarm is never
+    more frequent than the level: what a sentence has in one seed only is in both errors.
+    """
+    values = np.asarray(differences, dtype=float)
+    errors = [_error(values.mean(axis)) for axis in (1, 0)]
+    square = values.mean() ** 2
+
+    def excess(level: float) -> float:
+        quantiles = [stdtrit(size - 1, level / 2) for size in values.shape]
+        return float(sum((each * error) ** 2 for each, error in zip(quantiles, errors, strict=True)))
+
+    if not square or not any(errors):
+        return 1.0 if not square else LEAST
+    return LEAST if excess(LEAST) < square else float(brentq(lambda level: excess(level) - square, LEAST, 1.0))
+
+
+def _error(means: np.ndarray) -> float:
+    """The standard error of the mean of means."""
+    return float(means.std(ddof=1) / len(means) ** 0.5)

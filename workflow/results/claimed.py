@@ -1,0 +1,86 @@
+"""The claims of an experiment, and the files of scores that judge them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transformer.experiment.claims import Claim
+from transformer.support.strict import plain
+
+if TYPE_CHECKING:
+    from workflow.lib.runs import Runs
+
+
+class Claims:
+    """The claims of an experiment (config/claims.yaml)."""
+
+    def __init__(self, claims: Mapping[str, Claim], runs: "Runs"):
+        self.runs = runs
+        paper = {task for claim in claims.values() if claim.section != "own" for task, _ in claim.runs()}
+        # Without a task of the paper, its claims would all be "not run".
+        told = {name: claim for name, claim in claims.items() if paper & runs.rows.keys() or claim.section == "own"}
+        self.all = [self._resolved(name, claim) for name, claim in told.items()]
+
+    def _resolved(self, name: str, claim: Claim) -> dict[str, Any]:
+        """A claim as mappings. Its scores are those of each row, but rows that are one model at this scale count once.
+
+        It is judged if all its rows are run and they are not all one model.
+        """
+        part = "dev" if claim.part == "dev" else "test"
+        scores = self._scores(claim, part)
+        judged = all(scores) and len(scores) > 1
+        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
+        beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
+        like_table3 = claim.part != "test" and not any(claim.ways())  # scored like Table 3
+        compared = _compared(scores) if judged and claim.metric == "bleu" and like_table3 else []
+        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside, "comparisons": compared}
+
+    def _scores(self, claim: Claim, part: str) -> list[list[str]]:
+        """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run.
+
+        For a claim about time, the name of the run whose steps are timed takes their place.
+        """
+        if claim.metric == "step_time":
+            models = (self.runs.run_of.get(run) for run in claim.runs())
+            timed = ((task, model) for (task, _), model in zip(claim.runs(), models, strict=True))
+            return [[f"{task}/{model}"] if model in self.runs.timed.get(task, ()) else [] for task, model in timed]
+        runs, scores = self.runs.with_seeds(claim.further_seeds), []
+        for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
+            if way == "averaged" or (claim.part == "test" and not way):
+                scores.append(runs.averaged_scores({task: [model]}, part))
+            elif way:
+                scores.append(runs.searched(task, model, f"{way}/", part))
+            else:
+                scores.append(runs.dev_scores({task: [model]}, part))
+        return list(map(list, dict.fromkeys(map(tuple, scores))))
+
+    @property
+    def scores(self) -> list[str]:
+        """The score files of all claims that are judged. Empty if no two models are compared and no claim is `own`."""
+        judged = [claim for claim in self.all if claim["judged"]]
+        compared = any(len(set(claim["runs"])) > 1 or claim["section"] == "own" for claim in judged)
+        return self._files(judged) if compared else []
+
+    @property
+    def comparisons(self) -> list[str]:
+        """The comparisons with base, for chrF."""
+        return list(dict.fromkeys(path for claim in self.all for row in claim["comparisons"] for path in row))
+
+    @property
+    def lengths(self) -> list[str]:
+        """The scores by length, for the claims about longer pairs."""
+        about = (claim for claim in self.all if claim["metric"] in ("within", "longer"))
+        return [str(Path(path).with_name("lengths.csv")) for path in self._files(about)]
+
+    def _files(self, claims: Iterable[Mapping[str, Any]]) -> list[str]:
+        scored = (claim for claim in claims if claim["judged"] and claim["metric"] != "step_time")
+        judged = ([*claim["scores"], *claim["beside"]] for claim in scored)
+        return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))
+
+
+def _compared(scores: Sequence[Sequence[str]]) -> list[list[str]]:
+    """For each row, the comparisons of its seeds with base, none for base. Empty if base is not one of the rows."""
+    others = [[path for path in row if Path(path).parts[-4] != "base"] for row in scores]
+    compared = [[path.replace(".scores.json", ".comparison.json") for path in row] for row in others]
+    return compared if [] in compared else []

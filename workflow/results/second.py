@@ -1,0 +1,89 @@
+"""What stands beside the verdicts of the claims and decides nothing: chrF, and p with an error pooled over rows."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from transformer.evaluation.claims import Effects, Error, effects, pooled_error, second_opinion
+from transformer.evaluation.metrics import number_of
+from workflow.results.claims import chance
+from workflow.results.records import read_json
+from workflow.results.table_formats import Row
+from workflow.results.verdicts import Tested, family
+
+CHRF = (
+    "The column chrF has our difference in chrF, in points, for claims on BLEU of rows and base. chrF has no brevity "
+    "penalty: where it is on the other side, the length of the translations makes the difference in BLEU."
+)
+POOLED = (
+    "The column pooled has a second opinion, which decides nothing: p, corrected in the same way, with an error pooled "
+    "over all rows that are scored in the same way with the same seeds. This error is what remains of a score without "
+    "the means of its row and of its seed. It has more degrees of freedom, but assumes that all rows have one spread."
+)
+
+RUN = re.compile(r"^.*runs/([^/]+)/([^/]+)/(\d+)/(?=[^/]+/)")
+
+
+def beside_verdicts(job: Any, tested: Sequence[Tested], rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """The rows of the table with two further columns, and the notes that explain those that are not empty."""
+    chrf, pooled = [_chrf(each.claim) for each in tested], _pooled(job.input.scores, tested)
+    further = {
+        ("In favour", "chrF"): ["" if each is None else f"{each:+z.1f}" for each in chrf],
+        ("p", "pooled"): [chance(pooled[name]) if (name := each.claim["name"]) in pooled else "" for each in tested],
+    }
+    longer = [
+        _inserted(row, dict(zip(further, cells, strict=True)))
+        for row, *cells in zip(rows, *further.values(), strict=True)
+    ]
+    return longer, [note for note, cells in zip((CHRF, POOLED), further.values(), strict=True) if any(cells)]
+
+
+def _inserted(row: Row, cells: Row) -> Row:
+    """A row with further cells, each after the last one with its heading."""
+    headings = list(dict.fromkeys(heading for heading, _ in row))
+    return {column: cell for each in headings for column, cell in (row | cells).items() if column[0] == each}
+
+
+def _chrf(claim: Mapping[str, Any]) -> float | None:
+    """The mean effect in chrF. None without comparisons, or if an earlier version wrote one of them."""
+    read = [[read_json(path).get("chrf") for path in row] for row in claim.get("comparisons", ())]
+    if not read or any(each is None for row in read for each in row):
+        return None
+    base = [each["baseline"] for each in next(filter(None, read))]
+    return float(effects([[each["system"] for each in row] or base for row in read]).mean())
+
+
+def _place(path: str) -> tuple[str, str, str]:
+    """The task of a score file, with how it is scored; its model; its seed."""
+    _, task, model, seed, way = RUN.split(path)
+    return f"{task}/{way}", model, seed
+
+
+def _pooled(scores: Sequence[str], tested: Sequence[Tested]) -> dict[str, float]:
+    """The p of each claim on a number of score files whose rows are all scored in the same way."""
+    read = cache(read_json)
+    kinds: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for path in scores:
+        kind, model, seed = _place(path)
+        kinds[kind][model][seed] = path
+    families = defaultdict[str, dict[str, Effects]](dict)
+    errors: dict[str, Error] = {}
+    for each in tested:
+        claim, measure = each.claim, each.measure
+        if not each.judged or each.timed:
+            continue
+        bounds = measure.margin(claim.get("margin")), measure.margin(claim.get("least")) or 0.0
+        families[family(claim)][claim["name"]] = Effects(np.array(each.each), *bounds)
+        places = [_place(path) for row in claim["scores"] for path in row]
+        ways, seeds = ({place[i] for place in places} for i in (0, 2))
+        if measure.key in ("within", "longer") or len(ways) > 1:
+            continue
+        alike = [row for row in kinds[ways.pop()].values() if seeds <= row.keys()]
+        table = [[measure.value(number_of(read(row[seed]), measure.key)) for seed in sorted(seeds)] for row in alike]
+        errors[claim["name"]] = pooled_error(table, len(claim["scores"]))
+    opinions = (second_opinion(claims, errors) for claims in families.values())
+    return {name: p for opinion in opinions for name, p in opinion.items() if name in errors}
