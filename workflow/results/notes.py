@@ -55,6 +55,15 @@ def score_notes(scores: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f"{', '.join(dict.fromkeys(runs))}: {note}." for note, runs in about.items()]
 
 
+def signature_notes(runs: pd.DataFrame, signatures: Mapping[str, str]) -> list[str]:
+    """The signatures of metrics and tests: key of a signature -> the name of what it belongs to."""
+    return [
+        f"Signature of {name}: {signature}"
+        for key, name in signatures.items()
+        for signature in runs[key].dropna().unique()
+    ]
+
+
 def run_notes(runs: pd.DataFrame) -> list[str]:
     """How our numbers were made: part, decoding, averaging, batches, devices, and the signatures of the scores."""
     notes = []
@@ -81,12 +90,12 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
     used = pd.DataFrame(measured.dropna().tolist(), columns=["device", "flops"])
     for device, flops in used.groupby("device")["flops"].mean().items():
         notes.append(f"Device: {device}, {power(flops)} FLOP/s sustained.")
-    signed = {metric.signature: metric.columns[0].heading for metric in METRICS if metric.signature}
+    signed = {
+        metric.signature: metric.columns[0].heading for metric in METRICS if metric.signature and not metric.second
+    }
     signed |= {
         "randomisation.signature": "the approximate randomisation",
         "bootstrap.signature": "the paired bootstrap",
         "chrf.signature": "chrF",
     }
-    for key, name in signed.items():
-        notes += [f"Signature of {name}: {signature}" for signature in runs[key].dropna().unique()]
-    return notes
+    return notes + signature_notes(runs, signed)

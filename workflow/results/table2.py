@@ -6,7 +6,7 @@ from typing import Any
 from transformer.evaluation.metrics import METRICS, metrics_of
 from transformer.model.config import OTHERS
 from workflow.results.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
-from workflow.results.notes import read_inputs
+from workflow.results.notes import read_inputs, signature_notes
 from workflow.results.records import over_seeds
 from workflow.results.result import Content, Plan, Run, Selection, Table, own_translation
 from workflow.results.table_formats import Row
@@ -70,7 +70,9 @@ def content(job: Any) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(runs)
-    second = any(runs[column.key].notna().any() for each in METRICS if each.second for column in each.columns)
+    seconds = {each.signature: each.columns[0] for each in METRICS if each.second and each.signature}
+    second = any(runs[column.key].notna().any() for column in seconds.values())
+    made = [*made, *signature_notes(runs, {key: column.heading for key, column in seconds.items()})]
     rows = [
         table_row(row, task, job.params.pairs[task], ours.get((task, model), {}), second)
         for task in job.params.pairs  # first all of en-de, then all of en-fr, then your own
