@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from transformer.evaluation.metrics import Column, metrics_of
-from transformer.evaluation.seeds_and_sentences import p_over_seeds_and_sentences
 from workflow.results.cells import beside, metric_cells, number, signed, spread
 from workflow.results.records import Ours
 from workflow.results.table_formats import Row
@@ -83,6 +82,8 @@ def _over_both(differences: pd.Series) -> float:
     """The p over the seeds and sentences of a row; NaN for one seed, or if a comparison has no differences."""
     if len(differences) == 1 or differences.isna().any():
         return math.nan
+    from transformer.evaluation.seeds_and_sentences import p_over_seeds_and_sentences  # it loads SciPy
+
     return p_over_seeds_and_sentences(differences.tolist())
 
 

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.experiment.claims import Claim
 from transformer.support.strict import plain
+from workflow.results.plan import Plan
 
 if TYPE_CHECKING:
     from workflow.lib.runs import Runs
+    from workflow.results.selection import Selection
+else:
+    Selection = Any
 
 
 class Claims:
@@ -84,3 +88,18 @@ def _compared(scores: Sequence[Sequence[str]]) -> list[list[str]]:
     others = [[path for path in row if Path(path).parts[-4] != "base"] for row in scores]
     compared = [[path.replace(".scores.json", ".comparison.json") for path in row] for row in others]
     return compared if [] in compared else []
+
+
+def plan(selection: Selection) -> Plan | None:
+    """The scores of all claims, and those of Table 3 for a note on how far it agrees with the paper's."""
+    claims = Claims(selection.experiment.claims, selection.runs)
+    if not claims.scores:
+        return None
+    table3 = selection.runs.dev_scores(selection.some("table3"))
+    scores = list(dict.fromkeys([*claims.scores, *table3]))
+    more = {"corpora": selection.runs.records(selection.runs.trained), "lengths": claims.lengths}
+    more |= {"comparisons": claims.comparisons, "times": selection.runs.step_times}
+    shown = [*selection.shown["table3"], *(run for claim in claims.all for run in claim["runs"])]
+    params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
+    params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
+    return Plan(selection.measured(selection.some("table3"), scores) | more, params)

@@ -5,12 +5,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from workflow.results.cells import NOT_RUN, chance
-from workflow.results.claimed import Claims
+from workflow.results.claimed import plan
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.notes import corpus_note
 from workflow.results.provenance import difference_notes
 from workflow.results.records import over_seeds, read_json, read_runs, read_trained, read_yaml
-from workflow.results.result import EVERY, Content, Figure, Plan, Selection, Table
+from workflow.results.result import EVERY, Content, Figure, Table
 from workflow.results.table_formats import Row
 from workflow.results.times import circumstances
 
@@ -88,21 +88,6 @@ SIZES = {
     "larger": "larger than the paper's",
     "other side": "on the other side",
 }
-
-
-def plan(selection: Selection) -> Plan | None:
-    """The scores of all claims, and those of Table 3 for a note on how far it agrees with the paper's."""
-    claims = Claims(selection.experiment.claims, selection.runs)
-    if not claims.scores:
-        return None
-    table3 = selection.runs.dev_scores(selection.some("table3"))
-    scores = list(dict.fromkeys([*claims.scores, *table3]))
-    more = {"corpora": selection.runs.records(selection.runs.trained), "lengths": claims.lengths}
-    more |= {"comparisons": claims.comparisons, "times": selection.runs.step_times}
-    shown = [*selection.shown["table3"], *(run for claim in claims.all for run in claim["runs"])]
-    params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
-    params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
-    return Plan(selection.measured(selection.some("table3"), scores) | more, params)
 
 
 def table_row(result: "Tested") -> Row:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow.results import claims
+from workflow.results import claimed
 from workflow.results.cells import chance
 from workflow.results.result import EVERY, Content, Plan, Selection, Table
 from workflow.results.table_formats import Row
@@ -26,7 +26,7 @@ DECIDED = ("reproduced", "contrary")
 
 def plan(selection: Selection) -> Plan | None:
     """The plan of the claims, and the first experiment's released table; None if the experiment replicates none."""
-    made = claims.plan(selection)
+    made = claimed.plan(selection)
     first = selection.experiment.replicates
     return made.reading(first=selection.released(first) / "claims.csv") if made and first else None
 

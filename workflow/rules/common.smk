@@ -146,3 +146,12 @@ if experiment.packages and workflow.is_main_process:
         check_packages(experiment, runs, selection.scored)
     except InputError as error:
         raise WorkflowError(str(error)) from None
+
+
+# Threads, GPUs and subwords in a forward pass are those of a training; without `--set-threads` and `--set-resources` they
+# are its defaults. They are resources, like those of `train`, so changing them measures nothing again.
+def as_training(name, default):
+    """What the user or the profile sets for `train`."""
+    threads = asked.overwrite_threads.get("train")
+    value = {"threads": threads, **asked.overwrite_resources.get("train", {})}.get(name)
+    return default if value is None else getattr(value, "value", value)

@@ -1,15 +1,6 @@
 # The time of a training step, for the rows of the claims about time.
 
 
-# Threads, GPUs and subwords in a forward pass are those of a training; without `--set-threads` and `--set-resources` they
-# are its defaults. They are resources, like those of `train`, so changing them measures nothing again.
-def as_training(name, default):
-    """What the user or the profile sets for `train`."""
-    threads = asked.overwrite_threads.get("train")
-    value = {"threads": threads, **asked.overwrite_resources.get("train", {})}.get(name)
-    return default if value is None else getattr(value, "value", value)
-
-
 # The job takes all cores, so that no other job runs beside it. It computes with as many threads as a training. On a
 # cluster, where --cores is not given, it gets as many as a training has, and no other job gets them.
 rule measure_step_time:
