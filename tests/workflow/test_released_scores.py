@@ -50,10 +50,6 @@ def planned(clone, command, *options):
 @pytest.mark.workflow
 def test_tables_and_figures_are_made_from_the_released_scores_without_training(clone):
     subprocess.run(UNPACK, cwd=clone, check=True)
-    # The released scores are older than the job that measures time, so they lack its result.
-    times = clone / "results/small/step_time/ende.json"
-    times.parent.mkdir()
-    times.write_text("{}")
     found = planned(clone, TABLES).keys()
     assert {"write_claims", "write_table3", "write_positions", "draw_claims", "draw_training_curves"} <= found
     assert not (OF_TEXT | OF_MODELS) & found
@@ -102,7 +98,9 @@ def test_the_released_verdicts_are_those_of_the_released_scores(unpacked):
     rows = map(claims.table_row, decided(unpacked, unpacked.claims))
     cells = [{heading_of(column): cell for column, cell in row.items()} for row in rows]
     with (ROOT / "docs/small/tables/claims.csv").open() as stream:
-        assert cells == list(csv.DictReader(stream))
+        released = list(csv.DictReader(stream))
+    beside = {"In favour, chrF", "p, pooled"}  # which decide nothing
+    assert cells == [{heading: cell for heading, cell in row.items() if heading not in beside} for row in released]
 
 
 def test_notes_of_claims_say_what_the_papers_alpha_gives(unpacked):
