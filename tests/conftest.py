@@ -160,6 +160,8 @@ def project(tmp_path_factory, copy_project) -> Path:
     folder = tmp_path_factory.mktemp("project")
     copy_project(folder)
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
+    (folder / "docs/small/tables").mkdir(parents=True)
+    shutil.copy(ROOT / "docs/small/tables/claims.csv", folder / "docs/small/tables")  # the replication reads it
     drawn, words = random.Random(1), PROJECT_WORDS.split()
     (folder / "own").mkdir()
     downloads, parts = {}, {}

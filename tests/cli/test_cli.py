@@ -51,7 +51,7 @@ def test_commands_start_without_pytorch_and_pydantic():
 
 
 def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("transformer.experiment.config.OWN_FILES", (tmp_path / "config/models.yaml",))
+    monkeypatch.setattr("transformer.experiment.sources.OWN_FILES", (tmp_path / "config/models.yaml",))
     refused(["plan"], f"{tmp_path}/config: no such folder", "need a clone")
 
 

@@ -142,7 +142,7 @@ def test_smaller_micro_batches_and_a_shared_gpu_retrain_no_finished_run(finished
 
 @pytest.mark.workflow
 def test_a_user_s_own_row_is_trained_and_shown_as_documented(finished):
-    said = "| add a row of your own | an entry in `models`, and its name in a task's `models`"
+    said = "| add a row of your own | an entry in `models`, and `models+: [mine]` in a task"
     assert said in (ROOT / "docs/experiments.md").read_text()
     made = finished / MADE
     assert (made / "runs/ende/mine/1/training.json").exists()
@@ -233,7 +233,7 @@ def test_the_report_holds_every_table_and_figure(finished):
     assert run.returncode == 0, run.stderr[-3000:]
     report = (finished / "report.html").read_text()
     # The study of length is a target of its own. This experiment has no mark, no task of a user, and repeats no other.
-    others = ("length", "marks", "own", "replication")
+    others = ("length", "marks", "own", "replication", "trial")
     results = [result for _, result in load() if result.name not in others]
     tables = {result.title for result in results if isinstance(result, Table)}
     figures = {title for result in results if not isinstance(result, Table) for title in result.titles.values()}

@@ -83,10 +83,10 @@ TIMES = (
 )
 SIZES = {
     None: "",
-    "similar": "similar to the paper's",
-    "smaller": "smaller than the paper's",
-    "larger": "larger than the paper's",
-    "other side": "on the other side",
+    "similar": "similar",
+    "smaller": "smaller",
+    "larger": "larger",
+    "other side": "opposite",
 }
 
 
@@ -140,7 +140,7 @@ def content(job: Any) -> Content:
             *chain.from_iterable(map(circumstances, records)),
             *difference_notes(read_trained(job.input.packages).values()),
         ],
-        ("alone", "each seed"),
+        ("alone", "family", "pooled", "each seed"),
     )
 
 

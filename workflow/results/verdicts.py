@@ -143,8 +143,8 @@ class Tested:
 
     @property
     def unit(self) -> str:
-        """The unit of the difference."""
-        return self.measure.unit(self.alike)
+        """The unit of the difference, without the measure."""
+        return self.measure.unit(self.alike).removesuffix(f" {self.measure.heading}").removesuffix(" of")
 
     @property
     def names(self) -> list[str]:

@@ -77,10 +77,6 @@ def test_the_pooled_p_is_corrected_for_the_claims_of_the_family(beside):
     assert float(second) > float(first)
 
 
-def test_hours_have_no_pooled_p(beside):
-    assert beside([("A-h1", "base")], metric="hours")[0][0][1] == ""
-
-
 def test_chrf_is_in_favour_as_bleu_is(beside):
     cells, notes = beside([("A-h1", "base"), ("base", "A-h1"), ("A-h1", "base", "A-h4")], chrf)
     assert [one for one, _ in cells] == ["-0.5", "+0.5", "+1.5"]
