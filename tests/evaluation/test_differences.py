@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from transformer.evaluation.claims import Error
 from transformer.evaluation.differences import Difference, compare, level, paired, unpaired
 
 ROW, AGAINST = [31.2, 30.4, 32.0, 31.1, 30.9], [30.1, 30.2, 31.0, 30.9, 29.8]
@@ -19,7 +20,7 @@ def test_both_differences_are_scipys(bound):
     ):
         assert ours.above(bound) == pytest.approx(theirs("greater").pvalue)
         assert ours.below(bound) == pytest.approx(theirs("less").pvalue)
-        assert ours.freedom == pytest.approx(theirs("less").df)
+        assert ours.error.freedom == pytest.approx(theirs("less").df)
 
 
 def test_the_levels_of_all_looks_are_five_percent():
@@ -30,16 +31,16 @@ def test_the_levels_of_all_looks_are_five_percent():
 
 @given(st.floats(-3, 3), st.floats(0.01, 2), st.integers(2, 40), st.integers(1, 4))
 def test_a_row_differs_if_and_only_if_its_interval_excludes_zero(mean, error, freedom, look):
-    judged = compare(Difference(mean, error, freedom), 0.5, look)
+    judged = compare(Difference(mean, Error(error, freedom)), 0.5, look)
     low, high = judged.interval
     assert judged.verdict.startswith(("better", "worse")) == (low > 0 or high < 0) == (judged.p < level(look))
     assert (judged.verdict == "alike" or judged.verdict.endswith("margin")) == (judged.p_alike < level(look))
-    assert compare(Difference(1.001 * judged.smallest, error, freedom), 0.5, look).p < level(look)
+    assert compare(Difference(1.001 * judged.smallest, Error(error, freedom)), 0.5, look).p < level(look)
 
 
 def test_all_verdicts_can_be_given():
     def verdict(mean, error):
-        return compare(Difference(mean, error, 4), 0.5, 1).verdict
+        return compare(Difference(mean, Error(error, 4)), 0.5, 1).verdict
 
     assert verdict(2, 0.2) == "better"
     assert verdict(-2, 0.2) == "worse"

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from transformer.experiment.advice import check_name, warnings_of
-from transformer.experiment.config import OWN_FILES, read_experiment, read_sources
+from transformer.experiment.config import read_experiment
+from transformer.experiment.sources import OWN_FILES, read_sources
 from transformer.support.files import InputError
 
 CONFIG = OWN_FILES[0].parent

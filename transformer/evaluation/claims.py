@@ -32,7 +32,13 @@ class Error(NamedTuple):
     """The error of a mean effect."""
 
     standard: float
-    freedom: int  # degrees of freedom of its estimate
+    freedom: float  # degrees of freedom of its estimate
+
+    def beyond(self, above: float) -> float:
+        """The one-sided p: the chance of a mean at least this far above a bound if the true mean is at the bound."""
+        if self.standard == 0:
+            return 0.0 if above > 0 else 1.0
+        return float(t.sf(above / self.standard, self.freedom))
 
 
 @dataclass(frozen=True)
@@ -77,11 +83,10 @@ def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
         p, verdict = adjusted[name], tested[name][1]
         error, freedom = own_error(each)
         tail = LEVEL / (2 if margin is None else 1)  # the 90 % interval belongs to two one-sided tests
-        half = t.isf(tail, freedom) * error
         least = t.isf(tail / max(1, undecided), freedom) * error
         judged[name] = Judged(
             effect=float(each.mean()),
-            interval=(float(each.mean() - half), float(each.mean() + half)),
+            interval=interval(each, tail),
             seeds=len(each),
             p_alone=tested[name][0],
             p=p,
@@ -106,10 +111,10 @@ def judge_rounds(each: np.ndarray, margin: float | None) -> Judged:
     return Judged(float(each.mean()), (low, high), len(each), None, None, verdict, None)
 
 
-def interval(each: np.ndarray) -> tuple[float, float]:
-    """The 95 % interval of a mean (Student's t)."""
+def interval(each: np.ndarray, tail: float = LEVEL / 2) -> tuple[float, float]:
+    """The interval of a mean (Student's t) with so much of the chance on either side of it; by default that of 95 %."""
     error = own_error(each)
-    half = t.isf(LEVEL / 2, error.freedom) * error.standard
+    half = t.isf(tail, error.freedom) * error.standard
     return float(each.mean() - half), float(each.mean() + half)
 
 
@@ -164,20 +169,13 @@ def _corrected(alone: Mapping[str, float]) -> dict[str, float]:
     return adjusted
 
 
-def _beyond(above: float, error: Error) -> float:
-    """The one-sided p: the chance of a mean at least this far above a bound if the true mean is at the bound."""
-    if error.standard == 0:
-        return 0.0 if above > 0 else 1.0
-    return float(t.sf(above / error.standard, error.freedom))
-
-
 def _tested(claim: Effects, error: Error) -> tuple[float, Verdict]:
     """The smallest p of any verdict, and that verdict."""
     mean, margin = claim.each.mean(), claim.margin
     low, high = (claim.least, claim.least) if margin is None else (-margin, margin)
-    apart = {"up": _beyond(mean - high, error), "down": _beyond(low - mean, error)}
+    apart = {"up": error.beyond(mean - high), "down": error.beyond(low - mean)}
     p_apart = min(1.0, 2 * min(apart.values()))
     if margin is None:
         return p_apart, "reproduced" if apart["up"] < apart["down"] else "contrary"
-    p_alike = max(_beyond(mean + margin, error), _beyond(margin - mean, error))
+    p_alike = max(error.beyond(mean + margin), error.beyond(margin - mean))
     return (p_alike, "reproduced") if p_alike <= p_apart else (p_apart, "contrary")

@@ -10,28 +10,25 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t
 
-from transformer.evaluation.claims import LEVEL
+from transformer.evaluation.claims import LEVEL, Error, own_error
 
 FIRST = 0.8  # the share of LEVEL that the first look gets; each further look gets this share of what is left
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean difference of two rows, its standard error, and the degrees of freedom of that."""
+    """The mean difference of two rows, and its error."""
 
     mean: float
-    error: float
-    freedom: float
+    error: Error
 
     def above(self, bound: float) -> float:
         """The one-sided p: the chance of a mean at least this far above `bound` if the true one is at `bound`."""
-        if self.error == 0:
-            return 0.0 if self.mean > bound else 1.0
-        return float(t.sf((self.mean - bound) / self.error, self.freedom))
+        return self.error.beyond(self.mean - bound)
 
     def below(self, bound: float) -> float:
         """The same for a mean below `bound`."""
-        return Difference(-self.mean, self.error, self.freedom).above(-bound)
+        return self.error.beyond(bound - self.mean)
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def level(look: int) -> float:
 def paired(row: Sequence[float], against: Sequence[float]) -> Difference:
     """The difference of rows whose values have the same seeds in the same order (Student's paired t)."""
     each = np.subtract(row, against)
-    return Difference(float(each.mean()), float(each.std(ddof=1) / len(each) ** 0.5), len(each) - 1)
+    return Difference(float(each.mean()), own_error(each))
 
 
 def unpaired(row: Sequence[float], against: Sequence[float]) -> Difference:
@@ -62,9 +59,9 @@ def unpaired(row: Sequence[float], against: Sequence[float]) -> Difference:
     mean = float(np.mean(row) - np.mean(against))
     parts = [float(np.var(values, ddof=1) / len(values)) for values in (row, against)]
     if not any(parts):
-        return Difference(mean, 0.0, len(row) + len(against) - 2)
+        return Difference(mean, Error(0.0, len(row) + len(against) - 2))
     pieces = [part**2 / (len(values) - 1) for part, values in zip(parts, (row, against), strict=True)]
-    return Difference(mean, sum(parts) ** 0.5, sum(parts) ** 2 / sum(pieces))
+    return Difference(mean, Error(sum(parts) ** 0.5, sum(parts) ** 2 / sum(pieces)))
 
 
 def compare(difference: Difference, margin: float, look: int, measures: int = 2) -> Compared:
@@ -77,7 +74,7 @@ def compare(difference: Difference, margin: float, look: int, measures: int = 2)
     p = min(1.0, 2 * min(difference.above(0), difference.below(0)))
     p_alike = max(difference.above(-margin), difference.below(margin))
     differs, alike = p < share, p_alike < share
-    half = float(t.isf(share / 2, difference.freedom)) * difference.error
+    half = float(t.isf(share / 2, difference.error.freedom)) * difference.error.standard
     side = "better" if difference.mean > 0 else "worse"
     return Compared(
         mean=difference.mean,

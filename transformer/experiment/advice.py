@@ -87,7 +87,8 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
 
     Also for tasks that the user may not want to run, and for lists of models that have lost some.
     """
-    known = _merged({**read_sources([]), **{name: sources[name] for name in _shipped_files(sources)}})
+    own = read_sources([])
+    known = _merged({**own, **{name: sources[name] for name in _shipped_files(sources)}})
     trained = {model for task in experiment.tasks.values() for model in task.models}
     if experiment.trial:
         trained.add(experiment.trial.row)
@@ -119,7 +120,7 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
         for text in endless(study.recipe.warmup, study.steps[task]):
             long.setdefault(text, ("length", "steps", task))
     faults += [Fault(keys, text) for text, keys in long.items()]
-    faults += [*_run_too(experiment, sources), *_fewer_rows(sources)]
+    faults += [*_run_too(experiment, sources, own), *_fewer_rows(sources)]
     return [str(fault._replace(source=fault.source or source_of(fault.keys, sources))) for fault in faults]
 
 
@@ -128,16 +129,16 @@ def _shipped_files(sources: Sources) -> set[str]:
     return {name for name in sources if Path(name).absolute().parent == OWN_FILES[0].parent}
 
 
-def _run_too(experiment: Experiment, sources: Sources) -> Iterator[Fault]:
+def _run_too(experiment: Experiment, sources: Sources, own: Sources) -> Iterator[Fault]:
     """A fault for a task of the user's own if tasks are run, too, that no file of the user's names.
 
-    A file is the user's if it is outside config/, or names that task.
+    A file is the user's if it is outside config/, or names that task. `own` are the project's files.
     """
-    own = read_sources([])
     tasks = {name: set(mapping(values.get("tasks"))) for name, values in sources.items() if name not in own}
     shipped = _shipped_files(sources)
     run = [name for name, task in experiment.tasks.items() if task.models]
-    mine = [name for name in run if name not in _merged(own)["tasks"] and any(name in each for each in tasks.values())]
+    known, given = _merged(own)["tasks"], set().union(*tasks.values())
+    mine = [name for name in run if name in given and name not in known]
     named = {task for name, some in tasks.items() if name not in shipped or some & {*mine} for task in some}
     others = [name for name in run if name not in named]
     if mine and others and not experiment.only:

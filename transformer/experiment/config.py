@@ -24,7 +24,7 @@ from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claim_checks import faults_of
 from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
-from transformer.experiment.sources import OWN_FILES, read_sources, unknown_names
+from transformer.experiment.sources import RELEASED, read_sources, unknown_names
 from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
@@ -191,7 +191,7 @@ class Experiment(Config):
 
     @check("replicates")
     def _released(self) -> Faults:
-        folders = OWN_FILES[0].parents[1].glob("docs/*/tables/claims.csv")
+        folders = RELEASED.glob("*/tables/claims.csv")
         released = sorted(path.parts[-3] for path in folders)
         if self.replicates is not None and self.replicates not in released:
             yield "replicates", unknown(self.replicates, released, "released experiment")

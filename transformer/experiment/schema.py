@@ -16,7 +16,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.claims import Claim
-from transformer.experiment.config import OWN_FILES, Experiment, read_experiment
+from transformer.experiment.config import Experiment, read_experiment
+from transformer.experiment.sources import OWN_FILES
 from transformer.experiment.tasks import Task
 from transformer.model.config import ModelConfig
 from transformer.support.files import write_json, write_lines

@@ -12,6 +12,7 @@ from transformer.support.strict import read_keys
 OWN_FILES = tuple(
     Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "length", "claims", "config")
 )
+RELEASED = OWN_FILES[0].parents[1] / "docs"  # the released results: a folder for each experiment
 
 
 def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from transformer.evaluation.claims import SEEDS
-from transformer.experiment.config import OWN_FILES, Experiment
+from transformer.experiment.config import Experiment
+from transformer.experiment.sources import RELEASED
 from transformer.experiment.tasks import Trial
 from transformer.support.faults import ConfigError, Fault, Keys, source_of, unknown
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 from transformer.training.config import RunConfig
 
-DOCS = OWN_FILES[0].parents[1] / "docs"
 SAME = ("steps", "batch_tokens", "longest_pair")  # both rows learn from the same batches
 
 
@@ -27,7 +27,7 @@ class Released:
     package: Mapping[str, Any]
 
 
-def archives(docs: Path = DOCS) -> list[Path]:
+def archives(docs: Path = RELEASED) -> list[Path]:
     """The released scores (rule `scores`)."""
     return sorted(docs.glob("*/scores.tar.gz"))
 

@@ -104,7 +104,7 @@ def table_row(result: "Tested") -> Row:
         ("Rows", ""): result.rows,
         ("Verdict", ""): result.verdict,
         ("Size", ""): SIZES[result.size],
-        ("Unit", ""): result.unit,
+        ("Unit", ""): measure.unit(result.alike),
         ("In favour", "paper"): result.difference(result.paper),
         ("In favour", "ours"): NOT_RUN if result.ours is None else result.difference(result.ours),
         ("In favour", "interval"): result.difference(*judged.interval) if judged else "",
@@ -120,8 +120,9 @@ def table_row(result: "Tested") -> Row:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
+    from workflow.results.agreement import agreement
     from workflow.results.second import beside_verdicts
-    from workflow.results.verdicts import SEEDS, agreement, decide, own_notes, power_note
+    from workflow.results.verdicts import SEEDS, decide, own_notes, power_note
 
     table3 = read_runs(job.params.table3, job.input.packages, job.params.equal)
     agreed = agreement(read_yaml(job.input.published)["table3"], over_seeds(table3))
@@ -228,7 +229,7 @@ def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
     axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
     axes.set_yticklabels(labels, fontsize=7)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"{measure.unit()}, in favour of the claim", fontsize=7)
+    axes.set_xlabel(f"{measure.axis}, in favour of the claim", fontsize=7)
 
 
 def figure(job: Any) -> list[Drawing]:

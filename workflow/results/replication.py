@@ -51,7 +51,7 @@ def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    from workflow.results.verdicts import decide
+    from workflow.results.verdicts import decide, family
 
     known = read_first(job.input.first)
     rows: list[Row] = []
@@ -69,12 +69,12 @@ def content(job: Any) -> Content:
                 ("Claim", ""): each.claim["claim"],
                 ("Rows", ""): each.rows,
                 ("Measure", ""): measure.heading,
-                ("Family", ""): each.claim["family"] or each.claim["group"],
+                ("Family", ""): family(each.claim),
                 ("First", "difference"): first.get("In favour, ours", ""),
                 ("First", "interval"): first.get("In favour, interval", ""),
                 ("First", "verdict"): first.get("Verdict", ""),
-                ("Fresh", "difference"): measure.text(each.ours),
-                ("Fresh", "interval"): " to ".join(map(measure.text, judged.interval)),
+                ("Fresh", "difference"): each.difference(each.ours),
+                ("Fresh", "interval"): each.difference(*judged.interval),
                 ("Fresh", "seeds"): str(judged.seeds),
                 ("Fresh", "p"): chance(judged.p),
                 ("Fresh", "verdict"): each.verdict,

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from transformer.evaluation.claims import Effects, Error, effects, pooled_error, second_opinion
 from transformer.evaluation.metrics import number_of
 from workflow.results.cells import chance
 from workflow.results.records import read_json
 from workflow.results.table_formats import Row
-from workflow.results.verdicts import Tested, family
+from workflow.results.verdicts import Tested, effects_of, family
 
 CHRF = (
     "The column chrF has our difference in chrF, in points, for claims on BLEU of rows and base. chrF has no brevity "
@@ -76,8 +74,7 @@ def _pooled(scores: Sequence[str], tested: Sequence[Tested]) -> dict[str, float]
         claim, measure = each.claim, each.measure
         if not each.judged or each.timed:
             continue
-        bounds = measure.margin(claim.get("margin")), measure.margin(claim.get("least")) or 0.0
-        families[family(claim)][claim["name"]] = Effects(np.array(each.each), *bounds)
+        families[family(claim)][claim["name"]] = effects_of(claim, each.each)
         places = [_place(path) for row in claim["scores"] for path in row]
         ways, seeds = ({place[i] for place in places} for i in (0, 2))
         if measure.key in ("within", "longer") or len(ways) > 1:

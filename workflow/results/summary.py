@@ -32,9 +32,9 @@ FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
 
 def before(experiment: Experiment) -> str:
     """What will be made, how long that takes and where to look meanwhile."""
-    paths = Paths.of(experiment)
-    runs = Runs(experiment, paths)
-    planned = [result for _, result, _ in Selection(experiment, runs, PUBLISHED).planned]
+    selection = _selection(experiment)
+    runs, paths = selection.runs, selection.runs.paths
+    planned = [result for _, result, _ in selection.planned]
     tables = len([result for result in planned if result.target == "tables"])
     figures = sum(len(result.files("")) for result in planned if result.target == "figures")
     trained = [
@@ -67,17 +67,18 @@ def before(experiment: Experiment) -> str:
 
 def after(experiment: Experiment) -> str:
     """The tables that name columns for it, as far as the experiment has them; where all results are; `compare`."""
-    paths = Paths.of(experiment)
+    selection = _selection(experiment)
+    paths = selection.runs.paths
     results, texts = Path(paths.results), []
-    for table in _tables(experiment):
+    for table in _tables(selection):
         if not table.printed or not (rows := _rows(results / f"tables/{table.name}.csv", table.printed)):
             continue
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
             texts.append(_verdicts(experiment, [row[0] for row in rows]))
-    texts += [fill(note, WIDTH) for note in _overfitting(experiment)]
+    texts += [fill(note, WIDTH) for note in _overfitting(selection)]
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
-    return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report", compare(experiment)])
+    return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report", _comparison(selection)])
 
 
 def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
@@ -98,27 +99,32 @@ def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
     return "\n".join(fill(text, WIDTH) for text in texts)
 
 
-def _overfitting(experiment: Experiment) -> list[str]:
+def _overfitting(selection: Selection) -> list[str]:
     """The models that overfit, of the runs that are made."""
-    runs = Runs(experiment, Paths.of(experiment))
-    scores = Selection(experiment, runs, PUBLISHED).all_scores
-    names = (runs.packages_behind(scores, name) for name in ("config.json", "history.csv"))
+    runs = selection.runs
+    names = (runs.packages_behind(selection.all_scores, name) for name in ("config.json", "history.csv"))
     made = [files for files in zip(*names, strict=True) if all(Path(file).exists() for file in files)]
     return overfitting_notes([each[0] for each in made], [each[1] for each in made], runs.equal)
 
 
 def compare(experiment: Experiment) -> str:
     """The tables beside the released ones."""
-    names = [table.name for table in _tables(experiment)]
-    released = RELEASED / experiment.experiment / "tables"
-    return compare_tables(Path(Paths.of(experiment).results) / "tables", released, names)
+    return _comparison(_selection(experiment))
 
 
-def _tables(experiment: Experiment) -> list[Table]:
+def _selection(experiment: Experiment) -> Selection:
+    return Selection(experiment, Runs(experiment, Paths.of(experiment)), PUBLISHED)
+
+
+def _comparison(selection: Selection) -> str:
+    names = [table.name for table in _tables(selection)]
+    ours, released = Path(selection.runs.paths.results), RELEASED / selection.experiment.experiment
+    return compare_tables(ours / "tables", released / "tables", names)
+
+
+def _tables(selection: Selection) -> list[Table]:
     """The tables of an experiment in the order of the paper. The claims come last."""
-    runs = Runs(experiment, Paths.of(experiment))
-    planned = [result for _, result, _ in Selection(experiment, runs, PUBLISHED).planned]
-    tables = [result for result in planned if isinstance(result, Table)]
+    tables = [result for _, result, _ in selection.planned if isinstance(result, Table)]
     return sorted(tables, key=lambda each: (each.section == EVERY, each.section))
 
 

@@ -152,7 +152,7 @@ def draw_difference(axes: Axes, judged: Mapping[str, Any], measure: Any) -> None
     axes.plot(measure.shown(judged["mean"]), 0, "D", color=colour, markersize=5)
     axes.set(yticks=[], ylim=(0.6, -0.6))
     axes.set_title(judged["verdict"], color=colour)
-    axes.set_xlabel(f"{'% less' if measure.relative else 'points of'} {measure.heading}, in favour of the row")
+    axes.set_xlabel(f"{measure.axis}, in favour of the row")
 
 
 def figure(job: Any) -> list[Drawing]:

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from transformer.evaluation.claims import (
     APART,
@@ -25,10 +24,8 @@ from transformer.evaluation.claims import (
 )
 from transformer.evaluation.metrics import number_of
 from transformer.experiment.claims import Group, Section
-from workflow.results.records import KEYS, Ours, between, perplexity, read_json, read_yaml
+from workflow.results.records import KEYS, between, perplexity, read_json, read_yaml
 from workflow.results.times import read_times
-
-LARGEST = 4  # how many rows of the most different size the second correlation of Table 3 leaves out
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,12 @@ class Measure:
 
     def unit(self, alike: bool = False) -> str:
         """The unit of a difference. Of rows claimed to be alike, percent say how far the greater number is above."""
-        return f"% {'more' if alike else 'less'} {self.heading}" if self.relative else f"points of {self.heading}"
+        return f"% {'more' if alike else 'less'}" if self.relative else "points"
+
+    @property
+    def axis(self) -> str:
+        """The unit and what it is of, for the axis of a figure."""
+        return f"{self.unit()}{' of' * (not self.relative)} {self.heading}"
 
     def in_words(self, bounds: Sequence[float], rows: Sequence[str]) -> str:
         """A difference of two rows, or the bounds of its interval: which row is better, or has more, and by how much.
@@ -142,11 +144,6 @@ class Tested:
         return " to ".join(map(self.measure.text, known))
 
     @property
-    def unit(self) -> str:
-        """The unit of the difference, without the measure."""
-        return self.measure.unit(self.alike).removesuffix(f" {self.measure.heading}").removesuffix(" of")
-
-    @property
     def names(self) -> list[str]:
         """The rows, the worse first."""
         return [row.removeprefix("ende/") for row in self.claim["rows"]]
@@ -175,14 +172,18 @@ class Tested:
 
         It has one figure, because it rests on a spread that is estimated from few seeds.
         """
-        least, measure = (
-            self.judged.smallest if self.judged and self.judged.verdict == "undecided" else None,
-            self.measure,
-        )
-        if least is None:
+        measure, judged = self.measure, self.judged
+        if not judged or judged.verdict != "undecided" or judged.smallest is None:
             return ""
+        least = judged.smallest
         shown = 100 * math.expm1(least) if self.alike and measure.relative else measure.shown(least)
         return f"{float(f'{shown:.1g}'):g}{' %' * measure.relative}"
+
+
+def effects_of(claim: Mapping[str, Any], each: Sequence[float] | np.ndarray) -> Effects:
+    """The effects of a claim's seeds, with the bounds that the claim has."""
+    margin = MEASURES[claim["metric"]].margin
+    return Effects(np.asarray(each), margin(claim.get("margin")), margin(claim.get("least")) or 0.0)
 
 
 def family(claim: Mapping[str, Any]) -> str:
@@ -236,12 +237,11 @@ def decide(job: Any) -> list[Tested]:
     families = defaultdict[str, dict[str, Effects]](dict)
     judged: dict[str, Judged] = {}
     for claim in job.params.claims:
-        name, margin = claim["name"], MEASURES[claim["metric"]].margin
+        name = claim["name"]
         if name in ours and claim["metric"] == "step_time":
-            judged[name] = judge_rounds(ours[name], margin(claim.get("margin")))
+            judged[name] = judge_rounds(ours[name], MEASURES[claim["metric"]].margin(claim.get("margin")))
         elif len(ours.get(name, ())) >= SEEDS:
-            bounds = margin(claim.get("margin")), margin(claim.get("least")) or 0.0
-            families[family(claim)][name] = Effects(ours[name], *bounds)
+            families[family(claim)][name] = effects_of(claim, ours[name])
     judged |= {name: each for claims in families.values() for name, each in judge(claims).items()}
     tested = [
         Tested(
@@ -300,50 +300,3 @@ def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], 
                 numbers["test", task, model] = {"bleu": row["bleu"][task]}
     numbers |= {("test", row["task"], row["model"]): dict(row) for row in published["table4"] if "task" in row}
     return numbers
-
-
-def _ranks(both: np.ndarray) -> float:
-    """Spearman's correlation of two columns."""
-    return float(spearmanr(both[:, 0], both[:, 1]).statistic)
-
-
-def agreement(published: Sequence[Mapping[str, Any]], ours: Ours) -> list[str]:
-    """How far our Table 3 agrees with the paper's: ranks of the rows, and sides of base. Empty for two rows.
-
-    A row whose difference from base is printed as zero is on neither side.
-    """
-    notes = []
-    parameters = {row["model"]: row["params"] for row in published if "params" in row}
-    for name in ("perplexity", "bleu"):
-        measure = MEASURES[name]
-        pairs = {
-            row["model"]: (row[measure.published], ours["ende", row["model"]][measure.key])
-            for row in published
-            if measure.published in row and ("ende", row["model"]) in ours
-        }
-        both = np.array(list(pairs.values()))
-        if "base" not in pairs or len(pairs) < 3 or (both == both[0]).all(0).any():
-            continue
-        differences = [
-            [measure.shown(measure.value(x) - measure.value(base)) for x in both[:, side]]
-            for side, base in enumerate(pairs["base"])
-        ]
-        signs = np.sign(np.round(differences, measure.digits)).T
-        apart = (signs != 0).all(1)
-        equal = int((signs[apart, 0] == signs[apart, 1]).sum())
-        worse = int((signs[apart, 0] < 0).sum())
-        sizes = {row: abs(math.log(parameters.get(row, parameters["base"]) / parameters["base"])) for row in pairs}
-        largest = sorted(sizes, key=lambda row: -sizes[row])[:LARGEST]
-        others = [row not in largest for row in pairs]
-        without = ""
-        if sum(others) > LARGEST:
-            without = (
-                f", and of {_ranks(both[others]):.2f} without the {LARGEST} rows that change the number of parameters "
-                f"most ({', '.join(largest)})"
-            )
-        notes.append(
-            f"Table 3, {measure.heading}: the paper's ranks of {len(pairs)} rows and ours have a correlation "
-            f"(Spearman) of {_ranks(both):.2f}{without}; {equal} of {apart.sum()} rows are on the same side of base "
-            f"(in the paper {worse} of them are worse than base)."
-        )
-    return notes
