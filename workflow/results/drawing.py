@@ -64,6 +64,14 @@ def panels(lines: int, columns: int, width: float, height: float, **how: Any) ->
     return plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)
 
 
+def shortened(svg: str) -> str:
+    """An SVG whose coordinates have two decimals: a hundredth of a point cannot be seen, and files shrink by a third."""
+    decimals = re.compile(r"\d+\.\d{3,}")
+    return re.sub(
+        r' (?:d|x|y)="[^"]*"', lambda found: decimals.sub(lambda each: f"{float(each[0]):.2f}", found[0]), svg
+    )
+
+
 def save(drawing: Drawing | str, paths: Iterable[str]) -> None:
     """Write a drawing to every path, in the format of its suffix, without a date, and close it. A text is written."""
     if isinstance(drawing, str):
@@ -75,4 +83,6 @@ def save(drawing: Drawing | str, paths: Iterable[str]) -> None:
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
     for path in paths:
         drawing.savefig(path, dpi=200, bbox_inches="tight", metadata=dates[Path(path).suffix])
+        if Path(path).suffix == ".svg":
+            Path(path).write_text(shortened(Path(path).read_text("utf-8")), "utf-8")
     plt.close(drawing)
