@@ -31,13 +31,13 @@ FIGURE_CAPTION = """\
 **The paper's claims, tested.** What the paper states, what it only chose or hoped, and our own claims stand in groups
 of their own. To the right of the vertical line a difference is in favour of the claim. Circles are the paper's
 differences. Diamonds are ours, and the line through a diamond is its 95 % interval over seeds; an open diamond has one
-or two seeds and no interval. The shaded area is the margin within which two rows count as alike; there the interval is one of 90 %, and to
-the right of the line the second row is better. The colour is the verdict, corrected for the number of claims of a
-family: grey diamonds are undecided, wherever they stand. The words on the right say the same. A *trend* is that of three rows or
-more. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on the *other side*, all of it
-has the other sign. A difference that *would decide* is the least one that these seeds could have decided. Claims about time are decided by
-rounds of measurements instead of seeds. Look for diamonds in the colour of *contrary*, and for circles outside our
-intervals.
+or two seeds and no interval. The shaded area is the margin within which two rows count as alike; there the interval is
+one of 90 %, and to the right of the line the second row is better. The colour is the verdict, corrected for the number
+of claims of a family: grey diamonds are undecided, wherever they stand. The words on the right say the same. A *trend*
+is that of three rows or more. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on
+the *other side*, all of it has the other sign. A difference that *would decide* is the least one that these seeds could
+have decided. Claims about time are decided by rounds of measurements instead of seeds. Look for diamonds in the colour
+of *contrary*, and for circles outside our intervals.
 """
 DIFFERENCES = (
     "A positive difference is in favour of the claim. BLEU is tokenised. The column Rows names the compared rows. "

@@ -71,7 +71,7 @@ def test_training_curves_of_one_and_of_several_seeds_are_drawn(results):
 
 
 def histories(**runs):
-    """Histories of steps 100 to 1000 by seed, from each model's loss and perplexity; those of seed 2 are twice as high."""
+    """Histories of steps 100 to 1000, from each model's loss and perplexity; those of seed 2 are twice as high."""
     steps = pd.RangeIndex(100, 1001, 100)
     return {
         ("ende", model): {
