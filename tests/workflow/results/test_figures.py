@@ -53,13 +53,16 @@ def test_figure_3_shows_all_heads_from_making(published):
     assert words[query] == "making"
 
 
-def test_the_opacity_of_a_line_is_its_weight_over_the_largest_one_of_the_panel():
-    weights = np.array([[[0.6, 0.2], [0.1, 0.3]], [[0.8, 0.4], [0.1, 0.2]]])
-    figure = attention.draw(["a", "b"], weights, [([1], None), ([1, 2], 1)])
-    shown = [[round(colour[3], 2) for colour in axes.collections[0].get_colors()] for axes in figure.axes]
-    assert shown == [[0.17, 0.33, 0.5, 1.0], [0.33, 0.33, 0.67, 1.0]]
-    assert [axes.get_title("left") for axes in figure.axes] == [
-        f"the darkest line has weight {largest}" for largest in ("0.60", "0.30")
+def test_the_opacity_of_a_line_is_its_weight_above_an_even_spread_and_first_choices_are_told():
+    weights = np.array([[[0.6, 0.3, 0.1], [0.1, 0.5, 0.4], [0.2] * 3], [[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2] * 3]])
+    figure = attention.draw(["a", "b", "$c$"], weights, [([1], None), ([1, 2], 1)])
+    shown = [[colour[3] for colour in axes.collections[0].get_colors()] for axes in figure.axes]
+    assert shown[0] == pytest.approx([(weight - 1 / 3) / (0.6 - 1 / 3) for weight in (0.4, 0.5, 0.6)])
+    assert shown[1] == pytest.approx([(weight - 1 / 3) / (0.7 - 1 / 3) for weight in (0.4, 0.5, 0.7)])
+    legends = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
+    assert legends == [
+        ["head 1: a word gives 0.43 to its first choice on average, and at most 0.60, from “a” to “a”"],
+        ["head 1: “b” 0.50", "head 2: “a” 0.70"],
     ]
 
 
