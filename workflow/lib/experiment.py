@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.corpora.location import Location, why_missing
 from transformer.corpora.self_training import SelfTraining
-from transformer.corpora.treebank import Treebank
 from transformer.experiment.advice import check_name, warnings_of
 from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
@@ -117,19 +115,8 @@ def check_filled_in(*resources: Mapping[str, Any]) -> None:
 
 
 def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:
-    """What a user should know before anything runs (`warnings_of`, `missing_treebanks`)."""
-    return [*warnings_of(experiment, _sources(overlays, given)), *missing_treebanks(experiment)]
-
-
-def missing_treebanks(experiment: Experiment) -> list[str]:
-    """A warning for each treebank whose folder does not exist. Only the jobs that need its trees will fail."""
-    corpora = {task.corpus: experiment.corpora[task.corpus] for task in experiment.tasks.values() if task.models}
-    return [
-        f"corpora.{name}.trees: {corpus.trees}: {why_missing(corpus.trees, 'folder')}; jobs that need its trees will "
-        "fail (config/README.md)"
-        for name, corpus in corpora.items()
-        if isinstance(corpus, Treebank) and not Location.parse(corpus.trees).member and not Path(corpus.trees).is_dir()
-    ]
+    """What a user should know before anything runs (`warnings_of`)."""
+    return warnings_of(experiment, _sources(overlays, given))
 
 
 def check_packages(experiment: Experiment, runs: Runs, scored: Sequence[str]) -> None:
