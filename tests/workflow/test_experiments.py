@@ -19,16 +19,36 @@ from calls import SMOKE, jobs, snakemake
 from transformer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper"], ["replication"]]
+OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
+OVERLAYS += [["paper"], ["replication"]]
 
 
 @pytest.mark.workflow
 @pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1] if names else "quick")
 def test_every_experiment_has_a_complete_dag(project, overlays):
     configs = [str(ROOT / f"config/{name}.yaml") for name in overlays]
+    for section in range(25) if overlays == ["paper"] else ():
+        path = project / f"treebank_3/parsed/mrg/wsj/{section:02}/wsj_{section:02}00.mrg"
+        path.parent.mkdir(parents=True)
+        path.touch()
     run = snakemake(project, "--dry-run", *(["--configfile", *configs] if configs else []))
     assert run.returncode == 0, run.stderr
     assert "train " in run.stdout
+    if "paper-base" in overlays:
+        assert jobs(run)["train"] == "1"
+
+
+@pytest.mark.workflow
+def test_the_whole_experiment_trains_the_base_of_its_first_stage_not_again(project):
+    """config/paper-base.yaml after a small experiment in place of config/paper.yaml."""
+    stage, base = str(ROOT / "config/paper-base.yaml"), "stages/smoke/runs/ende/base/1/training.json"
+    made = snakemake(project, base, *SMOKE, stage, "--config", "results=stages")
+    assert made.returncode == 0, made.stderr
+    fresh, later = (
+        jobs(snakemake(project, "--dry-run", *SMOKE, "--config", f"results={results}")) for results in ("new", "stages")
+    )
+    assert int(later["train"]) == int(fresh["train"]) - 1
+    assert int(later["learn_subwords"]) == int(fresh["learn_subwords"]) - 1
 
 
 @pytest.mark.workflow
