@@ -1,6 +1,7 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,23 @@ from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import InputError, future_date
 from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
 from workflow.lib.runs import Runs
+
+
+def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
+    """End the process with one line on standard error if a target stands behind --config or --configfile.
+
+    Also if a key of --config is not a word, for which Snakemake shows a traceback.
+    """
+    first = "if it is a target, write it before all options"
+    for word in config:
+        if "=" not in word:
+            sys.exit(f"error: --config: {word} is not KEY=VALUE; {first}")
+    for key in (word.partition("=")[0] for word in config):
+        if not re.fullmatch(r"[a-zA-Z_][\w-]*\w", key):
+            sys.exit(f"error: --config: {key} cannot be a key here; write it in a file and give --configfile FILE")
+    for path in overlays:
+        if not path.suffix and not path.exists():
+            sys.exit(f"error: --configfile: {path}: no such file; {first}")
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:
