@@ -94,13 +94,31 @@ def test_the_last_table_sums_hours_processors_and_disk():
     assert f"{state} of the largest run's state while it trains" in printed
 
 
-def test_the_page_of_costs_equals_the_output_of_plan():
-    def squeezed(text):
-        return [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
+def squeezed(text):
+    """The lines of tables and notes without padding, the row and the column `cpu`, and the notes about it."""
+    lines = [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
+    if "Hours, cpu" in lines[0]:
+        column = lines[0].split("|").index(" Hours, cpu ")
+        tables = [line.split("|") for line in lines if line.startswith("|")]
+        lines[: len(tables)] = ["|".join(cells[:column] + cells[column + 1 :]) for cells in tables]
+    return [line for line in lines if not re.match(r"(- |\| )cpu ", line)]
 
-    printed = plan(read_experiment([CONFIG / "paper.yaml"])).partition("**The whole")[2]
-    page = (CONFIG.parent / "docs/cost.md").read_text()
-    assert squeezed(page) == [line for line in squeezed(printed) if not re.match("(- |\\| )cpu ", line)]
+
+@pytest.mark.parametrize(
+    ("section", "overlays", "begin", "end"),
+    [
+        ("The whole experiment", ["paper"], "**The whole", None),
+        ("Each run", ["paper"], "**Runs", "**Decoding"),
+        ("The first stage", ["paper", "paper-base"], "**The whole", "- 8xP100"),
+    ],
+)
+def test_the_page_of_costs_has_the_output_of_plan(section, overlays, begin, end):
+    printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays])).partition(begin)[2]
+    page = (CONFIG.parent / "docs/cost.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    wanted = squeezed(printed.partition(end)[0] if end else printed)
+    if section == "The first stage":
+        wanted = [line for line in wanted if not line.startswith("- Hours")]  # it is above
+    assert squeezed(page) == wanted
 
 
 def test_all_runs_decode_dev_and_test_and_one_parser_decodes_plain_sentences():
