@@ -38,17 +38,40 @@ def test_every_experiment_has_a_complete_dag(project, overlays):
         assert jobs(run)["train"] == "1"
 
 
-@pytest.mark.workflow
-def test_the_whole_experiment_trains_the_base_of_its_first_stage_not_again(project):
-    """config/paper-base.yaml after a small experiment in place of config/paper.yaml."""
-    stage, base = str(ROOT / "config/paper-base.yaml"), "stages/smoke/runs/ende/base/1/training.json"
-    made = snakemake(project, base, *SMOKE, stage, "--config", "results=stages")
+BASE = "stages/smoke/runs/ende/base/1/training.json"
+
+
+@pytest.fixture(scope="module")
+def first_stage(project):
+    """config/paper-base.yaml, after a small experiment in place of config/paper.yaml: its base is trained."""
+    stage = str(ROOT / "config/paper-base.yaml")
+    made = snakemake(project, BASE, *SMOKE, stage, "--config", "results=stages")
     assert made.returncode == 0, made.stderr
+    return project
+
+
+@pytest.mark.workflow
+def test_the_whole_experiment_trains_the_base_of_its_first_stage_not_again(first_stage):
     fresh, later = (
-        jobs(snakemake(project, "--dry-run", *SMOKE, "--config", f"results={results}")) for results in ("new", "stages")
+        jobs(snakemake(first_stage, "--dry-run", *SMOKE, "--config", f"results={results}"))
+        for results in ("new", "stages")
     )
     assert int(later["train"]) == int(fresh["train"]) - 1
     assert int(later["learn_subwords"]) == int(fresh["learn_subwords"]) - 1
+
+
+@pytest.mark.workflow
+def test_results_that_were_copied_to_another_clone_without_their_dates_are_kept_after_touch(first_stage, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(first_stage, copy, copy_function=shutil.copy, ignore=shutil.ignore_patterns(".snakemake"))
+    wanted = (BASE, *SMOKE, "--config", "results=stages")
+    assert "train" in jobs(snakemake(copy, "--dry-run", *wanted))
+    assert "train" in jobs(snakemake(copy, "--dry-run", *wanted, "--rerun-triggers", "input"))
+    record = (copy / BASE).read_bytes()
+    assert snakemake(copy, "--touch", *wanted).returncode == 0
+    run = snakemake(copy, "--dry-run", *wanted)
+    assert "Nothing to be done" in run.stdout + run.stderr
+    assert (copy / BASE).read_bytes() == record
 
 
 @pytest.mark.workflow
