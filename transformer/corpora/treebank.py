@@ -56,6 +56,15 @@ class Treebank(Kind):
         location = Location.of(f"corpora.{name}.trees", self.trees)
         return [location.file] if location.member else []
 
+    def missing(self) -> str:
+        """Why its folder is not that of a treebank, with the remedy. Empty if it is one, and for an archive."""
+        try:
+            for part in PARTS if Location.parse(self.trees).member is None else ():
+                treebank_files(Path(self.trees), *getattr(self, part))
+        except InputError as error:
+            return str(error)
+        return ""
+
     def tasks(self) -> dict[str, str]:
         """The task from whose text the plain sentences are drawn."""
         return {"plain.task": self.plain.task} if self.plain else {}
@@ -95,11 +104,10 @@ class Treebank(Kind):
         write_record(folder, sizes, {}, self, name=name, source=source, target=target, leaves=self.leaves)
 
 
-def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
-    """The trees of all files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
+def treebank_files(folder: Path, first: int, last: int) -> list[Path]:
+    """All files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
 
-    Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number,
-    and TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
+    Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number.
     """
     files: dict[int, Path] = {}
     # Unlike Path.rglob, this also enters folders that are links.
@@ -120,9 +128,17 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
         )
+    return [path for _, path in sorted(files.items())]
+
+
+def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
+    """The trees of the files of `treebank_files`, whose errors it raises.
+
+    Raises TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
+    """
     trees: list[Tree] = []
     faults: list[str] = []
-    for _, path in sorted(files.items()):
+    for path in treebank_files(folder, first, last):
         try:
             trees += read_mrg(str(path), "\n".join(read_lines(path)))
         except TreesError as error:
