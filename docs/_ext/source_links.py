@@ -1,4 +1,4 @@
-"""Links to source files: the role `source`, links in Markdown, and a page with numbered lines for each file."""
+"""Links to source files lead to pages with numbered lines, and those whose text is a symbol to its line."""
 
 import ast
 import html
@@ -11,8 +11,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
 from docs._ext.released import TITLES, attention_page, experiments, released_pages
@@ -33,28 +31,11 @@ LANGUAGES = {
     "requirements.txt": "none",
 }
 INDEX = "source/index"
-logger = logging.getLogger(__name__)
 
 
 def language(path: Path) -> str | None:
     """The language of a source file; None for files that have no page."""
     return LANGUAGES.get(path.name) or LANGUAGES.get(path.suffix)
-
-
-class Source(SphinxRole):
-    """`{source}`FILE SYMBOL``: a link to the line at which a file defines a symbol, with file and line in its text."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """The nodes, and no messages; a symbol that is missing is a warning."""
-        name, _, symbol = self.text.partition(" ")
-        try:
-            line = line_of(Path(self.env.srcdir, name), symbol)
-        except ValueError as error:
-            logger.warning(str(error), location=self.get_location())
-            return [nodes.literal(text=self.text)], []
-        uri = _uri(self.env, Path(self.env.srcdir, name))
-        link = nodes.reference("", "", nodes.literal(text=symbol), internal=True, refuri=f"{uri}#line-{line}")
-        return [link, nodes.inline(text=f" ({name}, line {line})", classes=["place"])], []
 
 
 class Links(SphinxTransform):
@@ -70,7 +51,21 @@ class Links(SphinxTransform):
         for link in list(self.document.findall(_is_file_link)):
             target = self.env.doc2path(self.env.docname).parent / link["reftarget"]
             if uri := _uri(self.env, target.resolve()):
-                link.replace_self(nodes.reference("", "", *link.children, internal=True, refuri=uri))
+                link.replace_self(self.to_line(link, target.resolve(), uri))
+
+    def to_line(self, link: nodes.Element, path: Path, uri: str) -> list[nodes.Node]:
+        """The link; if its text is code that names a symbol of the file, to the symbol's line, with file and line."""
+        place: list[nodes.Node] = []
+        if any(link.findall(nodes.literal)):
+            try:
+                line = line_of(path, link.astext())
+            except ValueError:
+                pass  # the name of a file, say
+            else:
+                uri += f"#line-{line}"
+                name = path.relative_to(self.env.srcdir)
+                place = [nodes.inline(text=f" ({name}, line {line})", classes=["place"])]
+        return [nodes.reference("", "", *link.children, internal=True, refuri=uri), *place]
 
 
 def _uri(env: BuildEnvironment, path: Path) -> str | None:
@@ -142,7 +137,6 @@ def _first_line(path: Path, text: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.add_role("source", Source())
     app.add_transform(Links)
     app.connect("html-collect-pages", pages)
     app.connect("build-finished", copy_pages)
