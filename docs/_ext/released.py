@@ -116,6 +116,8 @@ def with_results(page: str, root: Path) -> tuple[str, list[Path]]:
         texts = []
         for experiment, table in TABLE.findall(found[1]):
             path = root / f"docs/{experiment}/tables/{table}.csv"
+            if not path.exists():
+                raise ValueError(f"{path}: no such file; link to a released table")
             text = selected(path, rows, options["columns"].split("; "))
             if not text:
                 raise ValueError(f"{path}: has no row where {options['rows']}")

@@ -6,10 +6,12 @@ from typing import Any
 from zlib import crc32
 
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
 from docs._ext.released import experiment_page, experiments, models_page, table_page, toctree, with_results
 
 GENERATED = "docs/released"
+logger = logging.getLogger(__name__)
 
 
 def write_pages(app: Sphinx) -> None:
@@ -38,7 +40,11 @@ def read_page(app: Sphinx, docname: str, content: list[str]) -> None:
     elif docname == app.config.root_doc:
         content[0] += _contents(root)
     else:
-        content[0], tables = with_results(content[0], root)
+        try:
+            content[0], tables = with_results(content[0], root)
+        except ValueError as error:
+            logger.warning(str(error), location=docname)
+            tables = []
         for table in tables:
             app.env.note_dependency(str(table), docname=docname)
         if path.name == "index.md":

@@ -11,6 +11,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
 from sphinx.util.osutil import relative_uri
 
 from docs._ext.released import TITLES, attention_page, experiments, released_pages
@@ -30,7 +31,9 @@ LANGUAGES = {
     "LICENSE": "none",
     "requirements.txt": "none",
 }
+SYMBOLS = (".py", ".yaml", ".smk")  # files whose symbols have lines
 INDEX = "source/index"
+logger = logging.getLogger(__name__)
 
 
 def language(path: Path) -> str | None:
@@ -55,15 +58,15 @@ class Links(SphinxTransform):
 
     def to_line(self, link: nodes.Element, path: Path, uri: str) -> list[nodes.Node]:
         """The link; if its text is code that names a symbol of the file, to the symbol's line, with file and line."""
+        name, symbol = path.relative_to(self.env.srcdir), link.astext()
         place: list[nodes.Node] = []
-        if any(link.findall(nodes.literal)):
+        if any(link.findall(nodes.literal)) and path.suffix in SYMBOLS and not symbol.endswith(path.name):
             try:
-                line = line_of(path, link.astext())
-            except ValueError:
-                pass  # the name of a file, say
+                line = line_of(path, symbol)
+            except ValueError as error:
+                logger.warning(str(error), location=link)
             else:
                 uri += f"#line-{line}"
-                name = path.relative_to(self.env.srcdir)
                 place = [nodes.inline(text=f" ({name}, line {line})", classes=["place"])]
         return [nodes.reference("", "", *link.children, internal=True, refuri=uri), *place]
 
