@@ -62,6 +62,7 @@ def _contents(root: Path) -> str:
         "The paper": ["docs/paper/index", "docs/differences"],
         "Results": ["docs/results", *released, *models],
         "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in own)],
+        "Notes": ["docs/notes/index"],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }
     return "".join("\n\n" + toctree(entries, "hidden:", f"caption: {caption}") for caption, entries in parts.items())
