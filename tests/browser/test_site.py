@@ -46,7 +46,7 @@ def project(tmp_path_factory):
     shutil.copytree(
         ROOT, project, ignore=lambda at, names: hidden(at, names) | ({"results"} if at == str(ROOT) else set())
     )
-    shutil.copytree(project / "docs/wsj", project / "docs/other")
+    shutil.copytree(project / "docs/wsj-cpu", project / "docs/other")
     (project / CARD).parent.mkdir(parents=True)
     (project / CARD).write_text("# base, en to de\n\nA model.\n")
     with (project / "CONTRIBUTING.md").open("a") as page:
@@ -107,14 +107,14 @@ def test_links_to_code_lead_to_the_line_of_the_symbol(project, pages):
 
 def test_results_are_those_of_the_released_tables(project):
     page = (project / "results/site/docs/paper/parsing.html").read_text().partition("<article")[2]
-    assert all(f"/{name}/tables/table4.html" in page for name in ("quick", "wsj"))
+    assert all(f"/{name}/tables/table4.html" in page for name in ("quick", "wsj-cpu"))
     assert "/other/tables/" not in page
 
 
 def test_a_symbol_or_a_column_that_is_missing_fails_the_build_in_one_line(project):
     page = str(project / "docs/paper/{}.md")
     faults = {
-        "background": ("wsj", "columns: Pair", "docs/wsj/tables/table2.csv: no such file; link to a released table"),
+        "background": ("wsj-cpu", "columns: Pair", "docs/wsj-cpu/tables/table2.csv: no such file; link to a released table"),
         "positions": ("quick", "columns: None", "table2.csv: has no column None; it has Pair; Model;"),
         "stacks": ("quick", "rows: Pair = no\ncolumns: Pair", "table2.csv: has no row where Pair = no"),
     }
