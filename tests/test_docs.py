@@ -13,7 +13,8 @@ from transformer.text.subwords import Subwords
 from workflow.results.verdicts import MEASURES
 
 ROOT = Path(__file__).parents[1]
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/paper/*.md"), ROOT / "config/README.md"]
+FOLDERS = (".", "config", "docs", "docs/notes", "docs/paper")
+PAGES = [page for folder in FOLDERS for page in ROOT.glob(f"{folder}/*.md")]
 
 
 def anchors(page):
