@@ -27,7 +27,7 @@ def messages(log: Path, start: int) -> list[str]:
 def main(folder: str, *arguments: str) -> int:
     """The status of `pip install` in a virtual environment. The log is its file install.log."""
     venv = Path(folder)
-    log, command = venv / "install.log", [venv / "bin/python", "-m", "pip", "install", *arguments]
+    log, command = venv / "install.log", [str(venv / "bin/python"), "-m", "pip", "install", *arguments]
     terminal, width = sys.stdout.isatty(), shutil.get_terminal_size().columns - 1
     start, told = time.monotonic(), 0.0
     with log.open("ab") as stream:
