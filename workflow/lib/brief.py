@@ -30,6 +30,7 @@ SHOWN = {LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.ERROR}
 ROUTINE = re.compile(
     "Config file .* is extended|Assuming unrestricted shared|Building DAG|Using shell|Conda environments: ignored"
     "|Singularity containers: ignored|Group jobs: inactive|Select jobs|Touching output|Elapsed time"
+    "|Creating report|Missing metadata for file|Adding |Loading script code|Downloading resources"  # of --report
 )
 SIGNALLED = re.compile("returned non-zero exit status (130|143)")  # what a shell returns after SIGINT or SIGTERM
 ENDING = re.compile("Exiting because a job|Complete log|(WorkflowError:\\s*)?At least one job did not complete")
@@ -170,7 +171,8 @@ class LogHandler(LogHandlerBase):
         """Show how far the run is, for how long it has run, and what runs."""
         if self.overview is not None:
             counts = f"{self.done} of {self.total} jobs, {tqdm.format_interval(time.monotonic() - self.begin)}"
-            self.overview.set_description_str(f"{counts}, running: {_rules(list(self.running.values()))}")
+            running = _rules(list(self.running.values()))
+            self.overview.set_description_str(f"{counts}, running: {running}" if running else counts)
 
     def _show(self, text: str) -> None:
         self._show_ended()
@@ -208,7 +210,8 @@ def _kinds(stats: Mapping[str, int]) -> str:
     jobs = Counter({rule: count for rule, count in stats.items() if rule not in ("all", "total")})
     kinds = [f"{rule} {count}" for rule, count in jobs.most_common(LISTED)]
     others = jobs.total() - sum(count for _, count in jobs.most_common(LISTED))
-    return f"{stats['total']} jobs: {', '.join([*kinds, *[f'others {others}'] * bool(others)])}"
+    kinds += [f"others {others}"] * bool(others)
+    return f"{stats['total']} job{'s' * (stats['total'] > 1)}: {', '.join(kinds)}"
 
 
 def _listed(jobs: Sequence[LogRecord]) -> str:
