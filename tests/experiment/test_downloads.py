@@ -55,7 +55,7 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
 def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):
     task = {name: SimpleNamespace(corpus=name, source="en", target="de", models=()) for name in ("ende", "wsj", "semi")}
     task["semi"].models = ("parser",)
-    wsj = Treebank("treebank", "", "", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), PlainText("ende", 5, (1, 9), 1), {})
+    wsj = Treebank("treebank", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), plain=PlainText("ende", 5, (1, 9), 1))
     text = replace(own, train=({"en": "http://a/x.en", "de": "http://a/x.de"},))
     known = {
         url: Download(5, "0" * 64) for url in ("http://a/t.zip", "http://a/x.en", "http://a/x.de", "http://a/more")

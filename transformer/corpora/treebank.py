@@ -32,14 +32,14 @@ class Treebank(Kind):
     has_trees = True
 
     origin: Literal["treebank"] = Field(description="files wsj_NNNN.mrg of the Penn Treebank")
-    description: str = Field(description=DESCRIPTION)
-    licence: str = Field(description=LICENCE)
     trees: str = Field(description="folder of the files, on disk or in an archive (docs/reading.md)")
     train: Range = Field(description="the first and the last number NNNN of the files of train")
     dev: Range = Field(description="the first and the last number NNNN of the files of dev")
     test: Range = Field(description="the first and the last number NNNN of the files of test")
-    plain: PlainText = Field(description="sentences to be parsed for the semi-supervised row")
-    sentences: dict[str, int] = Field(description="how many trees each part must have")
+    description: str = Field(default="own trees", description=DESCRIPTION)
+    licence: str = Field(default="licence not stated", description=LICENCE)
+    plain: PlainText | None = Field(default=None, description="sentences to be parsed for the semi-supervised row")
+    sentences: dict[str, int] | None = Field(default=None, description="how many trees each part must have")
     leaves: Leaves = Field(default="XX", description="leaves of linearised trees: XX (as published), tags, words")
     constituents: Range | None = Field(default=None, description="add constituents of so many words to train")
 
@@ -67,11 +67,12 @@ class Treebank(Kind):
 
     def tasks(self) -> dict[str, str]:
         """The task from whose text the plain sentences are drawn."""
-        return {"plain.task": self.plain.task}
+        return {"plain.task": self.plain.task} if self.plain else {}
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
-        """See `Kind.count`. With `constituents` the number of pairs is not known beforehand."""
-        return None if self.constituents else self.sentences.get("train"), self.plain.sentences
+        """See `Kind.count`. Without `sentences` or with `constituents` the number of pairs is not known beforehand."""
+        train = None if self.constituents else (self.sentences or {}).get("train")
+        return train, self.plain.sentences if self.plain else 0
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json.
@@ -90,7 +91,7 @@ class Treebank(Kind):
             if faults:
                 raise TreesError(faults)
         sizes = {part: len(trees) for part, trees in parts.items()}
-        if sizes != self.sentences:
+        if self.sentences is not None and sizes != self.sentences:
             raise InputError(
                 f"corpora.{name}: {self.trees} has {_counts(sizes)} trees, not {_counts(self.sentences)}; "
                 "copy the treebank again, or correct `trees` and `sentences`"
