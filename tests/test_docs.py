@@ -165,6 +165,12 @@ def test_the_counts_of_claims_are_those_of_the_released_table():
     )
     assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {sentence}" in small
     assert f"The other {undecided} are undecided" in small
+    tested = f"Of the {sum(counts.values())} claims that it tests with seeds, {reproduced} are reproduced, {undecided}"
+    assert f"{tested} are undecided, and {contrary} is contrary" in flat("docs/results.md")
+    tested = f"tests {sum(counts.values())} claims with five seeds each"
+    found = f"{reproduced} are reproduced, {undecided} are undecided, {contrary} is contrary"
+    assert tested in flat("docs/evidence.md")
+    assert found in flat("docs/evidence.md")
     timed = [row for row in rows_of("small/tables/claims.csv") if row["Measure"] == TIME and row["Seeds"]]
     verdicts = Counter(row["Verdict"] for row in timed)
     sentence = (

@@ -176,6 +176,29 @@ def test_the_scores_of_the_page_of_wsj_cpu_are_those_of_its_table():
     assert "F1 {}, and {} semi-supervised".format(*scores) in text_of("docs/experiments.md")
 
 
+CORES = {"multi30k-tiny-enfr": 2}  # of a training; the others have one
+
+
+def test_what_was_spent_is_the_sum_of_the_released_runs():
+    for names, digits in (
+        (("small",), 0),
+        (("multi30k-tiny", "multi30k-tiny-enfr"), 0),
+        (("quick", "quick-captions"), 1),
+    ):
+        runs = [
+            (float(row["Hours"]) * CORES.get(name, 1), row["Commit"])
+            for name in names
+            for row in rows_of(f"{name}/runs")
+        ]
+        line = rf"\| `{names[0]}`[^|]* \| {len(runs)} \| {sum(hours for hours, _ in runs):.{digits}f} \|"
+        assert re.search(line, text_of("docs/evidence.md"))
+        if names == ("small",):
+            dirty = sum("dirty" in commit for _, commit in runs)
+            assert f"{dirty} of the {len(runs)} runs of `small` were made with uncommitted" in text_of(
+                "docs/evidence.md"
+            )
+
+
 def test_the_published_marks_of_other_pages_are_those_of_the_released_table():
     (german, german_ours), (french, french_ours) = (
         [cell(f"{name}/marks", f"BLEU, {whose}", **{"Test set": "*2016*"}) for whose in ("published", "ours")]
