@@ -165,6 +165,7 @@ def test_the_counts_of_claims_are_those_of_the_released_table():
     )
     assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {sentence}" in small
     assert f"The other {undecided} are undecided" in small
+    assert f"{reproduced} are reproduced here, {undecided} are undecided, and {contrary} is contrary" in small
     tested = f"Of the {sum(counts.values())} claims that it tests with seeds, {reproduced} are reproduced, {undecided}"
     assert f"{tested} are undecided, and {contrary} is contrary" in flat("docs/results.md")
     tested = f"tests {sum(counts.values())} claims with five seeds each"
