@@ -62,14 +62,14 @@ def test_the_table_of_quick_is_that_of_the_released_tables():
     assert [line for line in shown if line not in text_of("docs/results.md")] == []
 
 
-def perplexity(model, whose="ours", digits=0, table="table3"):
-    """By how many percent the perplexity of a row of `small` differs from base's."""
-    return size(f"small/{table}", f"Perplexity from base, {whose}", digits, Model=model)
+def perplexity(model, whose="ours", digits=0, table="table3", of="small"):
+    """By how many percent the perplexity of a row differs from base's."""
+    return size(f"{of}/{table}", f"Perplexity from base, {whose}", digits, Model=model)
 
 
-def gain(model, whose="ours"):
-    """By how many points BLEU of a row of `small` differs from base's."""
-    return size("small/table3", f"BLEU from base, {whose}", 1, Model=model)
+def gain(model, whose="ours", table="table3", of="small"):
+    """By how many points BLEU of a row differs from base's."""
+    return size(f"{of}/{table}", f"BLEU from base, {whose}", 1, Model=model)
 
 
 def ratios(score):
@@ -133,6 +133,27 @@ def test_the_page_of_small_has_the_differences_of_its_tables():
         assert without in text_of("docs/small.md")
 
 
+def test_the_page_of_results_has_the_differences_of_its_tables():
+    here, captions = {"of": "quick"}, {"of": "quick-captions"}
+    layers, smooth, lead = "C-N8", "D-ls0.0", {"Claim": "The Transformer beats a recurrent model as large"}
+    aop = {"table": "appendix"}
+    told = [
+        f"({layers}) raise perplexity by {perplexity(layers, **here)} % on the help pages and by "
+        f"{perplexity(layers, **captions)} % on captions; in the paper they lower it by "
+        f"{perplexity(layers, 'published', 1)} %",
+        f"perplexity rises by {perplexity(smooth, **here)} % on the help pages and by {perplexity(smooth, **captions)} % "
+        f"on captions; in the paper it falls by {perplexity(smooth, 'published')} %",
+        f"have {perplexity('A-h1', **here)} % and {perplexity('A-h4', **here)} % lower perplexity than eight",
+        f"have {perplexity(layers, digits=1)} % and {perplexity(smooth, digits=1)} % lower perplexity than base",
+        f"leads it by {size('quick/claims', 'In favour, ours', 1, **lead)} BLEU on the help pages, and by "
+        f"{size('quick-captions/claims', 'In favour, ours', 1, **lead)} on",
+        f"{gain('AOP2', **here, **aop)} less with 16; in the paper it loses {gain('AOP1', 'published', **aop)} and gains "
+        f"{gain('AOP2', 'published', **aop)}. On captions it gains {gain('AOP1', **captions, **aop)} and loses "
+        f"{gain('AOP2', **captions, **aop)}.",
+    ]
+    assert [sentence for sentence in told if sentence not in text_of("docs/results.md")] == []
+
+
 LENGTH = {
     "copy-one": "One repeated symbol",
     "copy": "Real copying",
@@ -169,6 +190,9 @@ def test_the_scores_of_the_page_of_wsj_cpu_are_those_of_its_table():
         row = [cell("wsj-cpu/table4", column, Training=training, Parser="Transformer*") for column in columns]
         shown = re.search(rf"\| {name} \| ([\d. |]+?) \| [\d.]+ min", page)[1].split(" | ")
         assert [one for one in zip(shown, row, strict=True) if abs(float(one[0]) - float(one[1])) > 0.051] == []
+        more = ["average crossing", "no crossing", "2 or less crossing"]
+        row = [cell("wsj-cpu/table4", f"Ours, {column}", Training=training, Parser="Transformer*") for column in more]
+        assert f" | {' | '.join(row)} |" in page
     scores = [
         cell("wsj-cpu/table4", "F1, ours", Training=each, Parser="Transformer*") for each in ("WSJ only*", "semi*")
     ]
