@@ -105,6 +105,7 @@ def test_the_page_of_small_has_the_differences_of_its_tables():
         f"Without label smoothing, perplexity is {perplexity(smooth, digits=1)} % lower and BLEU {gain(smooth)} lower "
         f"(the paper's: {perplexity(smooth, 'published')} % and {gain(smooth, 'published')})",
         f"32 heads lose {gain('A-h32')} BLEU",
+        f"Big gains {size('small/claims', 'In favour, ours', 1, Claim='Big is better*German')} BLEU on test",
         f"With 16 heads it has a lower one ({perplexity(heads, digits=1, table='appendix')} %; the paper's: "
         f"{perplexity(heads, 'published', 1, 'appendix')} %)",
         f"16 heads lose {gain('A-h16')} BLEU, where the paper's lose nothing, and 4 heads gain {gain('A-h4')}, "
@@ -141,15 +142,15 @@ def test_the_page_of_results_has_the_differences_of_its_tables():
         f"({layers}) raise perplexity by {perplexity(layers, **here)} % on the help pages and by "
         f"{perplexity(layers, **captions)} % on captions; in the paper they lower it by "
         f"{perplexity(layers, 'published', 1)} %",
-        f"perplexity rises by {perplexity(smooth, **here)} % on the help pages and by {perplexity(smooth, **captions)} % "
-        f"on captions; in the paper it falls by {perplexity(smooth, 'published')} %",
+        f"perplexity rises by {perplexity(smooth, **here)} % on the help pages and by "
+        f"{perplexity(smooth, **captions)} % on captions; in the paper it falls by {perplexity(smooth, 'published')} %",
         f"have {perplexity('A-h1', **here)} % and {perplexity('A-h4', **here)} % lower perplexity than eight",
         f"have {perplexity(layers, digits=1)} % and {perplexity(smooth, digits=1)} % lower perplexity than base",
         f"leads it by {size('quick/claims', 'In favour, ours', 1, **lead)} BLEU on the help pages, and by "
         f"{size('quick-captions/claims', 'In favour, ours', 1, **lead)} on",
-        f"{gain('AOP2', **here, **aop)} less with 16; in the paper it loses {gain('AOP1', 'published', **aop)} and gains "
-        f"{gain('AOP2', 'published', **aop)}. On captions it gains {gain('AOP1', **captions, **aop)} and loses "
-        f"{gain('AOP2', **captions, **aop)}.",
+        f"{gain('AOP2', **here, **aop)} less with 16; in the paper it loses {gain('AOP1', 'published', **aop)} "
+        f"and gains {gain('AOP2', 'published', **aop)}. On captions it gains "
+        f"{gain('AOP1', **captions, **aop)} and loses {gain('AOP2', **captions, **aop)}.",
     ]
     assert [sentence for sentence in told if sentence not in text_of("docs/results.md")] == []
 
@@ -176,6 +177,26 @@ def test_the_page_of_length_has_shares_and_correlations_of_its_table(task, begin
     assert [number for number in numbers if number not in shares | correlations] == []
 
 
+def test_the_page_of_length_says_how_far_sinusoids_reach_and_by_how_much_none_leads():
+    of_task = {
+        row["Task"]: row["Unseen lengths, ours"] for row in rows_of("length/length") if row["Positions"] == "sinusoidal"
+    }
+    first, *others = (float(share.split(" ")[0]) for share in of_task.values())
+    sentence = (
+        f"they solve {first:.2f} of the problems with one repeated symbol, and at most {max(others):.2f} in the other"
+    )
+    assert sentence in text_of("docs/length.md")
+    notes = (ROOT / "docs/length/tables/length.md").read_text()
+    number = r"[-+](0\.\d\d)"
+    interval = rf"{number} .95 % interval {number} to {number}."
+    lead = re.search(f"copy-one {interval}", notes).groups()
+    behind, more, less = re.search(f"copy {interval}", notes).groups()
+    assert "of each seed by {} (95 % interval {} to {})".format(*lead) in text_of("docs/length.md")
+    assert f"`none` is {behind} behind the best other encoding (95 % interval {less} to {more})" in text_of(
+        "docs/length.md"
+    )
+
+
 def test_the_scores_of_the_page_of_wsj_cpu_are_those_of_its_table():
     columns = [
         "F1, ours",
@@ -198,6 +219,8 @@ def test_the_scores_of_the_page_of_wsj_cpu_are_those_of_its_table():
     ]
     assert "{} F1, and {} semi-supervised".format(*scores) in text_of("docs/results.md")
     assert "F1 {}, and {} semi-supervised".format(*scores) in text_of("docs/experiments.md")
+    assert f"has {scores[0]} F1 on test" in page
+    assert f"`semi`) and has {scores[1]}" in page
 
 
 CORES = {"multi30k-tiny-enfr": 2}  # of a training; the others have one
