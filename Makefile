@@ -5,6 +5,8 @@ BARE ?= python3.12
 # Not 3.14: immutables, a pin of requirements.txt, has no wheel for it.
 CHECK = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13")' \
 	&& $(PYTHON) -I workflow/lib/environment.py
+# Pip's messages go to install.log in the virtual environment; they are shown if it fails.
+PIP = $(PYTHON) -I workflow/lib/install.py
 # Modules of this clone, and none of another project.
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -56,28 +58,32 @@ site: .venv/site
 # that is configured to use a certain index.
 .venv/installed: requirements.txt
 	@$(CHECK)
-	$(PYTHON) -m venv .venv
+	@echo "installing the packages of $< into .venv: 1.4 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
+	@$(PYTHON) -m venv .venv
 	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
 	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
 		echo "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)"; \
-		.venv/bin/python -m pip install --disable-pip-version-check --timeout 5 --retries 0 --no-deps \
+		$(PIP) .venv --timeout 5 --retries 0 --no-deps \
 			--index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' $<)" || \
 		echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \
 	fi
-	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
-	touch $@
+	@$(PIP) .venv --requirement $<
+	@touch $@
 
 # This installs 5 GB. Such a machine lacks pydantic, although a package of the list needs it.
 .venv-bare/installed: tests/bare.txt
-	$(BARE) -m venv .venv-bare
-	.venv-bare/bin/python -m pip install --disable-pip-version-check --requirement $<
-	.venv-bare/bin/python -m pip uninstall --yes pydantic pydantic-core annotated-types typing-inspection
-	touch $@
+	@echo "installing the packages of $< into .venv-bare: 5 GB, some minutes; log: .venv-bare/install.log"
+	@$(BARE) -m venv .venv-bare
+	@$(PIP) .venv-bare --requirement $<
+	@.venv-bare/bin/python -m pip uninstall --quiet --yes pydantic pydantic-core annotated-types typing-inspection
+	@touch $@
 
 .venv/site: docs/requirements.txt .venv/installed
-	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
-	touch $@
+	@echo "installing the packages of the site into .venv: 60 MB"
+	@$(PIP) .venv --requirement $<
+	@touch $@
 
 .venv/witnesses: tests/witnesses.txt .venv/installed
-	.venv/bin/python -m pip install --disable-pip-version-check --requirement $<
-	touch $@
+	@echo "installing the packages that tests compare with into .venv"
+	@$(PIP) .venv --requirement $<
+	@touch $@

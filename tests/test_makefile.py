@@ -8,21 +8,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PYTHON = """#!/bin/sh
+PYTHON = f"""#!/bin/sh
 case "$1 $2 $3" in
+    "-I workflow/lib/install.py .venv") exec {sys.executable} "$@" ;;
     "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     "-m pip config") cat pip.conf ;;
-    "-m pip install") echo "$*" >> calls; case "$*" in *pytorch.org*) exit "$(cat status)" ;; esac ;;
+    "-m pip install") echo "$*" >> calls; cat said; case "$*" in *"$(cat fails)"*) exit 1 ;; esac ;;
 esac
 """
+LINES = [
+    "installing the packages of requirements.txt into .venv: 1.4 GB (5 GB with CUDA), a few minutes; "
+    "log: .venv/install.log",
+    "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)",
+    "  installed in 0 s",
+]
 CPU = "--no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0"
 
 
 @pytest.fixture
 def install(tmp_path):
-    """Runs `make .venv/installed` in a folder; returns its output and the calls of pip."""
+    """Runs `make .venv/installed` in a folder. Returns what it did, and the calls of pip.
 
-    def run(system="Linux", tools=(), config="", status=0):
+    Pip says `said`, and fails if `fails` is among its arguments.
+    """
+
+    def run(system="Linux", tools=(), config="", said="", fails="nothing"):
         folder = tmp_path / "bin"
         folder.mkdir()
         for name in ("mkdir", "cp", "cat", "grep", "touch"):
@@ -34,28 +44,53 @@ def install(tmp_path):
         shutil.copy(ROOT / "Makefile", tmp_path)
         (tmp_path / "requirements.txt").write_text("sympy==1.14.0\ntorch==2.13.0\n")
         (tmp_path / "pip.conf").write_text(config)
-        (tmp_path / "status").write_text(str(status))
+        (tmp_path / "said").write_text(said)
+        (tmp_path / "fails").write_text(fails)
+        (tmp_path / "workflow/lib").mkdir(parents=True)
+        shutil.copy(ROOT / "workflow/lib/install.py", tmp_path / "workflow/lib")
         call = [shutil.which("make"), ".venv/installed"]
         made = subprocess.run(call, cwd=tmp_path, env={"PATH": str(folder)}, capture_output=True, text=True)
-        assert made.returncode == 0, made.stderr
-        assert (tmp_path / ".venv/installed").exists()
-        return made.stdout, (tmp_path / "calls").read_text().splitlines()
+        assert (tmp_path / ".venv/installed").exists() == (made.returncode == 0)
+        return made, (tmp_path / "calls").read_text().splitlines()
 
     return run
 
 
 def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(install):
-    printed, (torch, rest) = install()
-    assert torch.endswith(CPU)
-    assert rest.endswith("--requirement requirements.txt")
-    assert "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)" in printed
+    made, (torch, rest) = install()
+    assert CPU in torch
+    assert "--requirement requirements.txt" in rest
+    assert made.returncode == 0
 
 
 def test_an_index_that_does_not_answer_is_not_a_failure(install):
-    printed, (torch, rest) = install(status=1)
+    made, (torch, rest) = install(fails="pytorch.org")
     assert "--timeout 5 --retries 0" in torch
-    assert rest.endswith("--requirement requirements.txt")
-    assert "PyTorch's index cannot be used: PyTorch as PyPI has it" in printed
+    assert "--requirement requirements.txt" in rest
+    assert made.returncode == 0
+    assert "PyTorch's index cannot be used: PyTorch as PyPI has it" in made.stdout
+
+
+def test_the_installation_takes_three_lines_and_its_log_has_the_messages_of_pip(install, tmp_path):
+    said = "Collecting sympy==1.14.0\n  Downloading sympy-1.14.0-py3-none-any.whl (6.3 MB)\n"
+    made, _ = install(said=said)
+    assert made.stdout.splitlines() == LINES
+    assert made.stderr == ""
+    assert (tmp_path / ".venv/install.log").read_text() == 2 * said
+
+
+def test_what_pip_said_is_shown_if_it_fails(install):
+    many = "".join(f"Collecting package-{number}\n" for number in range(99))
+    said = f"{many}WARNING: Location 'file:///a' is ignored\nERROR: No matching distribution found for sympy\n"
+    made, _ = install(tools=["sbatch"], said=said, fails="--requirement")
+    assert made.returncode == 2
+    assert made.stdout.splitlines() == LINES[:1]
+    shown = made.stderr.splitlines()
+    assert shown[0] == "Collecting package-60"
+    assert shown[39:41] == [
+        "ERROR: No matching distribution found for sympy",
+        "pip failed; all of its messages: .venv/install.log",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +110,7 @@ def test_an_index_that_does_not_answer_is_not_a_failure(install):
 def test_other_machines_let_pip_choose_the_build_of_torch(install, machine):
     _, calls = install(**machine)
     assert len(calls) == 1
-    assert calls[0].endswith("--requirement requirements.txt")
+    assert "--requirement requirements.txt" in calls[0]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,11 @@ from transformer.support.progress import Progress
 from workflow.lib import brief
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 @pytest.fixture
 def handler():
     settings = SimpleNamespace(dryrun=False, verbose=False, printshellcmds=False, debug_dag=False, quiet=None)
@@ -29,35 +34,77 @@ def report(handler, message=None, event=None, **fields):
 
 def start(handler, number, rule, **fields):
     output = [f"results/{rule}"]
-    fields = {"log": [], "wildcards": {}} | fields
+    fields = {"log": [], "wildcards": {}, "benchmark": None} | fields
     report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=output, **fields)
 
 
-def test_each_job_is_a_line_with_its_number(handler):
-    report(handler, "Building DAG of jobs...")
-    stats = {"train": 1, "score": 2, "all": 1, "total": 4}
-    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
-    report(handler, "Select jobs to execute...")
-    start(handler, 5, "train", wildcards={"task": "ende", "model": "base"}, log=["logs/train.log"])
-    start(handler, 7, "score")
-    for number in (7, 5):
+def finish(handler, *numbers):
+    for number in numbers:
         report(handler, f"Finished jobid: {number}", LogEvent.JOB_FINISHED, job_id=number)
         report(handler, None, LogEvent.PROGRESS, done=1, total=4)
+
+
+def test_a_training_has_a_line_and_other_jobs_share_one(handler, tmp_path):
+    report(handler, "Building DAG of jobs...")
+    stats = {"score": 3, "train": 1, "all": 1, "total": 5}
+    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
+    report(handler, "Select jobs to execute...")
+    (tmp_path / "train.tsv").write_text("s\th:m:s\n250.21\t0:04:10\n")
+    where = {"log": ["logs/train.log"], "benchmark": str(tmp_path / "train.tsv")}
+    start(handler, 5, "train", wildcards={"task": "ende", "model": "base"}, **where)
+    for number in (7, 8, 9):
+        start(handler, number, "score")
+    finish(handler, 7, 8, 5, 9)
+    handler.close()
     assert handler.stream.getvalue().splitlines() == [
-        "4 jobs: train 1, score 2",
+        "5 jobs: score 3, train 1",
         "training ende base; its progress is in logs/train.log",
-        "1 of 4  score results/score",
-        "2 of 4  train results/train",
+        "2 of 5  score 2",
+        "3 of 5  train ende base, 4.2 minutes",
+        "4 of 5  score results/score",
     ]
+
+
+def test_the_first_line_counts_rare_kinds_of_jobs_together(handler):
+    stats = {f"rule{number}": number for number in range(1, 10)} | {"all": 1, "total": 46}
+    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
+    frequent = ", ".join(f"rule{number} {number}" for number in range(9, 3, -1))
+    assert handler.stream.getvalue() == f"46 jobs: {frequent}, others 6\n"
+
+
+def test_jobs_that_have_ended_are_shown_at_least_once_a_minute(handler, monkeypatch):
+    for number in (1, 2, 3):
+        start(handler, number, "encode")
+    finish(handler, 1, 2)
+    assert handler.stream.getvalue() == ""
+    monkeypatch.setattr(brief, "SILENT", 0)
+    finish(handler, 3)
+    assert handler.stream.getvalue() == "3 of 0  encode 3\n"
+
+
+def test_a_terminal_shows_how_far_the_run_is_and_what_runs(handler, monkeypatch):
+    handler.stream = Terminal()
+    stats = {"score": 2, "train": 1, "total": 3}
+    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
+    for number in (1, 2):
+        start(handler, number, "score")
+    finish(handler, 1)
+    monkeypatch.setattr(handler, "begin", handler.begin - 75)
+    handler.show_overview()
+    assert handler.overview.desc == "1 of 3 jobs, 01:15, running: score"
 
 
 def test_warnings_of_a_job_are_shown_when_it_ends(handler, tmp_path):
     (tmp_path / "log").write_text("reading\nende base: warning: 9 of 20 pairs are left out\n")
     start(handler, 1, "train", wildcards={"task": "ende"}, log=[tmp_path / "log"])
-    report(handler, "Finished jobid: 1", LogEvent.JOB_FINISHED, job_id=1)
+    start(handler, 2, "read", log=[tmp_path / "log"])
+    finish(handler, 1, 2)
+    warning = "ende base: warning: 9 of 20 pairs are left out"
     assert handler.stream.getvalue().splitlines()[1:] == [
-        "1 of 0  train results/train",
-        "ende base: warning: 9 of 20 pairs are left out",
+        "1 of 0  train ende",
+        warning,
+        "2 of 0  read results/read",
+        warning,
     ]
 
 
@@ -137,10 +184,7 @@ def test_a_failed_job_is_shown_in_full_with_its_log_and_without_routine_messages
     profile, counts, *lines = run.stderr.splitlines()
     assert profile.startswith("Using workflow specific profile")
     assert counts == "3 jobs: configure_corpus 1, read_files 1, learn_subwords 1"
-    assert lines[:2] == [
-        "1 of 3  configure_corpus failing/smoke/corpora/ende/config.yaml",
-        "2 of 3  read_files failing/smoke/corpora/ende/train.source",
-    ], run.stderr
+    assert lines[0] == "2 of 3  configure_corpus, read_files", run.stderr
     assert "Error in rule learn_subwords:" in lines
     assert "Logfile failing/smoke/logs/ende/subwords.log:" in lines
     assert any(line.startswith(f"error: {target}: a vocabulary of 9999") for line in lines)

@@ -97,10 +97,13 @@ RUN = [
     "python -m workflow.results.summary before",
     "snakemake --cores all",
     "python -m workflow.results.summary after",
+    "snakemake --cores all --report results/quick/report.html",
 ]
+REPORT = "snakemake --cores all --configfile config/quick-captions.yaml --report results/quick-captions/report.html"
 CAPTIONS = [
     RUN[0],
-    *(f"{call}{' --configfile' * call.startswith('snakemake')} config/quick-captions.yaml" for call in RUN[1:]),
+    *(f"{call}{' --configfile' * call.startswith('snakemake')} config/quick-captions.yaml" for call in RUN[1:-1]),
+    REPORT,
 ]
 
 
@@ -204,13 +207,12 @@ def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(
     (debian.clone / "results/quick-captions").mkdir()
     assert debian.make()[1] == CAPTIONS
     (debian.clone / "results/quick-captions/tables").mkdir()
-    report = f"{CAPTIONS[2]} --report results/quick-captions/report.html"
-    assert debian.make("report")[1][len(CAPTIONS) :] == [RUN[0], report]
+    assert debian.make("report")[1][len(CAPTIONS) :] == [RUN[0], REPORT]
     text = debian.clone / "results/quick/corpora/origin/libreoffice-help.tsv"
     text.parent.mkdir(parents=True)
     (debian.clone / "results/quick/tables").mkdir()
     text.touch()
-    assert debian.make("report")[1][-1] == "snakemake --cores all --report results/quick/report.html"
+    assert debian.make("report")[1][-1] == RUN[-1]
     assert not (debian.bin / "asked").exists()
 
 
@@ -221,7 +223,7 @@ def test_a_second_make_reproduce_in_the_same_folder_is_refused(debian):
     assert said.splitlines()[1:] == ["another make reproduce is running in this folder: wait until it ends, or end it"]
     assert calls == [RUN[0], "refused", *RUN[1:]]
     debian.install("snakemake", f"{again} || echo refused >> calls")
-    assert debian.make()[1][len(calls) :] == [RUN[0], "refused", RUN[1], "refused", RUN[3]]
+    assert debian.make()[1][len(calls) :] == [RUN[0], "refused", RUN[1], "refused", RUN[3], "refused"]
 
 
 def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(debian):
@@ -231,7 +233,7 @@ def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(debian):
     assert debian.make()[1][3:] == unlocked[:4]
     debian.record("snakemake")
     assert debian.make()[1][7:] == unlocked
-    assert debian.make()[1][12:] == RUN
+    assert debian.make()[1][13:] == RUN
 
 
 def test_no_lock_is_removed_while_a_snakemake_runs(debian):
@@ -260,7 +262,13 @@ def refuse(path, *_):
 
 def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(debian):
     debian.record("snakemake", "exit 7")
-    assert debian.make()[1] == RUN[:-1]
+    assert debian.make()[1] == RUN[:3]
+    assert debian.status == 7
+
+
+def test_a_report_that_fails_does_not_hide_the_results(debian):
+    debian.record("snakemake", 'case "$*" in *report*) exit 7 ;; esac')
+    assert debian.make()[1] == RUN
     assert debian.status == 7
 
 

@@ -1,4 +1,4 @@
-"""`make reproduce` and `make report`: find out which text this machine can get, install, and run the experiment on it.
+"""`make reproduce` and `make report`: find out which text this machine can get, install, run the experiment, report.
 
 It installs nothing before it knows that it can get a text. So it imports only the standard library, and modules of this
 project that do the same. Run it in the clone: python -m workflow.lib.reproduce [report]
@@ -110,16 +110,15 @@ def _run(target: str, texts: Texts, lock: int) -> None:
     subprocess.run(["make", "--silent", ".venv/installed"], check=True)
     # make has put .venv first already, but if `python3` is a script of pyenv, that has put another Python before it.
     find_first_in(Path(".venv/bin"))
-    if target == "report":
-        report = str(texts.results / name / "report.html")
-        _to_the_end([*SNAKEMAKE, "--cores", "all", *options, "--report", report], lock)
-        print(f"The report: {report}")
-        return
-    summary = ["python", "-m", "workflow.results.summary"]
-    with _unlocked(texts.results / ".reproduce", options):
-        subprocess.run([*summary, "before", *overlays], check=True)
-        _to_the_end([*SNAKEMAKE, "--cores", "all", *options], lock)
-    subprocess.run([*summary, "after", *overlays], check=True)
+    if target == "reproduce":
+        summary = ["python", "-m", "workflow.results.summary"]
+        with _unlocked(texts.results / ".reproduce", options):
+            subprocess.run([*summary, "before", *overlays], check=True)
+            _to_the_end([*SNAKEMAKE, "--cores", "all", *options], lock)
+        subprocess.run([*summary, "after", *overlays], check=True)
+    report = str(texts.results / name / "report.html")
+    _to_the_end([*SNAKEMAKE, "--cores", "all", *options, "--report", report], lock)
+    print(f"All of it on one page, the report: {report}")
 
 
 @contextmanager

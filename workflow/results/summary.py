@@ -3,10 +3,8 @@
 python -m workflow.results.summary before|after|compare [OVERLAY]
 """
 
-import csv
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
@@ -21,13 +19,12 @@ from transformer.support.files import InputError
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
 from workflow.results.overfitting import overfitting_notes
+from workflow.results.overview import count_verdicts, rows_of, tables_of
 from workflow.results.released import WIDTH, compare_tables
-from workflow.results.result import EVERY, Table
 from workflow.results.selection import Selection
 
 PUBLISHED = Path("config/published.yaml")
 RELEASED = Path("docs")  # EXPERIMENT/tables
-FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
 
 
 def before(experiment: Experiment) -> str:
@@ -70,28 +67,27 @@ def after(experiment: Experiment) -> str:
     selection = _selection(experiment)
     paths = selection.runs.paths
     results, texts = Path(paths.results), []
-    for table in _tables(selection):
-        if not table.printed or not (rows := _rows(results / f"tables/{table.name}.csv", table.printed)):
+    for table in tables_of(selection):
+        if not (rows := rows_of(results / f"tables/{table.name}.csv", table.printed)):
             continue
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
             texts.append(_verdicts(experiment, [row[0] for row in rows]))
     texts += [fill(note, WIDTH) for note in _overfitting(selection)]
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
-    return "\n\n".join([*texts, f"{places}\nAll of it on one page: make report", _comparison(selection)])
+    return "\n\n".join([*texts, places, _comparison(selection)])
 
 
 def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
     """How many claims have each verdict. If some have too few seeds for one: what these are for, and the notes."""
-    few = [verdict for verdict in verdicts if verdict in FEW_SEEDS]
-    counts = Counter(verdict.partition(":")[0] for verdict in verdicts if verdict not in FEW_SEEDS)
+    counts, few = count_verdicts(verdicts)
     texts = []
     if counts:
         each = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
         texts.append(f"Claims that were tested: {counts.total()} ({each}).")
     if few:
         texts.append(
-            f"Claims that need at least {SEEDS} seeds for a verdict: {len(few)}. What fewer seeds are for: they show "
+            f"Claims that need at least {SEEDS} seeds for a verdict: {few}. What fewer seeds are for: they show "
             "that everything runs on this machine, and whether the numbers are the released ones (below). "
             "docs/small.md has verdicts, from an experiment with more seeds."
         )
@@ -117,24 +113,9 @@ def _selection(experiment: Experiment) -> Selection:
 
 
 def _comparison(selection: Selection) -> str:
-    names = [table.name for table in _tables(selection)]
+    names = [table.name for table in tables_of(selection)]
     ours, released = Path(selection.runs.paths.results), RELEASED / selection.experiment.experiment
     return compare_tables(ours / "tables", released / "tables", names)
-
-
-def _tables(selection: Selection) -> list[Table]:
-    """The tables of an experiment in the order of the paper. The claims come last."""
-    tables = [result for _, result, _ in selection.planned if isinstance(result, Table)]
-    return sorted(tables, key=lambda each: (each.section == EVERY, each.section))
-
-
-def _rows(path: Path, columns: Iterable[str]) -> list[list[str]]:
-    """Some columns of a table, without rows that were not run. Empty if there is no such table."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = [[row[column] for column in columns] for row in csv.DictReader(stream)]
-    return [row for row in rows if row[-1] not in ("", "not run")]
 
 
 def main(when: str, *overlays: str) -> None:

@@ -140,6 +140,13 @@ def in_report(result):
     }
 
 
+def report_start(files):
+    """The start page of the report, as HTML. The template workflow/report/workflow.rst calls it."""
+    from workflow.results.overview import overview
+
+    return overview(selection, files)
+
+
 # Check given packages, those that tables and figures need, before anything runs.
 if experiment.packages and workflow.is_main_process:
     try:

@@ -1,6 +1,5 @@
 """Which runs each result shows, and what it reads."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from workflow.lib.inputs import Inputs
 from workflow.results import decoding, load
 from workflow.results.claimed import Claims
 from workflow.results.marks import marks
-from workflow.results.result import BASE, EVERY, Figure, Table
+from workflow.results.result import BASE, EVERY, Table
 
 ROOT = Path(__file__).parents[3]
 
@@ -247,15 +246,6 @@ def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
 def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
     found = select(tasks=only(ende=["base", "big-enfr"]))
     assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
-
-
-def test_the_start_page_of_the_report_names_results_by_their_titles():
-    page = " ".join((ROOT / "workflow/report/workflow.rst").read_text().split())
-    results = [result for _, result in load()]
-    titles = {result.title for result in results if isinstance(result, Table)}
-    titles |= {title for result in results if isinstance(result, Figure) for title in result.titles.values()}
-    words = {"Attention Is All You Need", "i", "Tables", "Figures", "Workflow"}
-    assert set(re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", page)) - words <= titles
 
 
 def test_notes_name_models_that_are_equal_at_a_scale(select):
