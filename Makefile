@@ -50,6 +50,7 @@ lint: .venv/installed
 
 # The pages of this project, with its results; they are read from disk.
 site: .venv/site
+	@echo "building the pages: about a minute"
 	@.venv/bin/python -m sphinx -q -a -W --keep-going -c docs -d results/.doctrees . results/site
 	@echo "open results/site/index.html"
 
@@ -79,7 +80,7 @@ site: .venv/site
 	@touch $@
 
 .venv/site: docs/requirements.txt .venv/installed
-	@echo "installing the packages of the site into .venv: 60 MB"
+	@echo "installing the packages of the site into .venv: 70 MB"
 	@$(PIP) .venv --requirement $<
 	@touch $@
 
