@@ -59,7 +59,7 @@ site: .venv/site
 # that is configured to use a certain index.
 .venv/installed: requirements.txt
 	@$(CHECK)
-	@echo "installing the packages of $< into .venv: 1.4 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
+	@echo "installing the packages of $< into .venv: 1.6 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
 	@$(PYTHON) -m venv .venv
 	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
 	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
