@@ -24,6 +24,7 @@ myst_heading_anchors = 4
 highlight_language = "none"
 nitpicky = True
 
+html_baseurl = ""  # the site's address, if you publish it: search engines learn it from each page
 html_theme = "furo"
 html_title = project
 html_additional_pages = {"index": "index.html"}  # leads to README.html

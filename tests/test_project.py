@@ -1,6 +1,7 @@
 """Files that describe the project to tools agree with each other, and tests see no GPU."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -46,3 +47,21 @@ def test_the_citation_has_the_version_and_licence_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+
+
+def test_the_badges_of_the_readme_say_what_the_project_declares():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    labels = [re.findall("<text .*>(.*)</text>", path.read_text()) for path in (ROOT / "docs/badges").iterdir()]
+    versions = {
+        python
+        for workflow in (ROOT / ".github/workflows").iterdir()
+        for python in re.findall(r"3\.\d+", workflow.read_text())
+    }
+    lowest, highest = project["requires-python"].removeprefix(">="), max(versions, key=lambda text: int(text[2:]))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    paper = citation["preferred-citation"]["url"].rpartition("/")[2]
+    assert sorted(labels) == [
+        ["Python", f"{lowest} to {highest}"],
+        ["licence", project["license"]],
+        ["paper", f"arXiv {paper}"],
+    ]

@@ -16,8 +16,9 @@ from docs._ext.released import (
     released_pages,
     selected,
     table_page,
+    with_results,
 )
-from docs._ext.symbols import ROLE, line_of
+from docs._ext.symbols import LINK, line_of
 
 ROOT = Path(__file__).parents[1]
 PAPER = sorted((ROOT / "docs/paper").glob("*.md"))
@@ -90,11 +91,24 @@ def test_a_symbol_that_is_not_there_is_named_with_its_file(tmp_path, name, text,
 
 @pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)
 def test_pages_of_the_paper_name_symbols_that_are_there(page):
-    text = page.read_text()
-    links = ROLE.findall(text)
-    assert len(links) == text.count("{source}")
-    for name, symbol in links:
-        line_of(ROOT / name, symbol)
+    for symbol, name in LINK.findall(page.read_text()):
+        line_of(page.parent / name, symbol)
+
+
+WRITTEN = [page for page in ROOT.glob("docs/**/*.md") if page.parent.name != "released"]
+PAGES = [*ROOT.glob("*.md"), *WRITTEN, *ROOT.glob("config/*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_has_directives_or_roles_which_github_shows_as_they_are_written(page):
+    assert re.findall(r"^[`:]{3,}\{.*|\{[\w-]+\}`.*", page.read_text(), re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)
+def test_pages_of_the_paper_ask_for_rows_and_columns_that_released_tables_have(page):
+    text, tables = with_results(page.read_text(), ROOT)
+    assert "<!--" not in text
+    assert bool(tables) == ("<!--" in page.read_text())
 
 
 @pytest.mark.parametrize("page", [page for page in PAPER if page.stem != "index"], ids=lambda page: page.stem)
@@ -190,6 +204,22 @@ def test_rows_and_columns_are_chosen_by_patterns_in_the_order_asked_for(project)
     assert selected(path, {"Model": ["parser"]}, ["Model"]) == ""
     with pytest.raises(ValueError, match=r"table9\.csv: has no column Row; it has Model; BLEU, paper; BLEU, ours"):
         selected(path, {"Row": ["(A)"]}, ["Model"])
+
+
+def test_the_site_shows_rows_of_tables_where_a_page_of_the_paper_links_to_them(project):
+    link = "[Models of `tiny`](../tiny/tables/table9.md)"
+    page = f"[`Code`](a.py), and\nour result.\n\n{link}\n\n<!-- result\n{{}}columns: Model; *ours\n-->\n\nEnd."
+    text, [table] = with_results(page.format("rows: Model = base | b?g\n"), project)
+    assert table == project / "docs/tiny/tables/table9.csv"
+    assert re.fullmatch(
+        r"\[`Code`\]\(a\.py\), and\nour result\.\n\n```{container} excerpt\n\n"
+        r"\[Table 9\]\(/docs/tiny/tables/table9\.md\) of `tiny`:\n\n"
+        r"\|.*\|\n\|.*\|\n\| base .*\|\n\| big .*\|\n\n```\n\nEnd\.",
+        text,
+    )
+    assert "A-h1" in with_results(page.format(""), project)[0]
+    with pytest.raises(ValueError, match=r"table9\.csv: has no row where Model = parser"):
+        with_results(page.format("rows: Model = parser\n"), project)
 
 
 def test_trained_models_are_listed_where_there_are_any(project):

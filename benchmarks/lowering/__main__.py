@@ -1,4 +1,4 @@
-"""Count what a training step asks of a GPU, without a GPU (docs/gpu.md).
+"""Count what a training step asks of a GPU, without a GPU (docs/notes/gpu.md).
 
     python -m benchmarks.lowering base big
 

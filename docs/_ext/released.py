@@ -15,6 +15,8 @@ FIGURES = [result for _, result in load() if isinstance(result, Figure)]
 TITLES = {name: title for figure in FIGURES for name, title in figure.titles.items()}
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
 DATA = re.compile(r'^<(?:title>|script type="application/json").*\n', re.MULTILINE)
+RESULT = re.compile(r"^(\[.*)\n\n<!-- result\n((?:.+\n)*)-->", re.MULTILINE)
+TABLE = re.compile(r"\]\(\.\./([\w-]+)/tables/(\w+)\.md\)")
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± .+)?$")
 
 
@@ -93,6 +95,42 @@ def short_title(table: Path) -> str:
 
 def _title(table: Path) -> str:
     return table.read_text("utf-8").splitlines()[0].strip("*")
+
+
+def with_results(page: str, root: Path) -> tuple[str, list[Path]]:
+    """A page of the paper with rows of released tables, and the csv files of these tables.
+
+    GitHub shows links to the tables. On the site a comment below them says which rows and columns take their place:
+
+    [claims of `small`](../small/tables/claims.md), [claims of `quick`](../quick/tables/claims.md)
+
+    <!-- result
+    rows: COLUMN = PATTERN | PATTERN
+    columns: PATTERN; PATTERN
+    -->
+
+    Raises ValueError for tables without such rows or columns.
+    """
+    tables: list[Path] = []
+
+    def excerpts(found: re.Match[str]) -> str:
+        options = dict(line.split(": ", 1) for line in found[2].splitlines())
+        column, _, patterns = options.get("rows", "").partition(" = ")
+        rows = {column: patterns.split(" | ")} if column else {}
+        texts = []
+        for experiment, table in TABLE.findall(found[1]):
+            path = root / f"docs/{experiment}/tables/{table}.csv"
+            if not path.exists():
+                raise ValueError(f"{path}: no such file; link to a released table")
+            text = selected(path, rows, options["columns"].split("; "))
+            if not text:
+                raise ValueError(f"{path}: has no row where {options['rows']}")
+            tables.append(path)
+            title = short_title(path.with_suffix(".md"))
+            texts.append(f"[{title}](/docs/{experiment}/tables/{table}.md) of `{experiment}`:\n\n{text}")
+        return "\n\n".join(["```{container} excerpt", *texts, "```"])
+
+    return RESULT.sub(excerpts, page), tables
 
 
 def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:

@@ -1,57 +1,17 @@
-"""Pages of the released results, and the directive `result`, which puts rows of their tables into a page."""
+"""Pages of the released results, and rows of their tables in the pages of the paper."""
 
+import re
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from zlib import crc32
 
-from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util import logging
 
-from docs._ext.released import experiment_page, experiments, models_page, selected, short_title, table_page, toctree
+from docs._ext.released import experiment_page, experiments, models_page, table_page, toctree, with_results
 
 GENERATED = "docs/released"
-
-
-class Result(SphinxDirective):
-    """Rows of a released table, of one experiment or of several (default: quick).
-
-    ```{result} TABLE
-    :of: EXPERIMENT EXPERIMENT
-    :rows: COLUMN = PATTERN | PATTERN
-    :columns: PATTERN; PATTERN
-    ```
-    """
-
-    required_arguments = 1
-    option_spec: ClassVar = {
-        "of": directives.unchanged_required,
-        "rows": directives.unchanged,
-        "columns": directives.unchanged_required,
-    }
-
-    def run(self) -> list[nodes.Node]:
-        """A heading line and a table for each experiment. Raises an error of docutils for one without such rows."""
-        table, root = self.arguments[0], Path(self.env.srcdir)
-        column, _, patterns = self.options.get("rows", "").partition("=")
-        rows = {column.strip(): [each.strip() for each in patterns.split("|")]} if column else {}
-        columns = [each.strip() for each in self.options["columns"].split(";")]
-        found = []
-        for name in self.options.get("of", "quick").split():
-            path = root / f"docs/{name}/tables/{table}.csv"
-            if not path.exists():
-                raise self.error(f"{path}: no such file; name a released experiment with this table")
-            self.env.note_dependency(str(path))
-            try:
-                text = selected(path, rows, columns)
-            except ValueError as error:
-                raise self.error(str(error)) from error
-            if not text:
-                raise self.error(f"{path}: has no row where {self.options.get('rows')}")
-            title = short_title(path.with_suffix(".md"))
-            found.append(f"[{title}](/docs/{name}/tables/{table}.md) of `{name}`:\n\n{text}")
-        return [nodes.container("", *self.parse_text_to_nodes("\n\n".join(found)), classes=["excerpt"])]
+logger = logging.getLogger(__name__)
 
 
 def write_pages(app: Sphinx) -> None:
@@ -72,13 +32,23 @@ def write_pages(app: Sphinx) -> None:
 
 
 def read_page(app: Sphinx, docname: str, content: list[str]) -> None:
-    """Released tables become pages; the start page gets the contents of the site."""
-    path = Path(app.srcdir, docname + ".md")
+    """Released tables become pages, pages get rows of them, and indexes get the contents that they list."""
+    root, path = Path(app.srcdir), Path(app.srcdir, docname + ".md")
     if path.parent.name == "tables" and path.parents[2].name == "docs":
         app.env.note_dependency(str(path.with_suffix(".html")))
         content[0] = table_page(path)
     elif docname == app.config.root_doc:
-        content[0] += _contents(Path(app.srcdir))
+        content[0] += _contents(root)
+    else:
+        try:
+            content[0], tables = with_results(content[0], root)
+        except ValueError as error:
+            logger.warning(str(error), location=docname)
+            tables = []
+        for table in tables:
+            app.env.note_dependency(str(table), docname=docname)
+        if path.name == "index.md":
+            content[0] += "\n\n" + toctree(re.findall(r"\]\(([\w-]+)\.md\)", content[0]), "hidden:")
 
 
 def _contents(root: Path) -> str:
@@ -92,6 +62,7 @@ def _contents(root: Path) -> str:
         "The paper": ["docs/paper/index", "docs/differences"],
         "Results": ["docs/results", *released, *models],
         "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in own)],
+        "Notes": ["docs/notes/index"],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }
     return "".join("\n\n" + toctree(entries, "hidden:", f"caption: {caption}") for caption, entries in parts.items())
@@ -99,7 +70,6 @@ def _contents(root: Path) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.add_directive("result", Result)
     app.connect("builder-inited", write_pages)
     app.connect("source-read", read_page)
     app.connect("env-get-outdated", lambda *_: [app.config.root_doc])  # its contents follow the folders

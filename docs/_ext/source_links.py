@@ -1,4 +1,4 @@
-"""Links to source files: the role `source`, links in Markdown, and a page with numbered lines for each file."""
+"""Links to source files lead to pages with numbered lines, and those whose text is a symbol to its line."""
 
 import ast
 import html
@@ -12,7 +12,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
 from docs._ext.released import TITLES, attention_page, experiments, released_pages
@@ -32,6 +31,7 @@ LANGUAGES = {
     "LICENSE": "none",
     "requirements.txt": "none",
 }
+SYMBOLS = (".py", ".yaml", ".smk")  # files whose symbols have lines
 INDEX = "source/index"
 logger = logging.getLogger(__name__)
 
@@ -39,22 +39,6 @@ logger = logging.getLogger(__name__)
 def language(path: Path) -> str | None:
     """The language of a source file; None for files that have no page."""
     return LANGUAGES.get(path.name) or LANGUAGES.get(path.suffix)
-
-
-class Source(SphinxRole):
-    """`{source}`FILE SYMBOL``: a link to the line at which a file defines a symbol, with file and line in its text."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """The nodes, and no messages; a symbol that is missing is a warning."""
-        name, _, symbol = self.text.partition(" ")
-        try:
-            line = line_of(Path(self.env.srcdir, name), symbol)
-        except ValueError as error:
-            logger.warning(str(error), location=self.get_location())
-            return [nodes.literal(text=self.text)], []
-        uri = _uri(self.env, Path(self.env.srcdir, name))
-        link = nodes.reference("", "", nodes.literal(text=symbol), internal=True, refuri=f"{uri}#line-{line}")
-        return [link, nodes.inline(text=f" ({name}, line {line})", classes=["place"])], []
 
 
 class Links(SphinxTransform):
@@ -70,7 +54,21 @@ class Links(SphinxTransform):
         for link in list(self.document.findall(_is_file_link)):
             target = self.env.doc2path(self.env.docname).parent / link["reftarget"]
             if uri := _uri(self.env, target.resolve()):
-                link.replace_self(nodes.reference("", "", *link.children, internal=True, refuri=uri))
+                link.replace_self(self.to_line(link, target.resolve(), uri))
+
+    def to_line(self, link: nodes.Element, path: Path, uri: str) -> list[nodes.Node]:
+        """The link; if its text is code that names a symbol of the file, to the symbol's line, with file and line."""
+        name, symbol = path.relative_to(self.env.srcdir), link.astext()
+        place: list[nodes.Node] = []
+        if any(link.findall(nodes.literal)) and path.suffix in SYMBOLS and not symbol.endswith(path.name):
+            try:
+                line = line_of(path, symbol)
+            except ValueError as error:
+                logger.warning(str(error), location=link)
+            else:
+                uri += f"#line-{line}"
+                place = [nodes.inline(text=f" ({name}, line {line})", classes=["place"])]
+        return [nodes.reference("", "", *link.children, internal=True, refuri=uri), *place]
 
 
 def _uri(env: BuildEnvironment, path: Path) -> str | None:
@@ -142,7 +140,6 @@ def _first_line(path: Path, text: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.add_role("source", Source())
     app.add_transform(Links)
     app.connect("html-collect-pages", pages)
     app.connect("build-finished", copy_pages)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-ROLE = re.compile(r"\{source\}`(\S+) (\S+)`")
+LINK = re.compile(r"\[`([^`]+)`\]\(([^)\s]+\.(?:py|yaml|smk))\)")  # in a page: a symbol, and the file that defines it
 
 
 def line_of(path: Path, symbol: str) -> int:

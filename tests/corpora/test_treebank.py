@@ -100,7 +100,7 @@ def corpus(tmp_path, pierre):
             archive.writestr(f"treebank/wsj/0{number % 2}/{'WSJ' if number == 1 else 'wsj'}_{number:04}.MRG", pierre[0])
     plain = PlainText("ende", 1, (1, 9), 1)
     sizes = {"train": 3, "dev": 2, "test": 1}
-    return Treebank("treebank", "articles", "LDC", str(folder), (1, 3), (4, 5), (6, 6), plain, sizes)
+    return Treebank("treebank", str(folder), (1, 3), (4, 5), (6, 6), "articles", "LDC", plain, sizes)
 
 
 def write(corpus, folder, downloads):
@@ -203,7 +203,7 @@ def test_a_treebank_that_lacks_trees_is_refused_with_the_numbers(tmp_path, corpu
 @pytest.mark.parametrize(("trees", "files"), [("my/wsj", []), ("http://a.org/t.zip/wsj", ["http://a.org/t.zip"])])
 def test_the_files_of_a_treebank_are_its_archive_if_it_has_one(trees, files):
     plain = PlainText("ende", 5, (1, 9), 1)
-    corpus = Treebank("treebank", "trees", "mine", trees, (1, 2), (3, 3), (4, 4), plain, {})
+    corpus = Treebank("treebank", trees, (1, 2), (3, 3), (4, 4), "trees", "mine", plain, {})
     assert corpus.files("wsj", "words", "trees") == files
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from planned import CONFIG
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.moses import MosesFiles
@@ -14,7 +15,7 @@ from transformer.corpora.plain import PlainText
 from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
-from transformer.experiment.config import Experiment
+from transformer.experiment.config import Experiment, read_experiment
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 
@@ -54,7 +55,7 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
 def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):
     task = {name: SimpleNamespace(corpus=name, source="en", target="de", models=()) for name in ("ende", "wsj", "semi")}
     task["semi"].models = ("parser",)
-    wsj = Treebank("treebank", "", "", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), PlainText("ende", 5, (1, 9), 1), {})
+    wsj = Treebank("treebank", "http://a/t.zip/w", (1, 2), (3, 3), (4, 4), plain=PlainText("ende", 5, (1, 9), 1))
     text = replace(own, train=({"en": "http://a/x.en", "de": "http://a/x.de"},))
     known = {
         url: Download(5, "0" * 64) for url in ("http://a/t.zip", "http://a/x.en", "http://a/x.de", "http://a/more")
@@ -80,6 +81,46 @@ def test_missing_files_and_unknown_urls_are_told_together(own):
     first, *faults = str(caught.value).splitlines()
     assert first == "the config has 3 faults:"
     assert [fault.split()[1].rstrip(":") for fault in faults] == ["no.en", "no.de", "http://a/b"]
+
+
+@pytest.fixture
+def paper():
+    """The paper's experiment with another folder for its treebank."""
+
+    def read(folder, **changes):
+        experiment = read_experiment([CONFIG / "paper.yaml"])
+        trees = replace(experiment.corpora["penn-treebank"], trees=str(folder))
+        return replace(experiment, corpora=experiment.corpora | {"penn-treebank": trees}, **changes)
+
+    return read
+
+
+def write_sections(folder, sections):
+    for section in sections:
+        path = folder / f"{section:02}/wsj_{section:02}00.mrg"
+        path.parent.mkdir(parents=True)
+        path.touch()
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [([], "no such folder; paths are relative to .*"), ([*range(20), 22], "it has no files .* of section 20, 21")],
+)
+def test_a_missing_treebank_is_refused_before_anything_runs_with_both_ways_out(tmp_path, paper, sections, said):
+    write_sections(tmp_path / "wsj", sections)
+    says = rf"^corpora\.penn-treebank\.trees: {tmp_path}/wsj: {said}; set `trees` of the corpus to the folder of the "
+    with pytest.raises(
+        InputError, match=says + r"sections, .*; or leave out what needs it: --config 'only=\[ende, enfr\]'$"
+    ):
+        downloads_of(paper(tmp_path / "wsj"))
+    downloads_of(paper(tmp_path / "wsj", only=("ende", "enfr")))
+    with pytest.raises(InputError, match=r"combined/wsj_0001\.mrg to wsj_0199\.mrg$"):  # all tasks need it
+        downloads_of(paper(tmp_path / "wsj", only=("wsj",)))
+
+
+def test_a_treebank_with_all_sections_is_found(tmp_path, paper):
+    write_sections(tmp_path / "wsj", range(25))
+    downloads_of(paper(tmp_path / "wsj"))
 
 
 @pytest.mark.parametrize("linked", [False, True])

@@ -339,6 +339,14 @@ def test_gold_trees_are_of_a_task_that_has_trees_of_its_own(gold):
     assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own" in reported
 
 
+def test_self_training_needs_sentences_to_parse():
+    bank = {"origin": "treebank", "trees": "bank", "train": [1, 2], "dev": [3, 3], "test": [4, 4]}
+    [reported] = faults(corpora={"grammar": bank, "self": SELF})
+    assert "corpora.self.parser: the corpus of task wsj has no `plain`: sentences for" in reported
+    plain = {"task": "wsj", "sentences": 5, "words": [1, 9], "seed": 1}
+    experiment(corpora={"grammar": bank | {"plain": plain}, "self": SELF})
+
+
 def test_a_parser_needs_a_corpus_with_trees():
     text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
     reported = faults(tasks={"wsj": TASK | {"corpus": "text"}}, corpora={"text": text})

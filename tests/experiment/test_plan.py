@@ -6,8 +6,9 @@ from planned import CONFIG, experiment, run, task
 
 from transformer.experiment.config import read_experiment
 from transformer.experiment.cost import DEVICES, cost, request, si
-from transformer.experiment.plan import downloads, plan
+from transformer.experiment.plan import costs, downloads, plan
 from transformer.support.strict import read_yaml
+from transformer.training.passes import MICRO_BATCH_TOKENS
 
 
 def cells(text):
@@ -94,13 +95,75 @@ def test_the_last_table_sums_hours_processors_and_disk():
     assert f"{state} of the largest run's state while it trains" in printed
 
 
-def test_the_page_of_costs_equals_the_output_of_plan():
-    def squeezed(text):
-        return [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
+def squeezed(text):
+    """The lines of tables and notes without padding, the row and the column `cpu`, and the notes about it."""
+    lines = [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
+    if "Hours, cpu" in lines[0]:
+        column = lines[0].split("|").index(" Hours, cpu ")
+        tables = [line.split("|") for line in lines if line.startswith("|")]
+        lines[: len(tables)] = ["|".join(cells[:column] + cells[column + 1 :]) for cells in tables]
+    return [line for line in lines if not re.match(r"(- |\| )cpu ", line)]
 
-    printed = plan(read_experiment([CONFIG / "paper.yaml"])).partition("**The whole")[2]
-    page = (CONFIG.parent / "docs/cost.md").read_text()
-    assert squeezed(page) == [line for line in squeezed(printed) if not re.match("(- |\\| )cpu ", line)]
+
+@pytest.mark.parametrize(
+    ("section", "overlays", "begin", "end"),
+    [
+        ("The whole experiment", ["paper"], "**The whole", None),
+        ("Each run", ["paper"], "**Runs", "**Decoding"),
+        ("The first stage", ["paper", "paper-base"], "**The whole", "- 8xP100"),
+    ],
+)
+def test_the_page_of_costs_has_the_output_of_plan(section, overlays, begin, end):
+    printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays])).partition(begin)[2]
+    page = (CONFIG.parent / "docs/cost.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    wanted = squeezed(printed.partition(end)[0] if end else printed)
+    if section == "The first stage":
+        wanted = [line for line in wanted if not line.startswith("- Hours")]  # it is above
+    assert squeezed(page) == wanted
+
+
+CLUSTER = (CONFIG.parent / "docs/cluster.md").read_text()
+
+
+def told(heading):
+    """The rows of the first table of docs/cluster.md whose heading begins so: first cell -> numbers of the others."""
+    lines = CLUSTER.partition(f"| {heading}")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip(" |").split("|")] for line in lines]
+    return {name: [re.findall(r"\d[\d.,]*\d|\d", cell) for cell in others] for name, *others in rows}
+
+
+def rounded(number, value):
+    """Whether a number as it is printed is a value, rounded to its digits."""
+    return float(number.replace(",", "")) == pytest.approx(value, abs=0.51 * 10 ** -len(number.partition(".")[2]))
+
+
+def test_the_page_on_clusters_tells_what_plan_prints():
+    rows = told("| first stage")
+    for column, overlays in enumerate((["paper", "paper-base"], ["paper"])):
+        printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays]))
+        runs, whole = cells(printed.partition("**Decoding")[0]), cells(printed.partition("**The whole")[2])
+        for name, device in (("hours of an H200 or H100", "H200"), ("hours of an A100", "A100")):
+            [(hours, _, _, longest)] = [row for key, row in whole.items() if key[0] == device]
+            assert all(map(rounded, rows[name][column], map(float, (hours, longest))))
+        every = [row for key, row in runs.items() if key[0] in ("ende", "enfr", "wsj", "semi")]
+        most = [max(float(row[place].split()[0].replace(",", "")) for row in every) for place in (5, -1)]
+        assert rounded(rows["GPU memory"][column][0], most[0])
+        assert rounded(rows["main memory that the largest training requests"][column][0], most[1] / 1000)
+        assert f"- Disk: {rows['disk'][column][0]} GB" in printed
+        assert f"{rows['text to get'][column][0]} GB of downloads" in printed
+
+
+@pytest.mark.parametrize("tokens", [25_000, 12_500, 6_250])
+def test_the_page_on_clusters_tells_the_memory_that_smaller_passes_need(monkeypatch, tokens):
+    monkeypatch.setitem(MICRO_BATCH_TOKENS, "cuda", tokens)
+    one = read_experiment([CONFIG / "paper.yaml"])
+    memory = {run: each.memory / 1e9 for run, each in costs(one, []).items()}
+    table = {cells[0][0]: (gpu, cells[1:]) for gpu, cells in told("GPU |").items()}
+    gpu, printed = table[f"{tokens:,}"]
+    wanted = [memory[run] for run in (("semi", "parser"), ("ende", "big"), ("ende", "base"))]
+    assert wanted[0] == max(memory.values())
+    assert all(rounded(number, value) for [number], value in zip(printed, wanted, strict=True))
+    assert max(memory.values()) + 0.4 < float(gpu.split()[0])
 
 
 def test_all_runs_decode_dev_and_test_and_one_parser_decodes_plain_sentences():

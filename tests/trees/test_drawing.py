@@ -6,11 +6,12 @@ from any_trees import trees_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.trees.drawing import ROW, draw, width_of
+from transformer.trees.drawing import PAGE, ROW, draw, draw_examples, width_of
 from transformer.trees.penn import read_tree
 from transformer.trees.tree import Leaf, Tree, words
 
 JOHN = read_tree("(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))")
+HEAD_OF = '<svg xmlns="http://www.w3.org/2000/svg">'
 LEAVES = st.builds(Leaf, st.just("NN"), st.text(min_size=1, max_size=5))
 TREES = trees_of(st.sampled_from(["S", "NP", "SBARQ", "WHADJP-TMP-CLR"]), LEAVES)
 
@@ -59,6 +60,38 @@ def test_each_sentence_is_a_row_and_each_of_its_trees_a_column():
     (left, top), (right, beside), (_, below), _ = [tuple(map(float, place)) for place in places]
     assert beside == top < below - 3 * ROW
     assert notes[0][0] == left < notes[1][0] == right
+
+
+def test_constituents_that_only_one_of_two_trees_has_are_marked():
+    flat = read_tree("(S (NP (NNP John)) (VBZ has) (NP (DT a) (NN dog)) (NP (. .)))")
+    svg = draw({2: [JOHN, flat], 7: [JOHN, flat]}, ["gold", "ours"], [7])
+    above, below = svg.split(">7</text>\n")
+    assert "differs" not in above.partition("</style>")[2]
+    assert [text for _, _, text in texts(f"{HEAD_OF}{below}", "label differs")] == ["VP", "NP"]
+    assert below.count('<rect class="differs"') == 2
+
+
+def test_trees_that_do_not_fit_beside_each_other_stand_below_each_other():
+    wide = Tree("S", (Leaf("NN", "x" * 60),))
+    svg = draw({2: [wide, wide]}, ["gold", "ours"])
+    assert [text for _, _, text in texts(svg, "note")] == ["2 gold", "2 ours"]
+    assert float(ElementTree.fromstring(svg).attrib["width"]) < PAGE
+    [(left, top), (same, below)] = re.findall(r"translate\((\S+) (\S+)\)", svg)
+    assert left == same
+    assert float(below) > float(top) + ROW
+
+
+def test_of_three_examples_one_is_right_and_two_are_wrong(tmp_path):
+    gold = tmp_path / "test.trees"
+    gold.write_text("".join(f"(S (NN a) (NN b) (NN c) (NN d) (NN w{number}))\n" for number in range(1, 7)))
+    right, wrong = "(S XX XX XX XX XX )S", "(S (NP XX XX )NP XX XX XX )S"
+
+    def shown(*outputs):
+        return [int(text) for _, _, text in texts(draw_examples(outputs, gold), "note")[2:]]
+
+    assert shown(right, right, wrong, right, wrong, wrong) == [1, 3, 5]
+    assert shown(wrong, wrong, wrong, right, right, right) == [1, 2, 4]
+    assert shown(*[right] * 6) == shown(*[wrong] * 6) == [1, 2, 3]
 
 
 def test_the_drawing_of_no_trees_is_an_empty_page():

@@ -127,7 +127,7 @@ class SyntheticResults:
         equal: dict = {}
         for run in runs:
             equal.setdefault(run.task, {})[run.model] = [run.model]
-        shown = {"title": "A title", "notes": ["Not comparable: another text."], "own": []}
+        shown = {"title": "A title", "notes": ["Not comparable: another text."], "own": [], "warmups": {}}
         shown |= {"in_full": ["ende", "enfr", "wsj", "semi"], "pairs": {"ende": "en-de", "enfr": "en-fr"}}
         corpus = {**corpus, "pairs": {"train": 30_000, "dev": 900, "test": 900}}
         return SimpleNamespace(

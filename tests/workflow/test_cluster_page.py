@@ -4,6 +4,8 @@ import hashlib
 import http.server
 import os
 import random
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,8 +18,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from calls import jobs, snakemake
 
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/cluster.md").read_text()
+SHARED_NODES, WHOLE_NODES = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
 TABLE = "results/mine/tables/table2.csv"  # one table is enough
 WORDS = ["a", "the", "dog", "cat", "house", "tree", "sees", "likes", "big", "red", "old"]
 SMALL = {
@@ -29,7 +34,7 @@ SMALL = {
 
 def code_blocks(title):
     """The blocks of commands in a section of docs/cluster.md."""
-    section = (ROOT / "docs/cluster.md").read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    section = PAGE.partition(f"# {title}\n")[2].partition("\n#")[0]
     blocks = [""]
     for line in section.splitlines():
         if line.startswith("    "):
@@ -172,18 +177,58 @@ def test_users_share_a_clone_a_mirror_and_the_outputs_of_the_data_stages(tmp_pat
 
 
 @pytest.mark.workflow
-def test_two_experiments_run_in_one_folder_at_once_with_results_elsewhere(tmp_path, clone, typed):
-    [commands] = code_blocks("Results elsewhere")
-    commands = commands.replace("/scratch/transformer", str(tmp_path))
-    model = f"{tmp_path}/results/NAME/subwords/ende.model"
+def test_two_experiments_run_in_one_folder_at_once_with_results_on_another_disk(tmp_path, clone, typed):
+    [commands] = code_blocks("Results on a scratch file system")
+    assert typed(clone, commands.replace("/scratch/$USER", str(tmp_path))).returncode == 0
+    model = "results/{}/subwords/ende.model".format
 
     def run(name, target):
-        made = commands.replace("mine.yaml", f"{name}.yaml").replace("--cores all", f"{target} --cores 1")
+        made = f"snakemake {target} --cores 1 --configfile {name}.yaml"
         return typed(clone, made, TRANSFORMER_MIRROR=f"{tmp_path}/downloads")
 
     assert run("mine", "downloads").returncode == 0
     with ThreadPoolExecutor() as pool:
-        for finished in pool.map(lambda name: run(name, model.replace("NAME", name)), ("mine", "yours")):
+        for finished in pool.map(lambda name: run(name, model(name)), ("mine", "yours")):
             assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
-    assert not (clone / "results").exists()
-    assert Path(model.replace("NAME", "yours")).exists()
+    assert (tmp_path / "transformer/yours/subwords/ende.model").exists()
+    again = run("mine", model("mine"))
+    assert "Nothing to be done" in again.stdout + again.stderr
+    assert typed(clone, commands.replace("/scratch/$USER", str(tmp_path))).returncode  # there is a folder of results
+
+
+@pytest.mark.workflow
+def test_nodes_with_8_gpus_have_a_profile_with_the_rules_of_the_project_s_own(clone, typed):
+    profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text())
+    assert SHARED_NODES.keys() <= profile.keys()
+    assert SHARED_NODES["set-resources"].keys() == profile["set-resources"].keys()
+    rules = {rule: keys | SHARED_NODES["set-resources"][rule] for rule, keys in profile["set-resources"].items()}
+    filled = yaml.safe_dump(profile | SHARED_NODES | {"set-resources": rules}).replace("FILL_IN", "YOURS")
+    (clone / "my-slurm").mkdir()
+    (clone / "my-slurm/profile.yaml").write_text(filled)
+    run = typed(clone, "snakemake --dry-run --profile my-slurm --configfile mine.yaml")
+    assert run.returncode == 0, run.stderr
+    assert "train " in run.stdout
+
+
+@pytest.mark.workflow
+def test_a_job_with_a_whole_node_trains_with_a_profile_for_it(tmp_path, clone, typed):
+    assert WHOLE_NODES["set-resources"].keys() == SHARED_NODES["set-resources"].keys()
+    (clone / "my-node").mkdir()
+    (clone / "my-node/profile.yaml").write_text(yaml.safe_dump(WHOLE_NODES))
+    [commands] = code_blocks("Whole nodes, and many short trainings")
+    [wrapped] = re.findall(r'--wrap "(.*?)"$', commands, re.DOTALL | re.MULTILINE)
+    made = "results/mine/runs/ende/base/1/training.json"
+    wrapped = wrapped.replace("config/paper.yaml", "mine.yaml").replace("exec snakemake", f"exec snakemake {made}")
+    run = typed(clone, wrapped.replace("\\\n", ""), TRANSFORMER_MIRROR=f"{tmp_path}/downloads")
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert (clone / made).exists()
+
+
+@pytest.mark.workflow
+def test_the_smoke_run_trains_one_model_in_as_many_jobs_as_the_page_says(project):
+    [commands] = code_blocks("Dry run and smoke run")[:1]
+    _, smoke = commands.replace("\\\n", "").splitlines()
+    arguments = [word for word in shlex.split(smoke)[1:] if word not in ("--profile", "my-slurm")]
+    planned = jobs(snakemake(project, "--dry-run", *arguments))
+    assert planned["train"] == "1"
+    assert f"translates with it: {planned['total']} jobs" in " ".join(PAGE.split())

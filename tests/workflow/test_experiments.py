@@ -19,16 +19,59 @@ from calls import SMOKE, jobs, snakemake
 from transformer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper"], ["replication"]]
+OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
+OVERLAYS += [["paper"], ["replication"]]
 
 
 @pytest.mark.workflow
 @pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1] if names else "quick")
 def test_every_experiment_has_a_complete_dag(project, overlays):
     configs = [str(ROOT / f"config/{name}.yaml") for name in overlays]
+    for section in range(25) if overlays == ["paper"] else ():
+        path = project / f"treebank_3/parsed/mrg/wsj/{section:02}/wsj_{section:02}00.mrg"
+        path.parent.mkdir(parents=True)
+        path.touch()
     run = snakemake(project, "--dry-run", *(["--configfile", *configs] if configs else []))
     assert run.returncode == 0, run.stderr
     assert "train " in run.stdout
+    if "paper-base" in overlays:
+        assert jobs(run)["train"] == "1"
+
+
+BASE = "stages/smoke/runs/ende/base/1/training.json"
+
+
+@pytest.fixture(scope="module")
+def first_stage(project):
+    """config/paper-base.yaml, after a small experiment in place of config/paper.yaml: its base is trained."""
+    stage = str(ROOT / "config/paper-base.yaml")
+    made = snakemake(project, BASE, *SMOKE, stage, "--config", "results=stages")
+    assert made.returncode == 0, made.stderr
+    return project
+
+
+@pytest.mark.workflow
+def test_the_whole_experiment_trains_the_base_of_its_first_stage_not_again(first_stage):
+    fresh, later = (
+        jobs(snakemake(first_stage, "--dry-run", *SMOKE, "--config", f"results={results}"))
+        for results in ("new", "stages")
+    )
+    assert int(later["train"]) == int(fresh["train"]) - 1
+    assert int(later["learn_subwords"]) == int(fresh["learn_subwords"]) - 1
+
+
+@pytest.mark.workflow
+def test_results_that_were_copied_to_another_clone_without_their_dates_are_kept_after_touch(first_stage, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(first_stage, copy, copy_function=shutil.copy, ignore=shutil.ignore_patterns(".snakemake"))
+    wanted = (BASE, *SMOKE, "--config", "results=stages")
+    assert "train" in jobs(snakemake(copy, "--dry-run", *wanted))
+    assert "train" in jobs(snakemake(copy, "--dry-run", *wanted, "--rerun-triggers", "input"))
+    record = (copy / BASE).read_bytes()
+    assert snakemake(copy, "--touch", *wanted).returncode == 0
+    run = snakemake(copy, "--dry-run", *wanted)
+    assert "Nothing to be done" in run.stdout + run.stderr
+    assert (copy / BASE).read_bytes() == record
 
 
 @pytest.mark.workflow
@@ -149,6 +192,9 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
     [
         (["--report", "no/report.html"], "error: --report: no: no such folder; create it (mkdir -p no)"),
         (["--report=no/report.html", "--directory", "."], "error: --report: no: no such folder; create it"),
+        (["--config", "seeds=[1]", "tables"], "error: --config: tables is not KEY=VALUE; if it is a target, write it"),
+        (["--configfile", "smoke.yaml", "tables"], "error: --configfile: tables: no such file; if it is a target,"),
+        (["--config", "seeds+=[2]"], "error: --config: seeds+ cannot be a key here; write it in a file"),
         (["--config", "models={base: {steps: 0100}}"], "--config: models: 0100 is octal in YAML 1.1"),
         (["--config", "tasks={ende: {vocabulary: 300}}"], "tasks.ende.vocabulary: is not that of the experiment quick"),
     ],

@@ -21,7 +21,6 @@ from workflow.lib.experiment import (
     check_report,
     check_writable,
     checked,
-    missing_treebanks,
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
@@ -286,14 +285,6 @@ def test_a_report_is_refused_before_the_work_if_it_cannot_be_written(tmp_path):
         check_report(tmp_path)
     with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/old.zip: no such folder"):
         check_report(tmp_path / "old.zip/report.html")
-
-
-def test_a_missing_treebank_gives_a_warning_that_names_it(select):
-    overlay = {"tasks": only(ende=["base"], wsj=["parser"])}
-    overlay["tasks"]["wsj"]["corpus"] = "penn-treebank"
-    [warning] = missing_treebanks(select(**overlay).experiment)
-    assert warning.startswith("corpora.penn-treebank.trees: treebank_3/parsed/mrg/wsj: no such folder")
-    assert missing_treebanks(select().experiment) == []
 
 
 def test_a_package_averages_the_last_checkpoints(select):

@@ -1,5 +1,6 @@
 """docs/own-text.md: its overlay runs, and its table has the numbers of config/own-text.yaml."""
 
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -14,7 +15,9 @@ from transformer.model.parameters import parameters
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/own-text.md").read_text()
 RECIPES = ROOT / "config/own-text.yaml"
-MINE = textwrap.dedent(PAGE.partition("    # mine.yaml\n")[2].partition("\n\n")[0])
+MINE, TREES = (
+    textwrap.dedent(PAGE.partition(f"    # {name}.yaml\n")[2].partition("\n\n")[0]) for name in ("mine", "trees")
+)
 
 
 def row(heading):
@@ -34,6 +37,24 @@ def test_the_overlay_of_the_page_trains_one_model_of_the_users_text(project):
     assert run.returncode == 0, run.stderr
     assert jobs(run)["train"] == "1"
     assert "nothing uses it" not in run.stdout + run.stderr
+
+
+@pytest.mark.workflow
+def test_the_treebank_of_the_page_trains_one_parser_and_needs_no_number_of_trees(project):
+    (project / "trees.yaml").write_text(TREES.replace("/path/to/treebank", "bank"))
+    numbers = [number for part in ("train", "dev", "test") for number in yaml.safe_load(TREES)["corpora"]["mine"][part]]
+    (project / "bank").mkdir()
+    for number in {*numbers, 100}:
+        (project / f"bank/wsj_{number:04}.mrg").write_text(f"(S (NP (D the) (N dog{number})) (VP (V barks)))\n" * 2)
+    overlays = ("--configfile", "config/wsj-cpu.yaml", "trees.yaml")
+    run = snakemake(project, "--dry-run", *overlays)
+    assert run.returncode == 0, run.stderr
+    assert jobs(run)["train"] == "1"
+    record = "results/my-trees/corpora/wsj/corpus.json"
+    run = snakemake(project, record, *overlays)
+    assert run.returncode == 0, run.stderr
+    read = json.loads((project / record).read_text())
+    assert (read["pairs"]["dev"], read["pairs"]["test"], read["licence"]) == (4, 4, "licence not stated")
 
 
 def test_the_table_of_sizes_has_the_numbers_of_the_recipes(tmp_path, monkeypatch):

@@ -243,7 +243,7 @@ def parse(arguments: argparse.Namespace) -> None:
     writes("output", "svg file to write"),
 )
 def draw(arguments: argparse.Namespace) -> None:
-    """Draw the trees of a part's first three sentences of 5 to 15 words, gold beside parsed."""
+    """Draw trees of a part, gold beside parsed: of its first sentences of 5 to 15 words, one right and two wrong."""
     from transformer.trees.drawing import draw_examples
 
     drawing = draw_examples(read_lines(arguments.translations), arguments.reference)

@@ -32,14 +32,14 @@ class Treebank(Kind):
     has_trees = True
 
     origin: Literal["treebank"] = Field(description="files wsj_NNNN.mrg of the Penn Treebank")
-    description: str = Field(description=DESCRIPTION)
-    licence: str = Field(description=LICENCE)
     trees: str = Field(description="folder of the files, on disk or in an archive (docs/reading.md)")
     train: Range = Field(description="the first and the last number NNNN of the files of train")
     dev: Range = Field(description="the first and the last number NNNN of the files of dev")
     test: Range = Field(description="the first and the last number NNNN of the files of test")
-    plain: PlainText = Field(description="sentences to be parsed for the semi-supervised row")
-    sentences: dict[str, int] = Field(description="how many trees each part must have")
+    description: str = Field(default="own trees", description=DESCRIPTION)
+    licence: str = Field(default="licence not stated", description=LICENCE)
+    plain: PlainText | None = Field(default=None, description="sentences to be parsed for the semi-supervised row")
+    sentences: dict[str, int] | None = Field(default=None, description="how many trees each part must have")
     leaves: Leaves = Field(default="XX", description="leaves of linearised trees: XX (as published), tags, words")
     constituents: Range | None = Field(default=None, description="add constituents of so many words to train")
 
@@ -56,13 +56,23 @@ class Treebank(Kind):
         location = Location.of(f"corpora.{name}.trees", self.trees)
         return [location.file] if location.member else []
 
+    def missing(self) -> str:
+        """Why its folder is not that of a treebank, with the remedy. Empty if it is one, and for an archive."""
+        try:
+            for part in PARTS if Location.parse(self.trees).member is None else ():
+                treebank_files(Path(self.trees), *getattr(self, part))
+        except InputError as error:
+            return str(error)
+        return ""
+
     def tasks(self) -> dict[str, str]:
         """The task from whose text the plain sentences are drawn."""
-        return {"plain.task": self.plain.task}
+        return {"plain.task": self.plain.task} if self.plain else {}
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
-        """See `Kind.count`. With `constituents` the number of pairs is not known beforehand."""
-        return None if self.constituents else self.sentences.get("train"), self.plain.sentences
+        """See `Kind.count`. Without `sentences` or with `constituents` the number of pairs is not known beforehand."""
+        train = None if self.constituents else (self.sentences or {}).get("train")
+        return train, self.plain.sentences if self.plain else 0
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json.
@@ -81,7 +91,7 @@ class Treebank(Kind):
             if faults:
                 raise TreesError(faults)
         sizes = {part: len(trees) for part, trees in parts.items()}
-        if sizes != self.sentences:
+        if self.sentences is not None and sizes != self.sentences:
             raise InputError(
                 f"corpora.{name}: {self.trees} has {_counts(sizes)} trees, not {_counts(self.sentences)}; "
                 "copy the treebank again, or correct `trees` and `sentences`"
@@ -94,11 +104,10 @@ class Treebank(Kind):
         write_record(folder, sizes, {}, self, name=name, source=source, target=target, leaves=self.leaves)
 
 
-def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
-    """The trees of all files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
+def treebank_files(folder: Path, first: int, last: int) -> list[Path]:
+    """All files wsj_NNNN.mrg below `folder` with first <= NNNN <= last, in the order of NNNN.
 
-    Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number,
-    and TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
+    Raises InputError when a section (the first two digits of NNNN) has no file and when two files have the same number.
     """
     files: dict[int, Path] = {}
     # Unlike Path.rglob, this also enters folders that are links.
@@ -119,9 +128,17 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
             f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"
         )
+    return [path for _, path in sorted(files.items())]
+
+
+def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
+    """The trees of the files of `treebank_files`, whose errors it raises.
+
+    Raises TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
+    """
     trees: list[Tree] = []
     faults: list[str] = []
-    for _, path in sorted(files.items()):
+    for path in treebank_files(folder, first, last):
         try:
             trees += read_mrg(str(path), "\n".join(read_lines(path)))
         except TreesError as error:

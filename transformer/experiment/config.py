@@ -160,6 +160,11 @@ class Experiment(Config):
                     elif key == "gold" and not self._is_gold(self.tasks[named]):
                         yield (*place, key), f"the corpus of task {named} has no trees of its own"
                 for key, (named, model) in corpus.runs().items():
+                    if named in self.tasks and self._is_gold(self.tasks[named]) and not self.count(named)[1]:
+                        yield (
+                            (*place, key),
+                            f"the corpus of task {named} has no `plain`: sentences for {model} to parse",
+                        )
                     if self.only and named in self.tasks and named not in self.only:
                         yield "only", f"{name} learns from what {named} parses; name {named}, too"
                     elif named in self.tasks and model not in self.tasks[named].models:

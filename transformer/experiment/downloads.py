@@ -1,9 +1,11 @@
 """The texts that an experiment reads, and the downloads that it needs."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.location import why_missing
+from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
 from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import future_date
@@ -11,7 +13,12 @@ from transformer.support.files import future_date
 
 def tasks_read(experiment: Experiment) -> list[str]:
     """The tasks whose text is read: tasks that have models, and tasks whose trees or plain text those learn from."""
-    names = [name for name, task in experiment.tasks.items() if task.models]
+    return _with_read(experiment, (name for name, task in experiment.tasks.items() if task.models))
+
+
+def _with_read(experiment: Experiment, tasks: Iterable[str]) -> list[str]:
+    """Some tasks, and those from whose text they learn."""
+    names = list(tasks)
     for name in names:
         more = experiment.corpus_of(name).read(experiment.corpus_of)
         names += [each for each in more if each not in names]
@@ -21,13 +28,16 @@ def tasks_read(experiment: Experiment) -> list[str]:
 def downloads_of(experiment: Experiment) -> dict[str, Download]:
     """The downloads that the experiment's tasks need: URL -> size and SHA-256.
 
-    Raises ConfigError that names all URLs of unknown size and SHA-256 and all files of the user's that are missing or
-    have a date in the future, and the errors of `Experiment.files_of`.
+    Raises ConfigError that names all URLs of unknown size and SHA-256, all files of the user's that are missing or have
+    a date in the future, and all folders that are not those of a treebank, and the errors of `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
     faults: dict[Fault, None] = {}  # in order, each once
     for name in tasks_read(experiment):
         corpus = experiment.tasks[name].corpus
+        trees = experiment.corpora[corpus]
+        if isinstance(trees, Treebank) and (why := trees.missing()):
+            faults[Fault(("corpora", corpus, "trees"), why + _way_without(experiment, corpus))] = None
         for file in experiment.files_of(name):
             if file in experiment.downloads:
                 wanted[file] = experiment.downloads[file]
@@ -42,3 +52,11 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
     if faults:
         raise ConfigError("", list(faults))
     return wanted
+
+
+def _way_without(experiment: Experiment, corpus: str) -> str:
+    """How to run the tasks that do not need a corpus. Empty if all need it."""
+    tasks = experiment.tasks
+    run = [name for name, task in tasks.items() if task.models]
+    others = [name for name in run if corpus not in (tasks[each].corpus for each in _with_read(experiment, [name]))]
+    return f"; or leave out what needs it: --config 'only=[{', '.join(others)}]'" if others else ""

@@ -138,7 +138,7 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         "about 0.4 GB more; bfloat16 and a GPU's fused attention need less. The micro-batches of a CPU and of "
         "--micro-batch-tokens are smaller. The last row has the maximum, not the sum.",
         "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. Recurrent models, and "
-        "models narrower than the first width given below, are less efficient, so their hours are a lower bound.",
+        "models narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
         "4/3 of the planned memory plus 2 GB. A job that ended without its result gets up to three times the memory. "
         "profiles/slurm sets the GPUs and the limits of any job; a longer training continues in its next job.",

@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
-from itertools import islice
 from pathlib import Path
 
 from transformer.trees.linear import read_parses
@@ -15,12 +15,15 @@ SIZE = 14  # the font size
 ROW = 44  # from one label down to the next
 GAP = 16  # between two words
 MARGIN = 40
+PAGE = 920  # the widest page on which the text can be read
 HEAD = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"
   viewBox="0 0 {width:.0f} {height:.0f}">
 <style>
 text {{ font: {size}px system-ui, "DejaVu Sans", sans-serif; text-anchor: middle; fill: #222 }}
 .label {{ fill: #0072b2 }}
+text.differs {{ fill: #a84300; font-weight: bold }}
+rect.differs {{ fill: #ffe9d6; stroke: #a84300 }}
 .note {{ text-anchor: start; fill: #888 }}
 path {{ fill: none; stroke: #aaa }}
 </style>
@@ -28,26 +31,67 @@ path {{ fill: none; stroke: #aaa }}
 """
 
 
-def draw(sentences: Mapping[int, Sequence[Tree]], columns: Sequence[str] = ("",)) -> str:
+def draw(sentences: Mapping[int, Sequence[Tree]], columns: Sequence[str] = ("",), differing: Sequence[int] = ()) -> str:
     """An SVG with a row for each sentence and a column for each of the sentence's trees.
 
-    Each row shows the number of its sentence, and each column its head. The words of a tree stand in one row at the
-    bottom, and each label stands above the middle of its words. Tags are left out.
+    Each row shows the number of its sentence, and each column its head. Columns that are wider than a page stand below
+    each other. The words of a tree stand in one row at the bottom, and each label stands above the middle of its words.
+    Tags are left out. Of sentences in `differing`, which have two trees, constituents that the other tree lacks are
+    marked.
     """
-    drawn = {number: [_draw_tree(tree) for tree in trees] for number, trees in sentences.items()}
+    drawn = {}
+    for number, trees in sentences.items():
+        others = reversed(trees) if number in differing else trees
+        drawn[number] = [_draw_tree(tree, _only(tree, other)) for tree, other in zip(trees, others, strict=True)]
     widths = [
         max([width_of(head), *(trees[column][1] for trees in drawn.values())]) for column, head in enumerate(columns)
     ]
-    lefts = [MARGIN + sum(widths[:column]) + 2 * MARGIN * column for column in range(len(columns))]
+    if len(columns) > 1 and sum(widths) + 2 * MARGIN * len(columns) > PAGE:
+        rows = [
+            (f"{number} {head}", [tree]) for number in drawn for head, tree in zip(columns, drawn[number], strict=True)
+        ]
+        columns, widths = [""], [max(widths)]
+    else:
+        rows = [(str(number), trees) for number, trees in drawn.items()]
+    margin = max([MARGIN, *(width_of(name) + SIZE for name, _ in rows)])
+    lefts = [margin + sum(widths[:column]) + 2 * MARGIN * column for column in range(len(columns))]
     parts = [_text(left, SIZE * 2, head, "note") for left, head in zip(lefts, columns, strict=True) if head]
     top = SIZE * 3.0 if parts else SIZE
-    for number, trees in drawn.items():
-        parts.append(_text(SIZE / 2, top + SIZE, str(number), "note"))
+    for name, trees in rows:
+        parts.append(_text(SIZE / 2, top + SIZE, name, "note"))
         for left, (shapes, _, _) in zip(lefts, trees, strict=True):
             parts.append(f'<g transform="translate({left:.1f} {top + SIZE:.1f})">\n{shapes}</g>\n')
         top += max(height for _, _, height in trees) + MARGIN
     head = HEAD.format(width=lefts[-1] + widths[-1] + MARGIN, height=top, size=SIZE)
     return "".join([head, *parts, "</svg>\n"])
+
+
+def _spans(tree: Tree) -> list[tuple[str, int, int]]:
+    """Each constituent's label, first word and end, in the order in which constituents open."""
+    spans: list[tuple[str, int, int]] = []
+    opened: list[int] = []
+    word = 0
+    for item in walk(tree):
+        if isinstance(item, Leaf):
+            word += 1
+        elif item[0] == "(":
+            opened.append(len(spans))
+            spans.append((item[1:], word, word))
+        else:
+            place = opened.pop()
+            spans[place] = (*spans[place][:2], word)
+    return spans
+
+
+def _only(tree: Tree, other: Tree) -> set[int]:
+    """The constituents of a tree, by the order in which they open, that another tree over its words lacks."""
+    known = Counter(_spans(other))
+    found = set()
+    for place, span in enumerate(_spans(tree)):
+        known[span] -= 1
+        if known[span] < 0:
+            found.add(place)
+    return found
 
 
 def width_of(text: str) -> float:
@@ -58,8 +102,10 @@ def width_of(text: str) -> float:
     return SIZE * (0.6 * len(text) + 0.4 * wide - 0.6 * narrow + 0.15 * capital)
 
 
-def _draw_tree(tree: Tree) -> tuple[str, float, float]:
+def _draw_tree(tree: Tree, marked: Collection[int]) -> tuple[str, float, float]:
     """The shapes of a tree, its width and its height; the baseline of the root's label is at 0.
+
+    The labels of `marked` constituents, by the order in which they open, have a frame.
 
     Each subtree has a box. It is as wide as the label or as all boxes of the children together, if they are wider.
     """
@@ -83,6 +129,7 @@ def _draw_tree(tree: Tree) -> tuple[str, float, float]:
     shapes = []
     above: list[tuple[float, float]] = []  # for each open constituent: its middle, and where its next child begins
     remaining = iter(zip(boxes, children, strict=True))
+    constituent = 0
     for item in items:
         if isinstance(item, str) and item[0] == ")":
             above.pop()
@@ -100,7 +147,13 @@ def _draw_tree(tree: Tree) -> tuple[str, float, float]:
         if isinstance(item, Leaf):
             shapes.append(_text(middle, depth * ROW, item.word))
         else:
-            shapes.append(_text(middle, row * ROW, item[1:], "label"))
+            kind = "label"
+            if constituent in marked:
+                kind, width = "label differs", width_of(item[1:])
+                frame = f'x="{middle - width / 2:.1f}" y="{row * ROW - SIZE}" width="{width:.1f}" height="{SIZE + 4}"'
+                shapes.append(f'<rect class="differs" {frame}/>\n')
+            constituent += 1
+            shapes.append(_text(middle, row * ROW, item[1:], kind))
             above.append((middle, middle - inside / 2))
     return "".join(shapes), boxes[0], depth * ROW + SIZE
 
@@ -113,10 +166,16 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
 
 
 def draw_examples(outputs: Sequence[str], gold: Path) -> str:
-    """An SVG of the first three sentences of 5 to 15 words: each gold tree beside the tree of the decoder's output.
+    """An SVG of three sentences of 5 to 15 words: each gold tree beside the tree of the decoder's output.
 
-    A note replaces them if there is no such sentence. Raises the InputErrors of `read_parses`.
+    They are the first sentence whose trees are the same, and the first two whose trees differ, as far as there are
+    such sentences; else the next ones. Constituents that only one of the two trees has are marked. A note replaces the
+    trees if no sentence is as long. Raises the InputErrors of `read_parses`.
     """
-    numbered = ((number, [tree, parse]) for number, (tree, parse, _) in enumerate(read_parses(outputs, gold), 1))
-    shown = dict(islice((row for row in numbered if 5 <= len(words(row[1][0])) <= 15), 3))
-    return draw(shown, ["gold", "ours"] if shown else ["no sentence has 5 to 15 words"])
+    trees = {number: [tree, parse] for number, (tree, parse, _) in enumerate(read_parses(outputs, gold), 1)}
+    fitting = [number for number, (tree, _) in trees.items() if 5 <= len(words(tree)) <= 15]
+    differing = [number for number in fitting if _spans(trees[number][0]) != _spans(trees[number][1])]
+    same = [number for number in fitting if number not in set(differing)]
+    shown = [*same[:1], *differing[:2], *same[1:], *differing[2:]][:3]
+    heads = ["gold", "ours"] if shown else ["no sentence has 5 to 15 words"]
+    return draw({number: trees[number] for number in sorted(shown)}, heads, differing)

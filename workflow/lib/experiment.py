@@ -1,15 +1,14 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.corpora.location import Location, why_missing
 from transformer.corpora.self_training import SelfTraining
-from transformer.corpora.treebank import Treebank
 from transformer.experiment.advice import check_name, warnings_of
 from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.origin import check_origin
@@ -17,6 +16,23 @@ from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import InputError, future_date
 from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
 from workflow.lib.runs import Runs
+
+
+def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
+    """End the process with one line on standard error if a target stands behind --config or --configfile.
+
+    Also if a key of --config is not a word, for which Snakemake shows a traceback.
+    """
+    first = "if it is a target, write it before all options"
+    for word in config:
+        if "=" not in word:
+            sys.exit(f"error: --config: {word} is not KEY=VALUE; {first}")
+    for key in (word.partition("=")[0] for word in config):
+        if not re.fullmatch(r"[a-zA-Z_][\w-]*\w", key):
+            sys.exit(f"error: --config: {key} cannot be a key here; write it in a file and give --configfile FILE")
+    for path in overlays:
+        if not path.suffix and not path.exists():
+            sys.exit(f"error: --configfile: {path}: no such file; {first}")
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:
@@ -117,19 +133,8 @@ def check_filled_in(*resources: Mapping[str, Any]) -> None:
 
 
 def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:
-    """What a user should know before anything runs (`warnings_of`, `missing_treebanks`)."""
-    return [*warnings_of(experiment, _sources(overlays, given)), *missing_treebanks(experiment)]
-
-
-def missing_treebanks(experiment: Experiment) -> list[str]:
-    """A warning for each treebank whose folder does not exist. Only the jobs that need its trees will fail."""
-    corpora = {task.corpus: experiment.corpora[task.corpus] for task in experiment.tasks.values() if task.models}
-    return [
-        f"corpora.{name}.trees: {corpus.trees}: {why_missing(corpus.trees, 'folder')}; jobs that need its trees will "
-        "fail (config/README.md)"
-        for name, corpus in corpora.items()
-        if isinstance(corpus, Treebank) and not Location.parse(corpus.trees).member and not Path(corpus.trees).is_dir()
-    ]
+    """What a user should know before anything runs (`warnings_of`)."""
+    return warnings_of(experiment, _sources(overlays, given))
 
 
 def check_packages(experiment: Experiment, runs: Runs, scored: Sequence[str]) -> None:

@@ -144,8 +144,9 @@ class Inputs:
 
     def plain_text(self, wildcards: Wildcards) -> dict[str, Any]:
         """The task whose text a treebank's plain sentences are drawn from, and the settings of the drawing."""
-        corpus = cast(Treebank, self.experiment.corpus_of(wildcards.task))
-        return {**plain(corpus.plain), "words": " ".join(map(str, corpus.plain.words))}
+        settings = cast(Treebank, self.experiment.corpus_of(wildcards.task)).plain
+        assert settings  # or no task learns from them
+        return {**plain(settings), "words": " ".join(map(str, settings.words))}
 
     def plain_most(self, wildcards: Wildcards) -> int:
         """The most subwords of a plain sentence that its parsers can read."""

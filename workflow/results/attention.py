@@ -16,11 +16,16 @@ from workflow.results.result import Figure, Plan, Selection
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
-shows layer 5 of 6. The model is {model} ({task}). Each word above attends to the words below. Each head has its
-colour. The number above a panel is its largest weight. The opacity of a line is the line's weight divided by this
-number. *Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone.
-*Figure 5*: two other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to
-weights of words. Look for heads that connect words which belong together in the sentence, like the heads in the paper.
+shows layer 5 of 6. The model is {model} ({task}). Each word above attends to the words below. Each head has its colour.
+*Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone. *Figure 5*: two
+other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to weights of
+words. A line is drawn if its weight is above an even spread, at which all words have the same weight; the greatest
+weight of a panel is opaque. The text above a panel says what one can see: the word that each head prefers, with its
+weight, or how much of its weight a word gives to its first choice. In the paper, heads connect "making" with "more
+difficult", and "its" with "Law" and "application", and are very sharp for "its". See whether ours prefer these words,
+and how far their weights are above an even spread. Small models spread their weights over many words, and their first
+choices are often words beside the question, the full stop or the end of the sentence. Do not read grammar into single
+lines.
 """
 PAGE_CAPTION = """\
 **Attention to explore.** The sentences of figures 3 to 5 in {model} ({task}): choose encoder, decoder or
@@ -30,6 +35,7 @@ own output. The page joins the weights of subwords to weights of words, as in th
 GAP = 6.0  # height between the two lines of words; the unit is the distance between neighbouring words
 ROOM = 3.3  # height of a line of words
 MARK = 0.5  # height of a head's mark on a key
+HEADS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a6d00", "#555555")  # --c0 to --c7 there
 
 Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the only query word, or None for all
 
@@ -66,20 +72,21 @@ def panels_of(number: int, figures: Mapping[int, Any], words: Sequence[str], hea
 def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Sequence[int], query: int | None) -> None:
     """Draw the attention of `heads` from every word, or from the word `query` alone.
 
-    weights: (head, query, key). The largest weight of the panel is opaque, and the others in proportion. With
-    `query`, each key also has a mark for each head, as opaque as the head's line to this key.
+    weights: (head, query, key). The largest weight of the panel is opaque, an even spread is invisible, and weights
+    between them are in proportion. With `query`, each key also has a mark for each head, as opaque as its line.
     """
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Patch, Rectangle
 
     queries = list(range(len(words))) if query is None else [query]
-    largest = max(weights[head - 1][queries].max() for head in heads)
+    even, largest = 1 / len(words), max(weights[head - 1][queries].max() for head in heads)
     lines = []
     for place, head in enumerate(heads):
         ends = np.arange(len(words)) + 0.9 * ((place + 0.5) / len(heads) - 0.5)
         for i in queries:
-            for end, alpha in zip(ends, weights[head - 1][i] / largest, strict=True):
-                lines.append((alpha, i, end, colour_of(head)))
+            for end, weight in zip(ends, weights[head - 1][i], strict=True):
+                if weight > even:
+                    lines.append(((weight - even) / (largest - even), i, end, colour_of(head)))
     lines.sort()  # the most opaque lines are drawn last, on top of the others
     axes.add_collection(
         LineCollection(
@@ -96,27 +103,42 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
     upright = {"rotation": 90, "rotation_mode": "anchor", "va": "baseline"}
     for i, word in enumerate(map(literal, words)):
         baseline = i + 0.14
-        axes.text(baseline, GAP + 0.25, word, ha="left", alpha=1 if i in queries else 0.4, **upright)
+        axes.text(baseline, GAP + 0.25, word, ha="left", alpha=1 if i in queries else 0.6, **upright)
         axes.text(baseline, -MARK * (query is not None) - 0.25, word, ha="right", **upright)
     axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-MARK - ROOM, GAP + ROOM), aspect="equal")
     axes.axis("off")
-    axes.set_title(f"the darkest line has weight {largest:.2f}", fontweight="normal")
-    marks = [Patch(color=colour_of(head), label=f"{'head ' * (not place)}{head}") for place, head in enumerate(heads)]
-    look = {"handlelength": 0.7, "handletextpad": 0.3, "columnspacing": 1.0, "borderaxespad": 0}
-    axes.legend(handles=marks, ncols=len(heads), loc="lower right", bbox_to_anchor=(1, 1), **look)
+    marks = [Patch(color=colour_of(head), label=seen(words, weights[head - 1], head, query)) for head in heads]
+    look = {"handlelength": 0.7, "handletextpad": 0.3, "columnspacing": 1.2, "borderaxespad": 0, "borderpad": 0.2}
+    choice = "" if query is None else "; the first choice of each head:"
+    title = f"spread evenly, each weight would be {even:.2f}{choice}"
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **place, **look)
 
 
-def colour_of(head: int) -> Any:
-    """The colour of a head, counted from 1."""
-    from matplotlib import colormaps
+def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None) -> str:
+    """What one can see of a head: where the word `query` looks most, or how sure of its first choice each word is.
 
-    colours: Any = colormaps["tab10"]
-    return colours.colors[(head - 1) % 10]
+    weights: (query, key).
+    """
+    if query is not None:
+        return f"head {head}: “{literal(words[weights[query].argmax()])}” {weights[query].max():.2f}"
+    asking, asked = np.unravel_index(weights.argmax(), weights.shape)
+    return (
+        f"head {head}: a word gives {weights.max(1).mean():.2f} to its first choice on average, and at most "
+        f"{weights.max():.2f}, from “{literal(words[asking])}” to “{literal(words[asked])}”"
+    )
+
+
+def colour_of(head: int) -> tuple[float, float, float]:
+    """The colour of a head, counted from 1, as on the page to explore."""
+    from matplotlib.colors import to_rgb
+
+    return to_rgb(HEADS[(head - 1) % len(HEADS)])
 
 
 def draw(words: Sequence[str], weights: np.ndarray, shown: Sequence[Panel]) -> Drawing:
     """A figure with the panels below each other; weights as in `draw_panel`."""
-    height = 7.2 * (GAP + 2 * ROOM + MARK) / (len(words) + 0.4) + 0.3
+    height = 7.2 * (GAP + 2 * ROOM + MARK) / (len(words) + 0.4) + 0.5
     figure, axes = panels(len(shown), 1, 7.2, height * len(shown))
     for each, (heads, query) in zip(axes[:, 0], shown, strict=True):
         draw_panel(each, words, weights, heads, query)

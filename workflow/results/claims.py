@@ -1,7 +1,8 @@
 """The claims: the paper's difference, our difference with its interval over seeds, and a verdict for each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from workflow.results.cells import NOT_RUN, chance
@@ -27,15 +28,16 @@ from the runs. Look first at the verdicts, which say nothing of the size, then a
 with the paper's.
 """
 FIGURE_CAPTION = """\
-**The paper's claims, tested.** What the paper states, what it only chose or hoped, and our own claims stand apart. To
-the right of the vertical line a difference is in favour of the claim. Circles are the paper's differences. Diamonds
-are ours, with their 95 % interval over seeds; an open diamond has one or two seeds and no interval. The shaded area
-is the margin within which two rows count as alike; there the interval is one of 90 %, and to the right of the line
-the second row is better. The colour is the verdict, corrected for the number of claims of a family: grey diamonds are
-undecided, wherever they stand. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on
-the *other side*, all of it has the other sign. *n* is the number of seeds, and *could show* the least difference that
-they could have decided. Claims about time are decided by rounds of measurements instead of seeds. Look for diamonds in
-the colour of *contrary*, and for circles outside our intervals.
+**The paper's claims, tested.** What the paper states, what it only chose or hoped, and our own claims stand in groups
+of their own. To the right of the vertical line a difference is in favour of the claim. Circles are the paper's
+differences. Diamonds are ours, and the line through a diamond is its 95 % interval over seeds; an open diamond has one
+or two seeds and no interval. The shaded area is the margin within which two rows count as alike; there the interval is
+one of 90 %, and to the right of the line the second row is better. The colour is the verdict, corrected for the number
+of claims of a family: grey diamonds are undecided, wherever they stand. The words on the right say the same. A *trend*
+is that of three rows or more. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on
+the *other side*, all of it has the other sign. A difference that *would decide* is the least one that these seeds could
+have decided. Claims about time are decided by rounds of measurements instead of seeds. Look for diamonds in the colour
+of *contrary*, and for circles outside our intervals.
 """
 DIFFERENCES = (
     "A positive difference is in favour of the claim. BLEU is tokenised. The column Rows names the compared rows. "
@@ -145,7 +147,7 @@ def content(job: Any) -> Content:
     )
 
 
-VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555", "not run": "#888888"}
+VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555"}
 GROUPS = {
     "printed": "Printed: the paper states it",
     "implied": "Implied: the paper only chose or hoped so",
@@ -161,23 +163,31 @@ PAPER: dict[str, Any] = {
 
 
 def draw(tested: Sequence["Tested"]) -> Drawing:
-    """For each group of claims, a panel for each measure, with its claims in the order of the paper."""
+    """For each group of claims, a panel for each measure, with its claims in the order of the paper.
+
+    Claims that were not run are named below.
+    """
     from matplotlib.lines import Line2D
 
     from workflow.results.verdicts import MEASURES, own_notes
 
+    run = [each for each in tested if each.ours is not None]
     apart = {
-        (group, key): [each for each in tested if each.claim["group"] == group and each.measure is measure]
+        (group, key): [each for each in run if each.claim["group"] == group and each.measure is measure]
         for group in GROUPS
         for key, measure in MEASURES.items()
     }
     apart = {place: claims for place, claims in apart.items() if claims}
-    notes = [f"{literal(claim)}: {literal(note)}" for claim, note in own_notes(tested)]
-    height = 0.4 + 0.17 * len(tested) + 0.55 * len(apart) + 0.15 * len(notes)
-    ratios = [len(claims) + 1 for claims in apart.values()]
-    figure, axes_of = panels(len(apart), 1, 8, height, height_ratios=ratios)
+    notes = [f"{named(claim)}: {named(note)}." for claim, note in own_notes(tested)]
+    notes += [f"{label_of(each.claim)}: {each.verdict}." for each in tested if each.ours is None]
+    notes = list(chain.from_iterable(wrap(note, 120) for note in notes))
+    ratios = [len(claims) + 1 for claims in apart.values()] or [1]
+    height = 0.5 + 0.17 * len(run) + 0.5 * len(ratios) + 0.13 * len(notes)
+    figure, axes_of = panels(len(ratios), 1, 7.4, height, height_ratios=ratios)
     headings = dict(GROUPS)
-    for axes, ((group, _), claims) in zip(axes_of[:, 0], apart.items(), strict=True):
+    axes_of[-1, 0].set_axis_off()  # no claim may have been run
+    for axes, ((group, _), claims) in zip(axes_of[:, 0], apart.items(), strict=False):
+        axes.set_axis_on()
         draw_measure(axes, claims)
         axes.set_title(headings.pop(group, ""))
     figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=7)
@@ -185,25 +195,41 @@ def draw(tested: Sequence["Tested"]) -> Drawing:
     looks += [
         Line2D([], [], label=f"ours, {name}", color=colour, marker="D", markersize=4, linewidth=1.2)
         for name, colour in VERDICTS.items()
-        if name != "not run"
     ]
-    figure.legend(handles=looks, loc="outside upper center", ncols=len(looks))
+    title = "to the right of the line: in favour of the claim"
+    figure.legend(handles=looks, loc="outside upper center", ncols=len(looks), title=title, title_fontsize=7)
     return figure
 
 
-def verdict(result: "Tested") -> str:
-    """The verdict, the size beside the paper's, the number of seeds, and what they could show if they do not decide.
+def named(text: str) -> str:
+    """A text as the figure shows it: literally, but d_k with its subscript."""
+    return literal(text).replace("d_k", "$d_k$")
 
-    For rows claimed to be alike, the better one takes the place of what could be shown.
+
+def label_of(claim: Mapping[str, Any]) -> str:
+    """A claim and its section."""
+    return f"{named(claim['claim'])}  ({claim['section']})"
+
+
+def verdict(result: "Tested") -> str:
+    """The verdict, the size beside the paper's, and which difference would have decided a claim that is undecided.
+
+    For rows claimed to be alike, the better one takes its place.
     """
-    which = f"; {result.difference(result.ours)}" if result.alike and result.ours is not None else ""
-    if not result.judged:
-        return result.verdict + which
-    if result.timed:
-        return f"{result.verdict} ({result.judged.seeds} rounds){which}"
     size = f", {result.size}" if result.size else ""
-    could_show = f"; could show {result.could_show}" if result.could_show and not which else ""
-    return f"{result.verdict}{size} (n {result.judged.seeds}{could_show}){which}"
+    if result.alike:
+        return f"{result.verdict}{size}; {result.difference(result.ours)}"
+    if not result.could_show:
+        return f"{result.verdict}{size}"
+    points = "" if result.measure.relative else " point" if result.could_show == "1" else " points"
+    return f"{result.verdict}{size}; {result.could_show}{points} would decide"
+
+
+def counted(group: Sequence["Tested"]) -> str:
+    """How many seeds or rounds the differences of a panel are from."""
+    counts = sorted({len(each.each) for each in group})
+    several = " to ".join(map(str, counts[:1] + counts[-1:] * (len(counts) > 1)))
+    return f"{several} {'round' if group[0].timed else 'seed'}{'s' * (counts[-1] > 1)}"
 
 
 def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
@@ -214,22 +240,20 @@ def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
         colour = VERDICTS[each.verdict.partition(":")[0]]
         if margin := measure.margin(each.claim.get("margin")):
             bounds = measure.shown(-margin), measure.shown(margin)
-            axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#e8eef4", zorder=0)
+            axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#dbe4ee", zorder=0)
         if each.judged:
             axes.plot([measure.shown(bound) for bound in each.judged.interval], [height, height], color=colour)
-        if each.ours is not None:
-            face = colour if each.judged else "none"
-            axes.plot(measure.shown(each.ours), height, marker="D", markersize=4, color=colour, markerfacecolor=face)
+        face = colour if each.judged else "none"
+        axes.plot(measure.shown(each.ours), height, marker="D", markersize=4, color=colour, markerfacecolor=face)
         if each.paper is not None:
             axes.plot(measure.shown(each.paper), height, **PAPER)
         axes.text(
             1.02, height, verdict(each), transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour
         )
-    labels = [f"{literal(each.claim['claim'])}  ({each.claim['section']})" for each in group]
     axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
-    axes.set_yticklabels(labels, fontsize=7)
+    axes.set_yticklabels([label_of(each.claim) for each in group], fontsize=7)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"{measure.axis}, in favour of the claim", fontsize=7)
+    axes.set_xlabel(f"{measure.axis}; {counted(group)}", fontsize=7)
 
 
 def figure(job: Any) -> list[Drawing]:

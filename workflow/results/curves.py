@@ -1,24 +1,34 @@
-"""Training loss and development perplexity of every run against its steps, in groups of models."""
+"""Training loss and development perplexity of every run, as differences from base, in groups of models."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.records import Equal, read_training
-from workflow.results.result import Figure, Plan, Selection
+from workflow.results.result import Figure, Plan, Run, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,
 grouped by the paper's tables. There are {histories} runs. Table 3 measures perplexity on all
-pairs. Base is black in every panel of its task. Do not compare the losses of runs with different label smoothing. Look
-for runs whose perplexity is still falling at the last step.
+pairs. *Base* shows base itself. The other panels show each model minus base of the same seed, from the end of base's
+warm-up on; below 0 a model has less loss or less perplexity than base. A group whose task has no base shows its models
+themselves. Lines are means over seeds, bands reach from the least seed to the greatest, and each point of a loss is a
+mean over several steps. Each panel has a scale of its own. Do not compare the losses of runs with different label
+smoothing. Look for lines that are still moving away from 0 at the last step: there the rows of a table would differ
+otherwise after longer training.
 """
-DASHES = ("-", "--", ":")
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 PER_LINE = 3  # the most groups side by side
-Curves = Mapping[tuple[str, str], Sequence[pd.DataFrame]]  # (task, model) -> the histories of its seeds
+POINTS = {"difference": 15, "curve": 60}  # the most points of a line
+MEASURES = {  # column of a history -> its label as a curve, and as a difference from base
+    "loss": ("training loss, nats", "loss from base, nats"),
+    "dev_perplexity": ("development perplexity", "perplexity from base, %"),
+}
+Curves = Mapping[Run, Mapping[int, pd.DataFrame]]  # (task, model) -> the history of each seed
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -27,72 +37,106 @@ def plan(selection: Selection) -> Plan | None:
         selection.runs.packages_behind(selection.all_scores, name) for name in ("config.json", "history.csv")
     )
     groups, read = selection.curves, {"packages": packages, "histories": histories}
-    return Plan(read, {"groups": groups, "equal": selection.runs.equal}) if groups else None
+    tasks = {task for runs in groups.values() for task, model in runs if model == "base"}
+    warmups = {task: selection.experiment.run(task, "base", 1).training.warmup for task in sorted(tasks)}
+    return Plan(read, {"groups": groups, "equal": selection.runs.equal, "warmups": warmups}) if groups else None
 
 
-def read_curves(
-    packages: Sequence[str], histories: Sequence[str], equal: Equal
-) -> dict[tuple[str, str], list[pd.DataFrame]]:
-    """The histories of each (task, row). `packages` and `histories` are of the same runs, in order."""
-    curves: dict[tuple[str, str], list[pd.DataFrame]] = {}
+def read_curves(packages: Sequence[str], histories: Sequence[str], equal: Equal) -> dict[Run, dict[int, pd.DataFrame]]:
+    """The histories of each (task, row), by seed. `packages` and `histories` are of the same runs, in order."""
+    curves: dict[Run, dict[int, pd.DataFrame]] = {}
     for run, history in zip(map(read_training, packages), map(pd.read_csv, histories), strict=True):
         for row in equal[run["task"]][run["model"]]:
-            curves.setdefault((run["task"], row), []).append(history)
+            curves.setdefault((run["task"], row), {})[run["seed"]] = history.set_index("step")
     return curves
 
 
-def draw(curves: Curves, groups: Mapping[str, Sequence[tuple[str, str]]]) -> Drawing:
-    """For each group the loss, and below it the perplexity. Base is black. Groups of a task share their axes."""
-    columns = min(PER_LINE, len(groups))
-    lines = -(-len(groups) // columns)
-    figure, axes = panels(2 * lines, columns, 2.6 * columns, 4 * lines)
+def thinned(values: pd.Series, points: int) -> pd.Series:
+    """A line with at most so many points: means of neighbours."""
+    parts = np.array_split(np.arange(len(values)), min(points, len(values)) or 1)
+    means = {values.index[part].to_numpy().mean(): values.iloc[part].mean() for part in parts if len(part)}
+    return pd.Series(means, dtype=float)
+
+
+def by_seed(key: str, seeds: Mapping[int, pd.DataFrame]) -> pd.DataFrame:
+    """A measure against the steps, with a column for each seed."""
+    lines = {seed: thinned(history[key].dropna(), POINTS["curve"]) for seed, history in seeds.items()}
+    return pd.DataFrame(lines)
+
+
+def from_base(
+    key: str, seeds: Mapping[int, pd.DataFrame], base: Mapping[int, pd.DataFrame], warmup: int
+) -> pd.DataFrame:
+    """How far a measure is from base's of the same seed, after `warmup` steps: nats of loss, percent of perplexity."""
+    lines = {}
+    for seed in seeds.keys() & base.keys():
+        values, theirs = seeds[seed][key].dropna(), base[seed][key].dropna()
+        values = values[(values.index > warmup) & (values.index <= theirs.index.max())]
+        beside = np.interp(values.index, theirs.index, theirs)
+        apart = values - beside if key == "loss" else 100 * (values / beside - 1)
+        lines[seed] = thinned(apart, POINTS["difference"])
+    return pd.DataFrame(lines)
+
+
+def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[str, int]) -> Drawing:
+    """Each group, and base: the loss, and below it the perplexity. `warmups` has the tasks that have a base."""
+    base = {"Base": [(task, "base") for task in warmups]} if warmups else {}
+    blocks: dict[str, Sequence[Run]] = {**groups, **base}
+    columns = min(PER_LINE, len(blocks))
+    lines = -(-len(blocks) // columns)
+    figure, axes = panels(2 * lines, columns, 2.4 * columns, 3.2 * lines)
     for each in axes.flat:
         each.set_axis_off()
-    first: dict[str, tuple[Axes, Axes]] = {}
-    for place, (name, runs) in enumerate(groups.items()):
+    for place, (name, runs) in enumerate(blocks.items()):
         line, column = divmod(place, columns)
-        loss, perplexity = axes[2 * line, column], axes[2 * line + 1, column]
-        if runs[0][0] in first:
-            loss.sharey(first[runs[0][0]][0])
-            perplexity.sharey(first[runs[0][0]][1])
-        else:
-            first[runs[0][0]] = loss, perplexity
-        draw_group(loss, perplexity, curves, runs)
-        loss.set_title(name)
-        if column == 0:
-            loss.set_ylabel("training loss, nats")
-            perplexity.set_ylabel("development perplexity")
+        apart = name not in base and all(task in warmups for task, _ in runs)
+        shown = axes[2 * line : 2 * line + 2, column]
+        for panel, (key, labels) in zip(shown, MEASURES.items(), strict=True):
+            draw_group(panel, key, curves, runs, warmups if apart else {})
+            if column == 0 or not apart:
+                panel.set_ylabel(labels[apart], fontsize=7)
+        look = {"handlelength": 1.8, "labelspacing": 0.1, "columnspacing": 0.7, "borderpad": 0.2, "handletextpad": 0.4}
+        place_of = {"loc": "lower left", "bbox_to_anchor": (-0.05, 0.98), "alignment": "left"}
+        legend = shown[0].legend(title=literal(name), ncols=2, **place_of, **look)
+        legend.get_title().set(fontweight="bold", fontsize=8)
+        shown[1].set_xlabel("steps")
     return figure
 
 
-def draw_group(loss: Axes, perplexity: Axes, curves: Curves, runs: Sequence[tuple[str, str]]) -> None:
-    """Draw the curves of `runs`: a colour and a dash for each model, a line for each seed."""
+def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmups: Mapping[str, int]) -> None:
+    """Draw a measure of `runs`, a colour and a dash for each model; as differences from base if there are `warmups`."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
     looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 combinations
+    axes.set_axis_on()
+    axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     for task, model in runs:
-        colour, dashes = ("black", "-") if (task, model) == (runs[0][0], "base") else next(looks)
-        for seed, history in enumerate(curves[task, model]):
-            look = {"color": colour, "linestyle": dashes, "linewidth": 1.1}
-            name = literal(model if task == "ende" else f"{task} {model}")
-            loss.plot(history["step"], history["loss"], label=None if seed else name, **look)
-            measured = history.dropna(subset="dev_perplexity")
-            perplexity.plot(measured["step"], measured["dev_perplexity"], marker="o", markersize=2, **look)
-    for axes in (loss, perplexity):
-        axes.set_axis_on()
-        axes.set_xlim(left=0)
-        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    perplexity.set_yscale("log")
-    perplexity.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    perplexity.yaxis.set_major_formatter(ScalarFormatter())
-    perplexity.yaxis.set_minor_locator(NullLocator())
-    perplexity.set_xlabel("steps")
-    loss.legend(handlelength=2.4, labelspacing=0.1, columnspacing=1, ncols=1 + (len(runs) > 9))
+        base = model == "base"
+        colour, dashes = ("black", "-") if base and task == runs[0][0] else next(looks)
+        if warmups and base:
+            continue
+        seeds = curves[task, model]
+        lines = from_base(key, seeds, curves[task, "base"], warmups[task]) if warmups else by_seed(key, seeds)
+        name = literal(model if task == "ende" else f"{task} {model}")
+        axes.plot(lines.mean(axis=1), color=colour, linestyle=dashes, linewidth=1.2, label=name)
+        if len(lines.columns) > 1:
+            least, most = lines.min(axis=1), lines.max(axis=1)
+            axes.fill_between(lines.index, least, most, color=colour, alpha=0.13, linewidth=0)
+    if warmups:
+        axes.axhline(0, color="black", linewidth=0.8)
+    elif key == "dev_perplexity":
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_minor_locator(NullLocator())
 
 
 def figure(job: Any) -> list[Drawing]:
     """The figure."""
-    return [draw(read_curves(job.input.packages, job.input.histories, job.params.equal), job.params.groups)]
+    params = job.params
+    curves = read_curves(job.input.packages, job.input.histories, params.equal)
+    return [draw(curves, params.groups, params.warmups)]
 
 
 RESULTS = (

@@ -23,8 +23,9 @@ seeds.
 FIGURE_CAPTION = """\
 **Tuning of decoding** (section 6.1). The figure shows BLEU on the development set minus BLEU of the task's own
 decoding, for each beam, with a line for each length penalty alpha. The point on the right is the last checkpoint alone.
-The bars are standard deviations over seeds. Each difference is between runs of the same seed. A point above the line is
-better than the task's decoding.
+Each difference is between runs of the same seed. Points are means over seeds, and bars reach one standard deviation of
+the seeds to either side; a single seed has no bars. A point above the line at 0 is better than the task's decoding.
+The table has sacreBLEU, too.
 """
 METRICS = list(metrics_of("translation", shared=False))
 BLEUS = [metric.columns[0] for metric in METRICS]
@@ -115,15 +116,16 @@ def draw_bleu(axes: Axes, means: pd.DataFrame, deviations: pd.Series, own: Any) 
     beams = sorted(means["beam"].unique())
     alphas = sorted(means["alpha"][means["beam"] > 1].unique())
     averaged = means["average"] == own.average
-    look = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2}
+    look: dict[str, Any] = {"markersize": 4, "capsize": 2, "linewidth": 1.2}
     axes.axhline(0, color="black", linewidth=0.8)
-    for number, (alpha, colour) in enumerate(zip(alphas, cycle(COLOURS), strict=False)):
+    for number, (alpha, colour, marker) in enumerate(zip(alphas, cycle(COLOURS), cycle("o^sv"), strict=False)):
         row = means[averaged & ((means["alpha"] == alpha) | (means["beam"] == 1))].sort_values("beam")
         places = row["beam"].map(beams.index) + DODGE * (number - (len(alphas) - 1) / 2) * (row["beam"] > 1)
-        axes.errorbar(places, row["mean"], deviations[row.index], color=colour, label=f"alpha {alpha:g}", **look)
+        marks = {"color": colour, "marker": marker, "label": f"alpha {alpha:g}"}
+        axes.errorbar(places, row["mean"], deviations[row.index], **marks, **look)
     last = means[~averaged]
     axes.errorbar(
-        [len(beams)] * len(last), last["mean"], deviations[last.index], color="black", linestyle="none", **look
+        [len(beams)] * len(last), last["mean"], deviations[last.index], color="black", marker="D", ls="none", **look
     )
     names = ["last\ncheckpoint"] * len(last)
     axes.set_xticks(range(len(beams) + len(last)), [*map("beam {}".format, beams), *names])
@@ -131,17 +133,16 @@ def draw_bleu(axes: Axes, means: pd.DataFrame, deviations: pd.Series, own: Any) 
 
 
 def draw(searches: pd.DataFrame) -> Drawing:
-    """A panel for each BLEU."""
-    own = next(searches[SETTING].itertuples(index=False))
-    figure, [line] = panels(1, len(BLEUS), 7.2, 2.9, sharey=True)
-    for axes, column in zip(line, BLEUS, strict=True):
-        grouped = searches.groupby(SETTING)[f"{column.key}.difference"]
-        means = grouped.mean().rename("mean").reset_index()
-        draw_bleu(axes, means, grouped.std().fillna(0).reset_index(drop=True), own)
-        score = searches[column.key][(searches[SETTING] == list(own)).all(axis=1)].mean()
-        axes.set_title(f"{column.heading}: {score:.{column.digits}f} with beam {own.beam}, alpha {own.alpha:g}")
-    line[0].set_ylabel("difference from that, BLEU points")
-    line[0].legend()
+    """The first BLEU."""
+    own, column = next(searches[SETTING].itertuples(index=False)), BLEUS[0]
+    figure, [[axes]] = panels(1, 1, 5, 2.9)
+    grouped = searches.groupby(SETTING)[f"{column.key}.difference"]
+    means = grouped.mean().rename("mean").reset_index()
+    draw_bleu(axes, means, grouped.std().fillna(0).reset_index(drop=True), own)
+    score = searches[column.key][(searches[SETTING] == list(own)).all(axis=1)].mean()
+    axes.set_title(f"{column.heading}: {score:.{column.digits}f} with beam {own.beam}, alpha {own.alpha:g}")
+    axes.set_ylabel("difference from that, points")
+    axes.legend()
     return figure
 
 

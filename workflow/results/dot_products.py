@@ -15,11 +15,14 @@ after it. Look at d_k 64, the paper's value: from there on the gradient is small
 """
 D_K = tuple(2**power for power in range(11))
 KEYS = 32
-LOOKS = {"unscaled": (COLOURS[1], r"$q \cdot k$"), "scaled": (COLOURS[0], r"$q \cdot k\,/\,\sqrt{d_k}$")}
+LOOKS = {
+    "unscaled": (COLOURS[1], "o", r"$q \cdot k$"),
+    "scaled": (COLOURS[0], "s", r"$q \cdot k\,/\,\sqrt{d_k}$"),
+}
 TITLES = {
     "variance": "Variance of a score",
-    "entropy": f"Entropy of the softmax over {KEYS} keys, nats",
-    "gradient": "Norm of the Jacobian of the softmax",
+    "entropy": f"Entropy of the softmax\nover {KEYS} keys, nats",
+    "gradient": "Norm of the Jacobian\nof the softmax",
 }
 
 
@@ -28,16 +31,17 @@ def draw(d_k: Sequence[int], queries: int) -> Drawing:
     from matplotlib.ticker import NullLocator
 
     measured = against_d_k(d_k, KEYS, queries)
-    figure, [axes] = panels(1, 3, 8.4, 2.8)
+    figure, [axes] = panels(1, 3, 7.2, 2.6)
     for panel, (key, title) in zip(axes, TITLES.items(), strict=True):
-        for name, (colour, label) in LOOKS.items():
+        for name, (colour, marker, label) in LOOKS.items():
             values = [getattr(each, key) for each in measured[name]]
             # The variance is also known exactly, and that is its line.
             line = "none" if key == "variance" else "-"
-            panel.plot(d_k, values, color=colour, label=label, marker="o", markersize=3, linestyle=line, linewidth=1.2)
+            look = {"marker": marker, "markersize": 3, "linestyle": line, "linewidth": 1.2}
+            panel.plot(d_k, values, color=colour, label=label, **look)
         panel.set_title(title)
         panel.set_xscale("log", base=2)
-        panel.set_xticks(d_k[::2], map(str, d_k[::2]))
+        panel.set_xticks(d_k[::2], map(str, d_k[::2]), fontsize=7)
         panel.xaxis.set_minor_locator(NullLocator())
         panel.set_xlabel("$d_k$")
     axes[0].plot(d_k, d_k, color=COLOURS[1], linewidth=1, label="expected: $d_k$")

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable
+from itertools import cycle
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -35,6 +36,7 @@ MOST = 70  # letters of a user's text in a figure
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7A5195")
 # An encoding has the same colour in every figure.
 POSITIONS = dict(zip(("sinusoidal", "learned", "none", "t5", "alibi", "rotary"), ("black", *COLOURS), strict=False))
+DASHES: Any = dict(zip(POSITIONS, cycle(("-", (0, (4, 2)), (0, (1, 1.5))))))  # of its lines
 
 
 def own_look() -> None:
@@ -64,6 +66,14 @@ def panels(lines: int, columns: int, width: float, height: float, **how: Any) ->
     return plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)
 
 
+def shortened(svg: str) -> str:
+    """An SVG whose coordinates have two decimals. A hundredth of a point cannot be seen, and the file is shorter."""
+    decimals = re.compile(r"\d+\.\d{3,}")
+    return re.sub(
+        r' (?:d|x|y)="[^"]*"', lambda found: decimals.sub(lambda each: f"{float(each[0]):.2f}", found[0]), svg
+    )
+
+
 def save(drawing: Drawing | str, paths: Iterable[str]) -> None:
     """Write a drawing to every path, in the format of its suffix, without a date, and close it. A text is written."""
     if isinstance(drawing, str):
@@ -75,4 +85,6 @@ def save(drawing: Drawing | str, paths: Iterable[str]) -> None:
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
     for path in paths:
         drawing.savefig(path, dpi=200, bbox_inches="tight", metadata=dates[Path(path).suffix])
+        if Path(path).suffix == ".svg":
+            Path(path).write_text(shortened(Path(path).read_text("utf-8")), "utf-8")
     plt.close(drawing)

@@ -1,7 +1,6 @@
 """The study of length: exact match on longer problems than those of training, published and ours, by encoding."""
 
-from collections.abc import Iterable, Mapping
-from itertools import cycle
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,8 +16,9 @@ CAPTION = """\
 **Length.** Decoders with each positional encoding learn tasks from short problems and are tested on longer ones, too.
 There are {tasks} tasks and {runs} runs. They learn from lengths {study[recipe][trained][0]} to
 {study[recipe][trained][1]} and are tested on lengths up to {study[recipe][tested]}.
-In the figure the lengths of training are shaded and bands span the seeds. See first how well each encoding learns the
-shaded lengths, then how far beyond them its line stays high. The table has exact match on the unseen lengths, and the
+In the figure the lengths of training are shaded, lines are means over seeds, and bands reach from the worst seed to the
+best. The number in a panel is the mean over the unseen lengths. See first how well each encoding learns the shaded
+lengths, then how far beyond them its line stays high. The table has exact match on the unseen lengths, and the
 order of the encodings, beside the published ones. The published models are larger, so compare the order and not the
 numbers.
 """
@@ -45,8 +45,6 @@ MADE = [
     "to 0.13 less, with the same ranks.",
     "alibi is Attention with Linear Biases.",
 ]
-COLUMNS = 3
-DASHES = dict(zip(POSITIONS, cycle(("-", (0, (4, 2)), (0, (1, 1.5))))))  # show lines that lie on each other
 
 
 def plan(selection: Selection) -> Plan:
@@ -168,37 +166,33 @@ def by_length(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     )
 
 
-def draw_task(axes: Axes, runs: pd.DataFrame, study: Mapping[str, Any]) -> None:
-    """The mean over seeds as a line, and from the least to the greatest as a band."""
-    from matplotlib.ticker import MaxNLocator
-
-    least, most = study["recipe"]["trained"]
-    axes.axvspan(least, most, color="#ececec", linewidth=0, label="lengths trained on")
-    for positions in study["positions"]:
-        look = {"color": POSITIONS[positions], "linestyle": DASHES[positions], "linewidth": 1.3}
-        right = runs[runs["positions"] == positions].groupby("length")["right"]
-        axes.fill_between(right.mean().index, right.min(), right.max(), color=look["color"], alpha=0.15, linewidth=0)
-        axes.plot(right.mean(), label=positions, **look)
-    axes.set(xlim=(least, study["recipe"]["tested"]), ylim=(-0.03, 1.03))
-    axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+def draw_encoding(axes: Axes, right: pd.DataFrame, colour: str, trained: Sequence[int]) -> None:
+    """The mean over seeds as a line, and from the least to the greatest as a band; the mean over unseen lengths."""
+    by_length = right.groupby("length")["right"]
+    mean, (least, most) = by_length.mean(), trained
+    axes.axvspan(least, most, color="#ececec", linewidth=0)
+    axes.fill_between(mean.index, by_length.min(), by_length.max(), color=colour, alpha=0.3, linewidth=0)
+    axes.plot(mean, color=colour, linewidth=1.6, clip_on=False)
+    unseen = right["right"][right["length"] > most].mean()
+    axes.text(0.97, 0.98, f"{unseen:.2f}", transform=axes.transAxes, ha="right", va="top", fontsize=8)
 
 
 def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> Drawing:
-    """A panel for each task; the legend stands after the last."""
-    tasks = study["tasks"]
-    lines = len(tasks) // COLUMNS + 1
-    figure, grid = panels(lines, COLUMNS, 7.2, 2.2 * lines, sharex=True, sharey=True)
-    for axes, task in zip(grid.flat, tasks, strict=False):
-        draw_task(axes, runs[runs["task"] == task], study)
-        axes.set_title(task)
-        axes.set_xlabel("length")
-        axes.tick_params(labelbottom=True)
-    for axes in grid[:, 0]:
-        axes.set_ylabel("exact match")
-    for axes in grid.flat[len(tasks) :]:
-        axes.set_axis_off()
-    handles, labels = grid.flat[0].get_legend_handles_labels()
-    grid.flat[len(tasks)].legend(handles, labels, loc="center", fontsize=8)
+    """A row of panels for each task, a column for each encoding, so that no line lies on another one."""
+    tasks, positions, recipe = study["tasks"], study["positions"], study["recipe"]
+    (least, most), tested = recipe["trained"], recipe["tested"]
+    width = 0.6 + 1.1 * len(positions)
+    figure, grid = panels(len(tasks), len(positions), width, 0.5 + 1.05 * len(tasks), sharex=True, sharey=True)
+    for row, task in zip(grid, tasks, strict=True):
+        for axes, encoding in zip(row, positions, strict=True):
+            shown = runs[(runs["task"] == task) & (runs["positions"] == encoding)]
+            draw_encoding(axes, shown, POSITIONS[encoding], recipe["trained"])
+        row[0].set_ylabel(task, fontweight="bold")
+    for axes, encoding in zip(grid[0], positions, strict=True):
+        axes.set_title(encoding)
+    grid[0, 0].set(xlim=(least, tested), ylim=(0, 1.3), xticks=[least, most, tested], yticks=[0, 0.5, 1])
+    figure.supxlabel("length of a problem; lengths trained on are shaded", fontsize=8)
+    figure.supylabel("share of problems solved exactly", fontsize=8)
     return figure
 
 

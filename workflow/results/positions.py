@@ -11,7 +11,7 @@ import pandas as pd
 from transformer.corpora.libreoffice import LibreOfficeHelp
 from workflow.results.against_base import CSV_ONLY, against_base, measured, star_notes
 from workflow.results.cells import NOT_RUN, is_shown, spread
-from workflow.results.drawing import POSITIONS, Axes, Drawing, panels
+from workflow.results.drawing import DASHES, POSITIONS, Axes, Drawing, panels
 from workflow.results.notes import read_inputs
 from workflow.results.records import Lengths, Ours, between, over_seeds, perplexity, read_lengths, read_yaml, sacrebleu
 from workflow.results.result import BASE, Content, Figure, Plan, Run, Selection, Table, ende_rows
@@ -24,12 +24,12 @@ most {longest} subwords. See which rows keep their scores on longer pairs. The p
 sinusoids may do so.
 """
 FIGURE_CAPTION = """\
-**Scores by length.** Perplexity of a subword (above) and sacreBLEU (below) of held-out pairs with different positional
-encodings, against the subwords of their longer side. There are {scores} runs. The right
-panels show the same scores relative to base with the same seed. Lines are means over seeds; bands go from the least
-seed to the greatest. The lengths of training are shaded. Longer sentences are harder for all encodings, so look at the
-right panels, and at the lines that leave base where the shading ends. Where sacreBLEU is near 0, its differences are
-also near 0. Learned positions end at the longest sentence that they were made for.
+**Scores by length.** Perplexity of a subword (above) and sacreBLEU (below) of held-out pairs with different
+positional encodings, against the subwords of their longer side. There are {scores} runs. The right panels show the
+same scores relative to base with the same seed. Lines are means over seeds; bands go from the least seed to the
+greatest, and a single seed has none. The lengths of training are shaded. Longer sentences are harder for all
+encodings, so look at the right panels, and at the lines that leave base where the shading ends. Where sacreBLEU is
+near 0, its differences are also near 0. Learned positions end at the longest sentence that they were made for.
 """
 Classes = Sequence[tuple[int, float]]
 EDGES = (0, 1, 3 / 2, 2, 3, math.inf)  # of the classes of lengths; the unit is the longest pair of training
@@ -146,9 +146,10 @@ def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:
     return pd.concat([one.set_index((one["shortest"] + one["longest"]) / 2)[measure] for one in drawn], axis=1)
 
 
-def draw_line(axes: Axes, values: pd.DataFrame, colour: str, label: str) -> None:
+def draw_line(axes: Axes, values: pd.DataFrame, colour: str, dashes: Any, label: str) -> None:
     """The mean over seeds as a line, and from the least to the greatest as a band."""
-    axes.plot(values.mean(axis=1), color=colour, label=label, linewidth=1.2, marker="o", markersize=2.5)
+    look = {"color": colour, "linestyle": dashes, "linewidth": 1.2, "marker": "o", "markersize": 2.5}
+    axes.plot(values.mean(axis=1), label=label, **look)
     axes.fill_between(values.index, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.12, linewidth=0)
 
 
@@ -163,13 +164,13 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> D
     for axes in grid.flat:
         axes.axvspan(1, longest, color="#f0f0f0", zorder=0, label="lengths of training" if axes is grid[0, 0] else None)
     for row in (row for row in rows if row["model"] in lengths):
-        colour = POSITIONS[row["positions"]]
+        look = POSITIONS[row["positions"]], DASHES[row["positions"]]
         for measure, (left, right) in zip(FEW, grid, strict=True):
             values = by_class(lengths[row["model"]], measure)
-            draw_line(left, values, colour, row["name"])
+            draw_line(left, values, *look, row["name"])
             if "base" in lengths:
                 base = by_class(lengths["base"], measure)
-                draw_line(right, values / base if measure == "perplexity" else values - base, colour, row["name"])
+                draw_line(right, values / base if measure == "perplexity" else values - base, *look, row["name"])
     for axes, label in zip(
         grid.flat,
         ("perplexity of a subword", "perplexity / that of base", "sacreBLEU", "sacreBLEU minus that of base"),
@@ -184,7 +185,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> D
     for axes in grid[1]:
         axes.set_xlabel("subwords of the longer side of a pair")
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, handlelength=3)
     return figure
 
 

@@ -19,6 +19,8 @@ FIGURE_CAPTION = """\
 **Table 1 as a picture.** Time and memory of one layer against length (left) and width (right). Both axes are
 logarithmic, so the slope of a line is the exponent. Memory is what the layer keeps for the backward pass. See where the
 line of self-attention crosses the line of the recurrent layer, and how far additive attention is above dot products.
+A dilated convolution keeps as much memory as another one and takes about as long, so its line lies on the other's; its
+path is shorter.
 """
 
 
@@ -114,12 +116,13 @@ def content(job: Any) -> Content:
     return Content(rows, 2, notes(record), csv_only={name for extra in more for _, name in extra})
 
 
-LOOKS = {  # a variant of a layer has its colour and a dashed line
+LOOKS = {  # a variant of a layer has its colour and a dashed line, but the dilated one lies on another line
     "self-attention": (COLOURS[0], "-"),
     "self-attention with projections": (COLOURS[0], "--"),
     "additive self-attention": (COLOURS[1], "-"),
     "recurrent": (COLOURS[2], "-"),
     "convolutional": (COLOURS[3], "-"),
+    "convolutional, dilated": (COLOURS[5], ":"),
     "convolutional, separable": (COLOURS[3], "--"),
     "restricted self-attention": (COLOURS[4], "-"),
 }

@@ -24,8 +24,10 @@ paper, and whether our row differs in the same direction.
 FIGURE_CAPTION = """\
 **Table 3 as a picture.** Each variation moves BLEU and perplexity away from base: in the paper (filled circles) and in
 our runs (open diamonds). There are {scores} runs. The paper's numbers and ours have different
-scales, so each is drawn relative to its own base, whose score stands above the panel. A row without a diamond was not
-run. Look for rows whose two marks are on different sides of the line.
+scales, so each is drawn relative to its own base, whose score stands above the panel. A diamond is the mean over seeds
+of the difference from base of the same seed, and its bar reaches one standard deviation of these differences to either
+side. A single seed has no bar. A row without a diamond was not run. Look for rows whose two marks are on different
+sides of the line.
 """
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
 NOTES = [

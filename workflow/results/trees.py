@@ -1,4 +1,4 @@
-"""Parsed sentences of the test set, each beside its gold tree."""
+"""Parsed sentences of the test set, right and wrong ones, each beside its gold tree."""
 
 from pathlib import Path
 
@@ -8,8 +8,10 @@ from workflow.results.result import Figure, Plan, Selection
 
 CAPTION = """\
 **Trees.** Test sentences with 5 to 15 words. Each has its number, its gold tree, and the tree of the first parser of
-Table 4. The sentences are the first three of {task}, and the parser is trained on {trained_on}.
-Tags are left out. See where the two trees differ.
+Table 4. In {task}, the first sentence that the parser gets right and the first two that it gets wrong are shown, as
+far as there are such sentences; the parser is trained on {trained_on}.
+Tags are left out. Labels in a frame are of constituents that only one of the two trees has: those of *gold* the parser
+misses, and those of *ours* are wrong. Table 4 has the share of trees that are right as a whole.
 """
 
 

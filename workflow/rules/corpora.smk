@@ -67,7 +67,7 @@ rule fetch_file:
         " --sha256 {params.download[sha256]:q} --output {output:q} 2>&1 | tee -i {log:q}"
 
 
-# The folder of a licensed treebank is not an input. Without it, the rest of the experiment still runs.
+# The folder of a licensed treebank is not an input. `downloads_of` looks for it.
 for name, making in inputs.makings.items():
 
     rule:

@@ -83,6 +83,13 @@ def test_a_claim_in_any_words_is_drawn(made, text):
     assert all(path.stat().st_size < 200_000 for path in pictures)
 
 
+def test_d_k_has_its_subscript_in_the_figure(made):
+    scores = {("ende", "A-h1"): bleu(20), ("ende", "base"): bleu(21)}
+    claim = {"claim": "Large d_k, for $5, needs scaling", "rows": ["ende/A-h1", "ende/base"]}
+    _, _, pictures = made({"x": claim}, scores)
+    assert r"<!-- Large $d_k$, for \$5, needs scaling  (6.2 A) -->" in pictures[0].read_text()
+
+
 def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     rows, text, pictures = made(
         {
@@ -114,9 +121,12 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
     assert "(Holm)" in text
     assert "over the seeds: printed 5.1 (4 claims, 3 seeds). If a single claim is left undecided, 2.5 times" in text
-    assert "reproduced, larger (n 3)" in pictures[0].read_text()
-    assert f"undecided, similar (n 3; could show {rows['keys']['Could show']})" in pictures[0].read_text()
-    assert "reproduced, smaller (n 3); equal" in pictures[0].read_text()
+    drawn = pictures[0].read_text()
+    assert "<!-- reproduced, larger -->" in drawn
+    assert f"<!-- undecided, similar; {rows['keys']['Could show']} points would decide -->" in drawn
+    assert "<!-- reproduced, smaller; equal -->" in drawn
+    assert "<!-- points of BLEU; 3 seeds -->" in drawn
+    assert "<!-- One head is worse  (6.2 A): not run. -->" in drawn
 
 
 def test_less_perplexity_is_better_in_percent(made):
@@ -188,7 +198,7 @@ def test_claims_about_time_are_not_counted_with_the_others_and_stand_below_them(
     assert "printed 2.5 (1 claim, 3 seeds)." in text
     assert "Claims about time are not counted with the others" in text
     assert "CPU cores that other programs used meanwhile: 0.2 on average, at most 0.2." in text
-    assert "reproduced (3 rounds)" in pictures[0].read_text()
+    assert "<!-- % less time of a step; 3 rounds -->" in pictures[0].read_text()
 
 
 def test_time_is_compared_within_each_round(made, published):

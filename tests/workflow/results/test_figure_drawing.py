@@ -46,6 +46,13 @@ def test_a_text_is_shortened_and_put_on_one_line_only_if_it_must_be():
     assert drawing.literal("a" * 200) == "a" * 69 + "…"
 
 
+def test_coordinates_of_an_svg_are_short_and_scales_are_whole():
+    path = '<path d="M 0.123456 1.5 L -20.987654 3" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
+    assert drawing.shortened(path) == (
+        '<path d="M 0.12 1.5 L -20.99 3" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
+    )
+
+
 DRAW = """
 from workflow.results import claims, drawing
 from workflow.results.result import Figure

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from transformer.model.config import Positions
-from workflow.results import attention, decoding, dot_products, drawing, length, positions, records, table3
+from workflow.results import attention, curves, decoding, dot_products, drawing, length, positions, records, table3
 from workflow.results.against_base import against_base
 
 
@@ -53,13 +53,16 @@ def test_figure_3_shows_all_heads_from_making(published):
     assert words[query] == "making"
 
 
-def test_the_opacity_of_a_line_is_its_weight_over_the_largest_one_of_the_panel():
-    weights = np.array([[[0.6, 0.2], [0.1, 0.3]], [[0.8, 0.4], [0.1, 0.2]]])
-    figure = attention.draw(["a", "b"], weights, [([1], None), ([1, 2], 1)])
-    shown = [[round(colour[3], 2) for colour in axes.collections[0].get_colors()] for axes in figure.axes]
-    assert shown == [[0.17, 0.33, 0.5, 1.0], [0.33, 0.33, 0.67, 1.0]]
-    assert [axes.get_title("left") for axes in figure.axes] == [
-        f"the darkest line has weight {largest}" for largest in ("0.60", "0.30")
+def test_the_opacity_of_a_line_is_its_weight_above_an_even_spread_and_first_choices_are_told():
+    weights = np.array([[[0.6, 0.3, 0.1], [0.1, 0.5, 0.4], [0.2] * 3], [[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2] * 3]])
+    figure = attention.draw(["a", "b", "$c$"], weights, [([1], None), ([1, 2], 1)])
+    shown = [[colour[3] for colour in axes.collections[0].get_colors()] for axes in figure.axes]
+    assert shown[0] == pytest.approx([(weight - 1 / 3) / (0.6 - 1 / 3) for weight in (0.4, 0.5, 0.6)])
+    assert shown[1] == pytest.approx([(weight - 1 / 3) / (0.7 - 1 / 3) for weight in (0.4, 0.5, 0.7)])
+    legends = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
+    assert legends == [
+        ["head 1: a word gives 0.43 to its first choice on average, and at most 0.60, from “a” to “a”"],
+        ["head 1: “b” 0.50", "head 2: “a” 0.70"],
     ]
 
 
@@ -68,6 +71,50 @@ def test_training_curves_of_one_and_of_several_seeds_are_drawn(results):
     groups = {"Table 3 (B)": [("ende", "base"), ("ende", "B-dk16")]}
     for path in results.figure("curves", runs, kinds=("svg", "pdf", "png"), groups=groups):
         assert path.stat().st_size > 5_000
+
+
+def histories(**runs):
+    """Histories of steps 100 to 1000, from each model's loss and perplexity; those of seed 2 are twice as high."""
+    steps = pd.RangeIndex(100, 1001, 100)
+    return {
+        ("ende", model): {
+            seed: pd.DataFrame({"loss": seed * loss, "dev_perplexity": seed * perplexity}, steps) for seed in (1, 2)
+        }
+        for model, (loss, perplexity) in runs.items()
+    }
+
+
+def test_training_curves_are_differences_from_base_of_the_same_seed_after_the_warmup():
+    runs = histories(base=(3.0, 10.0), wide=(2.5, 9.0), deep=(3.1, 10.4))
+    drawn = curves.draw(runs, {"C": [("ende", model) for _, model in runs]}, {"ende": 400})
+    loss, perplexity = drawn.axes[0], drawn.axes[2]
+    assert [line.get_label() for line in loss.lines[:2]] == ["wide", "deep"]
+    wide, deep, zero = perplexity.lines
+    assert wide.get_xdata().min() == 500
+    assert wide.get_ydata() == pytest.approx([-10] * 6)
+    assert deep.get_ydata() == pytest.approx([4] * 6)
+    assert set(zero.get_ydata()) == {0}
+    [first, _] = loss.collections
+    assert (first.get_paths()[0].get_extents().ymin, first.get_paths()[0].get_extents().ymax) == (-1, -0.5)
+    assert drawn.axes[3].lines[0].get_ydata() == pytest.approx([15] * 10)  # base itself
+
+
+def test_curves_without_base_are_drawn_themselves_and_a_longer_run_only_as_far_as_base():
+    runs = histories(base=(3.0, 10.0), long=(2.5, 9.0))
+    longer = runs["ende", "long"][1]
+    longer.index = longer.index * 3
+    apart = curves.from_base("loss", {1: longer, 3: longer}, runs["ende", "base"], 400)
+    assert (list(apart.columns), list(apart.index)) == ([1], [600, 900])
+    parser = {("wsj", "parser"): runs["ende", "base"]}
+    [loss, perplexity] = curves.draw(parser, {"Table 4": [("wsj", "parser")]}, {}).axes
+    assert set(loss.lines[0].get_ydata()) == {4.5}
+    assert perplexity.get_yscale() == "log"
+
+
+def test_a_long_curve_has_few_points_and_each_is_a_mean():
+    line = curves.thinned(pd.Series(range(1000), index=range(0, 2000, 2)), 10)
+    assert line.to_dict() == {99.0 + 200 * i: 49.5 + 100 * i for i in range(10)}
+    assert curves.thinned(pd.Series(dtype=float), 10).empty
 
 
 def test_rows_that_are_one_model_have_its_curves(results):

@@ -78,11 +78,12 @@ def test_encodings_that_are_all_equal_have_no_correlation():
     assert [row["Rank", "ours"] for row in rows] == ["1.5", "1.5", "", ""]
 
 
-def test_the_figure_has_a_panel_a_task_and_a_line_an_encoding(results, study):
+def test_the_figure_has_a_panel_for_each_task_and_encoding_with_its_mean_over_unseen_lengths(results, study):
     [path] = results.figure("length", **study)
     svg = path.read_text()
-    for text in (*STUDY["tasks"], *UNSEEN, "lengths trained on", "exact match"):
+    for text in (*STUDY["tasks"], *UNSEEN):
         assert f"<!-- {text} -->" in svg
+    assert [svg.count(f"<!-- {unseen:.2f} -->") for unseen in UNSEEN.values()] == [len(STUDY["tasks"])] * len(UNSEEN)
 
 
 @pytest.mark.workflow
