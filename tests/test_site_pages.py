@@ -172,6 +172,18 @@ def test_captions_lose_the_sentences_that_hold_values_of_a_run(project):
     assert "The model is" not in page
 
 
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("docs/*/figures/*.svg")), ids=lambda path: f"{path.parts[-3]}-{path.stem}"
+)
+def test_released_figures_load_quickly_and_can_be_read_at_the_width_of_a_page(path):
+    text = path.read_text()
+    width, unit = re.search(r'<svg [^>]*?width="([\d.]+)(pt)?"', text).groups()
+    pixels = float(width) * (96 / 72 if unit else 1)
+    assert pixels <= (740 if unit else 930)  # letters of matplotlib have 7 points, those of trees 14 pixels
+    if path.stem == "training_curves":
+        assert len(text) < 300_000
+
+
 @pytest.mark.parametrize("figure", sorted({path.stem for path in ROOT.glob("docs/*/figures/*.svg")}))
 def test_the_first_sentence_of_a_caption_holds_no_values_so_that_the_site_shows_it(figure):
     [text] = [each.caption for each in FIGURES if figure in each.titles]

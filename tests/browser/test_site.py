@@ -115,7 +115,11 @@ def test_results_are_those_of_the_released_tables(project):
 def test_a_symbol_or_a_column_that_is_missing_fails_the_build_in_one_line(project):
     page = str(project / "docs/paper/{}.md")
     faults = {
-        "background": ("wsj-cpu", "columns: Pair", "wsj-cpu/tables/table2.csv: no such file; link to a released table"),
+        "background": (
+            "wsj-cpu",
+            "columns: Pair",
+            "docs/wsj-cpu/tables/table2.csv: no such file; link to a released table",
+        ),
         "positions": ("quick", "columns: None", "table2.csv: has no column None; it has Pair; Model;"),
         "stacks": ("quick", "rows: Pair = no\ncolumns: Pair", "table2.csv: has no row where Pair = no"),
     }
