@@ -76,17 +76,28 @@ def _tables(selection: Selection) -> str:
     for table in tables_of(selection):
         rows = rows_of(Path(selection.runs.paths.results, f"tables/{table.name}.csv"), table.printed)
         if rows and table.name == "claims":
-            verdicts, claims = _verdicts([row[0] for row in rows]), _claims(rows)
+            verdicts, claims = _verdicts(rows), _claims(rows)
         elif rows:
             tables.append(_table(list(table.printed.values()), rows))
     return f"{verdicts}<div class=look>{claims}<div>{''.join(tables)}</div></div>"
 
 
-def _verdicts(verdicts: Sequence[str]) -> str:
+def _verdicts(rows: Sequence[Sequence[str]]) -> str:
+    """How many claims have each verdict. Those about time stand apart: their verdicts are about one machine."""
+    from workflow.results.verdicts import MEASURES  # it loads SciPy
+
+    timed = [row[0] for row in rows if row[3] == MEASURES["step_time"].heading]
+    others = [row[0] for row in rows if row[3] != MEASURES["step_time"].heading]
+    parts = [(others, "claims of the paper"), (timed, "about the time of a step, on this machine")]
+    shown = [f"{len(verdicts)} {what}: {_counted(verdicts)}" for verdicts, what in parts if verdicts]
+    return f"<p class=verdicts>{'; '.join(shown)}</p>"
+
+
+def _counted(verdicts: Sequence[str]) -> str:
     counts, few = count_verdicts(verdicts)
     each = [f"<b class={verdict}>{count} {verdict}</b>" for verdict, count in counts.most_common()]
     each += [f"<b class=undecided>{few} with too few seeds for a verdict</b>"] * bool(few)
-    return f"<p class=verdicts>{len(verdicts)} claims of the paper: {', '.join(each)}</p>"
+    return ", ".join(each)
 
 
 def _claims(rows: Sequence[Sequence[str]]) -> str:
