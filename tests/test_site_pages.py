@@ -172,6 +172,18 @@ def test_captions_lose_the_sentences_that_hold_values_of_a_run(project):
     assert "The model is" not in page
 
 
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("docs/*/figures/*.svg")), ids=lambda path: f"{path.parts[-3]}-{path.stem}"
+)
+def test_released_figures_load_quickly_and_can_be_read_at_the_width_of_a_page(path):
+    text = path.read_text()
+    width, unit = re.search(r'<svg [^>]*?width="([\d.]+)(pt)?"', text).groups()
+    pixels = float(width) * (96 / 72 if unit else 1)
+    assert pixels <= (740 if unit else 930)  # letters of matplotlib have 7 points, those of trees 14 pixels
+    if path.stem == "training_curves":
+        assert len(text) < 300_000
+
+
 @pytest.mark.parametrize("figure", sorted({path.stem for path in ROOT.glob("docs/*/figures/*.svg")}))
 def test_the_first_sentence_of_a_caption_holds_no_values_so_that_the_site_shows_it(figure):
     [text] = [each.caption for each in FIGURES if figure in each.titles]
@@ -181,13 +193,15 @@ def test_the_first_sentence_of_a_caption_holds_no_values_so_that_the_site_shows_
 def test_the_page_of_a_table_is_its_html_under_its_title(project):
     path = project / "docs/tiny/tables/table9.md"
     page = table_page(path)
-    assert page.startswith("# Table 9: models, ours\n")
+    assert page.startswith("# Table 9: models, ours, `tiny`\n")
     assert "<table><td>base</table><ul><li>Note.</ul></div>" in page
     assert "<style>" not in page
     assert "[csv](table9.csv)" in page
     whole = "<section class=results><style>y</style><table></table><script>z</script></section>"
     path.with_suffix(".html").write_text(f"<!DOCTYPE html><style>x</style>{whole}</html>")
     assert f"\n{whole}</div>" in table_page(path)
+    path.with_suffix(".html").write_text("<table><tr><td>5.4</td><td>Label</td></tr></table></html>")
+    assert "<td>5.4</td> <td>Label</td> " in table_page(path)  # two words for the search
     path.with_suffix(".html").write_text("")
     with pytest.raises(ValueError, match=r"table9\.html: has no table"):
         table_page(path)

@@ -36,8 +36,8 @@ one of 90 %, and to the right of the line the second row is better. The colour i
 of claims of a family: grey diamonds are undecided, wherever they stand. The words on the right say the same. A *trend*
 is that of three rows or more. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on
 the *other side*, all of it has the other sign. A difference that *would decide* is the least one that these seeds could
-have decided. Claims about time are decided by rounds of measurements instead of seeds. Look for diamonds in the colour
-of *contrary*, and for circles outside our intervals.
+have decided. Claims about time are decided by rounds of measurements instead of seeds, and all their intervals are of
+95 %. Look for diamonds in the colour of *contrary*, and for circles outside our intervals.
 """
 DIFFERENCES = (
     "A positive difference is in favour of the claim. BLEU is tokenised. The column Rows names the compared rows. "
