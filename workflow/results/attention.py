@@ -108,11 +108,17 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
     axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-MARK - ROOM, GAP + ROOM), aspect="equal")
     axes.axis("off")
     marks = [Patch(color=colour_of(head), label=seen(words, weights[head - 1], head, query)) for head in heads]
-    look = {"handlelength": 0.7, "handletextpad": 0.3, "columnspacing": 1.2, "borderaxespad": 0, "borderpad": 0.2}
+    look: dict[str, Any] = {
+        "handlelength": 0.7,
+        "handletextpad": 0.3,
+        "columnspacing": 1.2,
+        "borderaxespad": 0,
+        "borderpad": 0.2,
+    }
     choice = "" if query is None else "; the first choice of each head:"
     title = f"spread evenly, each weight would be {even:.2f}{choice}"
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **place, **look)
+    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **where, **look)
 
 
 def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None) -> str:
@@ -122,7 +128,7 @@ def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None
     """
     if query is not None:
         return f"head {head}: “{literal(words[weights[query].argmax()])}” {weights[query].max():.2f}"
-    asking, asked = np.unravel_index(weights.argmax(), weights.shape)
+    asking, asked = map(int, np.unravel_index(weights.argmax(), weights.shape))
     return (
         f"head {head}: a word gives {weights.max(1).mean():.2f} to its first choice on average, and at most "
         f"{weights.max():.2f}, from “{literal(words[asking])}” to “{literal(words[asked])}”"
