@@ -50,6 +50,7 @@ lint: .venv/installed
 
 # The pages of this project, with its results; they are read from disk.
 site: .venv/site
+	@echo "building the pages: about a minute"
 	@.venv/bin/python -m sphinx -q -a -W --keep-going -c docs -d results/.doctrees . results/site
 	@echo "open results/site/index.html"
 
@@ -58,7 +59,7 @@ site: .venv/site
 # that is configured to use a certain index.
 .venv/installed: requirements.txt
 	@$(CHECK)
-	@echo "installing the packages of $< into .venv: 1.4 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
+	@echo "installing the packages of $< into .venv: 1.6 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
 	@$(PYTHON) -m venv .venv
 	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
 	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
@@ -79,7 +80,7 @@ site: .venv/site
 	@touch $@
 
 .venv/site: docs/requirements.txt .venv/installed
-	@echo "installing the packages of the site into .venv: 60 MB"
+	@echo "installing the packages of the site into .venv: 70 MB"
 	@$(PIP) .venv --requirement $<
 	@touch $@
 

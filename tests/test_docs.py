@@ -149,6 +149,13 @@ def test_the_counts_of_claims_are_those_of_the_released_table():
     small = flat("docs/small.md")
     assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {sentence}" in small
     assert f"The other {undecided} are undecided" in small
+    assert f"{reproduced} are reproduced here, {undecided} are undecided, and {contrary} is contrary" in small
+    tested = f"Of the {sum(counts.values())} claims that it tests with seeds, {reproduced} are reproduced, {undecided}"
+    assert f"{tested} are undecided, and {contrary} is contrary" in flat("docs/results.md")
+    tested = f"tests {sum(counts.values())} claims with five seeds each"
+    found = f"{reproduced} are reproduced, {undecided} are undecided, {contrary} is contrary"
+    assert tested in flat("docs/evidence.md")
+    assert found in flat("docs/evidence.md")
 
 
 def test_the_counts_of_claims_of_the_readme_are_those_of_the_released_table():

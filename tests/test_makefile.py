@@ -17,7 +17,7 @@ case "$1 $2 $3" in
 esac
 """
 LINES = [
-    "installing the packages of requirements.txt into .venv: 1.4 GB (5 GB with CUDA), a few minutes; "
+    "installing the packages of requirements.txt into .venv: 1.6 GB (5 GB with CUDA), a few minutes; "
     "log: .venv/install.log",
     "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)",
     "  installed in 0 s",

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -47,6 +48,19 @@ def test_the_citation_has_the_version_and_licence_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+
+
+def test_a_link_in_place_of_the_results_leaves_the_commit_clean(tmp_path):
+    """As docs/cluster.md puts results onto a scratch file system."""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    (tmp_path / "scratch").mkdir()
+    for command in (["init", "-q"], ["add", ".gitignore"], ["commit", "-q", "-m", "a"]):
+        subprocess.run([*git, *command], check=True)
+    (tmp_path / "results").symlink_to("scratch")
+    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True).stdout == ""
+    tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files", "results"], capture_output=True, text=True)
+    assert tracked.stdout == ""
 
 
 def test_the_badges_of_the_readme_say_what_the_project_declares():

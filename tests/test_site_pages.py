@@ -193,13 +193,15 @@ def test_the_first_sentence_of_a_caption_holds_no_values_so_that_the_site_shows_
 def test_the_page_of_a_table_is_its_html_under_its_title(project):
     path = project / "docs/tiny/tables/table9.md"
     page = table_page(path)
-    assert page.startswith("# Table 9: models, ours\n")
+    assert page.startswith("# Table 9: models, ours, `tiny`\n")
     assert "<table><td>base</table><ul><li>Note.</ul></div>" in page
     assert "<style>" not in page
     assert "[csv](table9.csv)" in page
     whole = "<section class=results><style>y</style><table></table><script>z</script></section>"
     path.with_suffix(".html").write_text(f"<!DOCTYPE html><style>x</style>{whole}</html>")
     assert f"\n{whole}</div>" in table_page(path)
+    path.with_suffix(".html").write_text("<table><tr><td>5.4</td><td>Label</td></tr></table></html>")
+    assert "<td>5.4</td> <td>Label</td> " in table_page(path)  # two words for the search
     path.with_suffix(".html").write_text("")
     with pytest.raises(ValueError, match=r"table9\.html: has no table"):
         table_page(path)

@@ -68,13 +68,17 @@ def models_page(root: Path) -> str | None:
 
 
 def table_page(path: Path) -> str:
-    """A page for a table: its title, the body of its html, which has notes and sorts itself, and its other formats."""
+    """A page for a table: title, experiment, the body of its html, which has notes and sorts itself, other formats.
+
+    Sphinx's search would join the words of cells without a space between them, and find none of them.
+    """
     body = re.search(r"<(section|table).*(?=</html>)", path.with_suffix(".html").read_text("utf-8"), re.DOTALL)
     if not body:
         raise ValueError(f"{path.with_suffix('.html')}: has no table; make it again")
+    apart = body[0].replace("</td>", "</td> ")
     return (
-        f"# {_title(path)}\n\n"
-        f"```{{raw}} html\n<div class=whole>\n{body[0]}</div>\n```\n\n"
+        f"# {_title(path)}, `{path.parents[1].name}`\n\n"
+        f"```{{raw}} html\n<div class=whole>\n{apart}</div>\n```\n\n"
         f"This table as [csv]({path.stem}.csv) and [tex]({path.stem}.tex).\n"
     )
 

@@ -45,15 +45,21 @@ class Page:
         assert "error" not in message, message
         return message["result"]
 
-    def open(self, path: Path, width: int = 1280, dark: bool = False) -> None:
+    def open(self, path: Path, width: int = 1280, dark: bool = False, query: str = "") -> None:
         """Load a file in a window of some width, and wait until it is there."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path.as_uri() + query)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._message())
+
+    @property
+    def complaints(self) -> list[dict[str, Any]]:
+        """What the page, or the browser about the page, wrote to the console."""
+        kinds = {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
+        return [event for event in self.events if event["method"] in kinds]
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is."""

@@ -29,8 +29,7 @@ def opened(tab, package, translations, tmp_path):
         return loaded
 
     yield open_page
-    complaints = {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
-    assert not [event for event in tab.events if event["method"] in complaints]
+    assert not tab.complaints
     asked = [e["params"]["request"]["url"] for e in tab.events if e["method"] == "Network.requestWillBeSent"]
     assert [url.partition(":")[0] for url in asked] == ["file"]
 

@@ -3,9 +3,10 @@
 import shutil
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote_plus, unquote, urlsplit
 
 import pytest
 
@@ -136,13 +137,64 @@ def test_a_symbol_or_a_column_that_is_missing_fails_the_build_in_one_line(projec
         assert message in built.stderr
 
 
+# What ends to the right of the window and cannot be scrolled to.
+CUT = """[...document.querySelectorAll('main *')].filter(each => {
+    const box = each.getBoundingClientRect()
+    if (!box.width || box.right < innerWidth + 1 || each.closest('svg')) return false
+    for (let above = each.parentElement; above; above = above.parentElement)
+        if (['auto', 'scroll'].includes(getComputedStyle(above).overflowX)) return false
+    return true
+}).map(each => each.tagName)"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_opens_from_disk_without_complaints_and_nothing_is_cut_off(project, pages, tab, width):
+    faults = {}
+    site = project / "results/site"
+    for path in pages:
+        if path != site / "index.html" and path.relative_to(site).parts[0] != "source":  # the index leads elsewhere
+            tab.open(path, width)
+            beyond = tab.value("document.documentElement.scrollWidth - innerWidth")
+            asked = [e["params"]["request"]["url"] for e in tab.events if e["method"] == "Network.requestWillBeSent"]
+            elsewhere = [url for url in asked if not url.startswith(("file:", "data:"))]
+            faults[str(path)] = [max(beyond, 0), tab.value(CUT), tab.complaints, elsewhere]
+    assert len(faults) > 80
+    assert not {path: found for path, found in faults.items() if any(found)}
+
+
 @pytest.mark.browser
 def test_the_page_of_every_table_shows_the_whole_table_on_a_screen_of_1280_pixels(project, tab):
     pages = sorted((project / "results/site").glob("docs/*/tables/*.html"))
     wide = {}
     for path in pages:
         tab.open(path, 1280)
-        elements = "[document.documentElement, document.querySelector('.results')]"
-        wide[str(path.relative_to(project))] = max(tab.value(f"{elements}.map(e => e.scrollWidth - e.clientWidth)"))
+        wide[str(path.relative_to(project))] = tab.value(
+            "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.results'))"
+        )
     assert len(pages) > 30
     assert not {path: pixels for path, pixels in wide.items() if pixels}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("words", ["label smoothing", "Label smoothing hurts perplexity", "one head", "dropout"])
+def test_the_search_finds_a_claim_without_a_server(project, tab, words):
+    tab.open(project / "results/site/search.html", query=f"?q={quote_plus(words)}")
+    end = time.monotonic() + 20
+    while not (found := tab.value("[...document.querySelectorAll('#search-results li a')].map(e => e.textContent)")):
+        assert time.monotonic() < end, "nothing is found"
+        time.sleep(0.1)
+    time.sleep(0.5)  # results come one by one
+    found = tab.value("[...document.querySelectorAll('#search-results li a')].map(e => e.textContent)")
+    assert [each for each in found if each.startswith("The paper\u2019s claims") and each.endswith(", small")]
+    assert len(set(found)) == len(found), "pages have titles of their own"
+    assert not tab.complaints
+
+
+@pytest.mark.browser
+def test_a_phone_shows_figures_at_a_width_at_which_they_can_be_read_and_the_whole_of_a_card(project, tab):
+    tab.open(project / "results/site/docs/released/small.html", 390)
+    assert tab.value("document.querySelector('article figure img').offsetWidth") >= 600
+    assert tab.value("document.querySelector('article figure figcaption').getBoundingClientRect().right") <= 390
+    tab.open(project / "results/site/docs/quick/models/ende-base.html", 390)
+    assert tab.value("(e => e.scrollWidth - e.clientWidth)(document.querySelector('article .table-wrapper'))") <= 0

@@ -96,30 +96,43 @@ def test_the_last_table_sums_hours_processors_and_disk():
 
 
 def squeezed(text):
-    """The lines of tables and notes without padding, the row and the column `cpu`, and the notes about it."""
+    """The lines of tables and notes without padding, except those about `cpu`."""
     lines = [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
-    if "Hours, cpu" in lines[0]:
-        column = lines[0].split("|").index(" Hours, cpu ")
-        tables = [line.split("|") for line in lines if line.startswith("|")]
-        lines[: len(tables)] = ["|".join(cells[:column] + cells[column + 1 :]) for cells in tables]
     return [line for line in lines if not re.match(r"(- |\| )cpu ", line)]
 
 
+def columns(lines, names=None):
+    """The columns of a table, or those that have these names."""
+    tables = [line.split("|")[1:-1] for line in lines if line.startswith("|")]
+    chosen = [place for place, name in enumerate(tables[0]) if not names or name.strip() in names]
+    return [[cells[place].strip() for place in chosen] for cells in tables]
+
+
+def page_of_costs(section):
+    page = (CONFIG.parent / "docs/cost.md").read_text()
+    return squeezed(page.partition(f"\n## {section}\n")[2].partition("\n## ")[0])
+
+
 @pytest.mark.parametrize(
-    ("section", "overlays", "begin", "end"),
+    ("section", "overlays", "left_out"),
     [
-        ("The whole experiment", ["paper"], "**The whole", None),
-        ("Each run", ["paper"], "**Runs", "**Decoding"),
-        ("The first stage", ["paper", "paper-base"], "**The whole", "- 8xP100"),
+        ("The whole experiment", ["paper"], "nothing"),
+        ("The first stage", ["paper", "paper-base"], "- (Hours|8xP100|A100|H100|H200|8xH100)"),  # they are above
     ],
 )
-def test_the_page_of_costs_has_the_output_of_plan(section, overlays, begin, end):
-    printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays])).partition(begin)[2]
-    page = (CONFIG.parent / "docs/cost.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    wanted = squeezed(printed.partition(end)[0] if end else printed)
-    if section == "The first stage":
-        wanted = [line for line in wanted if not line.startswith("- Hours")]  # it is above
-    assert squeezed(page) == wanted
+def test_the_page_of_costs_has_the_last_table_of_plan(section, overlays, left_out):
+    printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays])).partition("**The whole")[2]
+    assert page_of_costs(section) == [line for line in squeezed(printed) if not re.match(left_out, line)]
+
+
+def test_the_page_of_costs_has_the_cost_of_each_run_as_plan_prints_it():
+    printed = squeezed(plan(read_experiment([CONFIG / "paper.yaml"])).partition("**Decoding")[0])
+    page = page_of_costs("Each run")
+    [names, *_] = table = columns(page)
+    assert {"Model", "Memory", "Disk", "Hours, A100", "Job, MB"} <= {*names}
+    assert table == columns(printed, names)
+    notes = [line for line in page if line.startswith("-")]
+    assert notes == [line for line in printed if line.startswith(("- Disk", "- Memory", "- Hours", "- Job"))]
 
 
 CLUSTER = (CONFIG.parent / "docs/cluster.md").read_text()

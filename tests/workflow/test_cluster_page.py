@@ -44,6 +44,11 @@ def code_blocks(title):
     return list(filter(None, blocks))
 
 
+def test_the_driver_is_told_for_the_pinned_pytorch():
+    [pinned] = re.findall("^torch==(.*)$", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    assert f"pins PyTorch {pinned}." in PAGE
+
+
 @pytest.fixture
 def typed(tmp_path):
     """Run commands in a folder like a user, with `snakemake` and torch of this environment."""

@@ -52,16 +52,16 @@ def draw(sentences: Mapping[int, Sequence[Tree]], columns: Sequence[str] = ("",)
         ]
         columns, widths = [""], [max(widths)]
     else:
-        rows = [(str(number), drawings) for number, drawings in drawn.items()]
+        rows = [(str(number), trees) for number, trees in drawn.items()]
     margin = max([MARGIN, *(width_of(name) + SIZE for name, _ in rows)])
     lefts = [margin + sum(widths[:column]) + 2 * MARGIN * column for column in range(len(columns))]
     parts = [_text(left, SIZE * 2, head, "note") for left, head in zip(lefts, columns, strict=True) if head]
     top = SIZE * 3.0 if parts else SIZE
-    for name, drawings in rows:
+    for name, row in rows:
         parts.append(_text(SIZE / 2, top + SIZE, name, "note"))
-        for left, (shapes, _, _) in zip(lefts, drawings, strict=True):
+        for left, (shapes, _, _) in zip(lefts, row, strict=True):
             parts.append(f'<g transform="translate({left:.1f} {top + SIZE:.1f})">\n{shapes}</g>\n')
-        top += max(height for _, _, height in drawings) + MARGIN
+        top += max(height for _, _, height in row) + MARGIN
     head = HEAD.format(width=lefts[-1] + widths[-1] + MARGIN, height=top, size=SIZE)
     return "".join([head, *parts, "</svg>\n"])
 

@@ -117,8 +117,8 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
     }
     choice = "" if query is None else "; the first choice of each head:"
     title = f"spread evenly, each weight would be {even:.2f}{choice}"
-    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **where, **look)
+    look |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **look)
 
 
 def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None) -> str:

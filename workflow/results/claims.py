@@ -243,8 +243,8 @@ def draw_measure(axes: Axes, group: Sequence["Tested"]) -> None:
             axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#dbe4ee", zorder=0)
         if each.judged:
             axes.plot([measure.shown(bound) for bound in each.judged.interval], [height, height], color=colour)
+        face = colour if each.judged else "none"
         if each.ours is not None:
-            face = colour if each.judged else "none"
             axes.plot(measure.shown(each.ours), height, marker="D", markersize=4, color=colour, markerfacecolor=face)
         if each.paper is not None:
             axes.plot(measure.shown(each.paper), height, **PAPER)

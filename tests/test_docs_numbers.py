@@ -1,0 +1,305 @@
+"""Numbers in the text of pages beside the released tables, and numbers that pages compute from others beside them."""
+
+import csv
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [page for folder in ("docs", "docs/notes") for page in (ROOT / folder).glob("*.md")]
+
+
+def rows_of(table):
+    """The rows of a released table, named EXPERIMENT/TABLE."""
+    experiment, name = table.split("/")
+    with (ROOT / f"docs/{experiment}/tables/{name}.csv").open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def cell(table, column, **where):
+    """The one cell of a column in the rows whose columns match the given patterns, without its deviation."""
+    rows = [row for row in rows_of(table) if all(fnmatchcase(row[key], value) for key, value in where.items())]
+    [found] = {row[column].split(" ± ")[0].split(" %")[0] for row in rows}
+    return found
+
+
+def size(table, column, digits=0, **where):
+    """The number of a cell with so many digits, without its sign."""
+    return f"{abs(float(cell(table, column, **where))):.{digits}f}"
+
+
+def text_of(page):
+    """The text of a page on one line."""
+    return " ".join((ROOT / page).read_text().split())
+
+
+def bleu(table, pair, model):
+    """BLEU and sacreBLEU of a row of Table 2."""
+    return [cell(table, f"{metric}, ours", Pair=pair, Model=model) for metric in ("BLEU", "sacreBLEU")]
+
+
+def test_the_table_of_quick_is_that_of_the_released_tables():
+    base, big, recurrent = "Transformer (base*", "Transformer (big*", "Recurrent*"
+    shown = [
+        f"| Table 2, {name}, {language} | {cell('quick/table2', 'BLEU, published', Pair=pair, Model=model)} BLEU "
+        "| {} BLEU, {} sacreBLEU |".format(*bleu("quick/table2", pair, model))
+        for name, model in (("base", base), ("big", big))
+        for pair, language in (("en-de", "English-German"), ("en-fr", "English-French"))
+    ]
+    shown.append("(not in the paper) | | {} BLEU, {} sacreBLEU |".format(*bleu("quick/table2", "en-de", recurrent)))
+    perplexity = [cell("quick/table3", f"Perplexity, {whose}", Model="base") for whose in ("published", "ours")]
+    shown.append("| Table 3, base, perplexity of a subword | {} | {} |".format(*perplexity))
+    for name, training in (("trees only", "WSJ only*"), ("semi-supervised", "semi-supervised")):
+        published, ours = (
+            cell("quick/table4", f"F1, {whose}", Training=training, Parser="Transformer*")
+            for whose in ("published", "ours")
+        )
+        shown.append(
+            f"| Table 4, parser, {name} | {published} F1 (Wall Street Journal) | {ours} F1 (generated English) |"
+        )
+    assert [line for line in shown if line not in text_of("docs/results.md")] == []
+
+
+def perplexity(model, whose="ours", digits=0, table="table3", of="small"):
+    """By how many percent the perplexity of a row differs from base's."""
+    return size(f"{of}/{table}", f"Perplexity from base, {whose}", digits, Model=model)
+
+
+def gain(model, whose="ours", table="table3", of="small"):
+    """By how many points BLEU of a row differs from base's."""
+    return size(f"{of}/{table}", f"BLEU from base, {whose}", 1, Model=model)
+
+
+def ratios(score):
+    """The perplexity of unscaled or additive scores beside scaled ones, in percent more, for the three d_k."""
+    found = []
+    for d_k in ("16", "64", "256"):
+        mine, scaled = (
+            float(cell("small/scaling", "Perplexity, ours", Score=kind, d_k=d_k)) for kind in (score, "scaled")
+        )
+        found.append(f"{100 * (mine / scaled - 1):.0f}")
+    return found
+
+
+def learned(measure, lengths):
+    """A score of sinusoids and of learned positions in `small`, on pairs of these lengths."""
+    column = f"{measure} by subwords of the longer side, {lengths}"
+    return [float(cell("small/positions", column, Positions=name)) for name in ("sinusoids", "learned")]
+
+
+def time(model, whose="ours", digits=2):
+    """How many times as long as base's a step of this row takes."""
+    return size("small/step_time", f"Time, x base, {whose}", digits, Model=model)
+
+
+def test_the_page_of_small_has_the_differences_of_its_tables():
+    drop, smooth, heads = "D-drop0.0", "D-ls0.0", "AOP2"
+    modern = sorted(float(perplexity(name, table="positions")) for name in ("E-rotary", "E-t5", "E-alibi"))
+    within, beyond = (learned("Perplexity", lengths) for lengths in ("1 to 30", "31 to 45"))
+    eight, one = (float(cell("small/step_time", "Milliseconds a step, mean", Model=name)) for name in ("base", "A-h1"))
+    told = [
+        f"Without dropout, perplexity is {perplexity(drop, digits=1)} % higher (the paper's: "
+        f"{perplexity(drop, 'published')} %)",
+        f"Without label smoothing, perplexity is {perplexity(smooth, digits=1)} % lower and BLEU {gain(smooth)} lower "
+        f"(the paper's: {perplexity(smooth, 'published')} % and {gain(smooth, 'published')})",
+        f"32 heads lose {gain('A-h32')} BLEU",
+        f"Big gains {size('small/claims', 'In favour, ours', 1, Claim='Big is better*German')} BLEU on test",
+        f"With 16 heads it has a lower one ({perplexity(heads, digits=1, table='appendix')} %; the paper's: "
+        f"{perplexity(heads, 'published', 1, 'appendix')} %)",
+        f"16 heads lose {gain('A-h16')} BLEU, where the paper's lose nothing, and 4 heads gain {gain('A-h4')}, "
+        f"where the paper's lose {gain('A-h4', 'published')}",
+        f"A dropout of 0.2 raises perplexity by {perplexity('D-drop0.2')} %; in the paper by "
+        f"{perplexity('D-drop0.2', 'published')} %",
+        f"have {modern[0]:.0f} to {modern[-1]:.0f} % lower perplexity than sinusoids",
+        "perplexity rises by {} %, {} % and {} % as keys get wider".format(*ratios("unscaled")),
+        "Additive attention raises it by {} %, {} % and {} %".format(*ratios("additive")),
+        f"have {100 * (1 - within[1] / within[0]):.0f} % lower perplexity than sinusoids on pairs of at most 30 "
+        f"subwords, the longest in training, and {100 * (beyond[1] / beyond[0] - 1):.0f} % higher on pairs of 31 to 45",
+        "(In BLEU the two are alike there, {} and {},".format(*reversed(learned("sacreBLEU", "31 to 45"))),
+        f"step takes {time('additive-dk64', digits=1)} times as long",
+        f"faster than the recurrent model ({time('recurrent')} times)",
+        f"({time('aop1')} times with 8 heads, {time('aop2')} with 16; in the paper {time('aop1', 'published')})",
+        f"eight heads take {100 * (eight / one - 1):.0f} % longer than one",
+    ]
+    assert [sentence for sentence in told if sentence not in text_of("docs/small.md")] == []
+    notes = (ROOT / "docs/small/tables/claims.md").read_text()
+    for words in (
+        "perplexity: .* correlation .Spearman. of (.*?), and of (.*?) without",
+        "BLEU: .* of (.*?), and of (.*?) without",
+    ):
+        both, without = re.search(f"Table 3, {words}", notes).groups()
+        assert both in text_of("docs/small.md")
+        assert without in text_of("docs/small.md")
+
+
+def test_the_page_of_results_has_the_differences_of_its_tables():
+    here, captions = {"of": "quick"}, {"of": "quick-captions"}
+    layers, smooth, lead = "C-N8", "D-ls0.0", {"Claim": "The Transformer beats a recurrent model as large"}
+    aop = {"table": "appendix"}
+    told = [
+        f"({layers}) raise perplexity by {perplexity(layers, **here)} % on the help pages and by "
+        f"{perplexity(layers, **captions)} % on captions; in the paper they lower it by "
+        f"{perplexity(layers, 'published', 1)} %",
+        f"perplexity rises by {perplexity(smooth, **here)} % on the help pages and by "
+        f"{perplexity(smooth, **captions)} % on captions; in the paper it falls by {perplexity(smooth, 'published')} %",
+        f"have {perplexity('A-h1', **here)} % and {perplexity('A-h4', **here)} % lower perplexity than eight",
+        f"have {perplexity(layers, digits=1)} % and {perplexity(smooth, digits=1)} % lower perplexity than base",
+        f"leads it by {size('quick/claims', 'In favour, ours', 1, **lead)} BLEU on the help pages, and by "
+        f"{size('quick-captions/claims', 'In favour, ours', 1, **lead)} on",
+        f"{gain('AOP2', **here, **aop)} less with 16; in the paper it loses {gain('AOP1', 'published', **aop)} "
+        f"and gains {gain('AOP2', 'published', **aop)}. On captions it gains "
+        f"{gain('AOP1', **captions, **aop)} and loses {gain('AOP2', **captions, **aop)}.",
+    ]
+    assert [sentence for sentence in told if sentence not in text_of("docs/results.md")] == []
+
+
+LENGTH = {
+    "copy-one": "One repeated symbol",
+    "copy": "Real copying",
+    "reverse": "Reversing",
+    "addition": "Addition",
+    "sum": "Sums",
+}
+
+
+@pytest.mark.parametrize(("task", "begins"), LENGTH.items())
+def test_the_page_of_length_has_shares_and_correlations_of_its_table(task, begins):
+    bullet = re.search(rf"- \*\*{begins}.*?(?= - \*\*|\n\n|$)", text_of("docs/length.md"))[0]
+    rows = [row for row in rows_of("length/length") if row["Task"] == task]
+    shares = {
+        round(float(cell.split(" ")[0]), 2) for row in rows for key, cell in row.items() if "engths" in key and cell
+    }
+    correlations = {float(row["Correlation of ranks"]) for row in rows if row["Correlation of ranks"]}
+    numbers = [float(one) for one in re.findall(r"-?\d\.\d+", bullet)]
+    assert numbers
+    assert [number for number in numbers if number not in shares | correlations] == []
+
+
+def test_the_page_of_length_says_how_far_sinusoids_reach_and_by_how_much_none_leads():
+    of_task = {
+        row["Task"]: row["Unseen lengths, ours"] for row in rows_of("length/length") if row["Positions"] == "sinusoidal"
+    }
+    first, *others = (float(share.split(" ")[0]) for share in of_task.values())
+    sentence = (
+        f"they solve {first:.2f} of the problems with one repeated symbol, and at most {max(others):.2f} in the other"
+    )
+    assert sentence in text_of("docs/length.md")
+    notes = (ROOT / "docs/length/tables/length.md").read_text()
+    number = r"[-+](0\.\d\d)"
+    interval = rf"{number} .95 % interval {number} to {number}."
+    lead = re.search(f"copy-one {interval}", notes).groups()
+    behind, more, less = re.search(f"copy {interval}", notes).groups()
+    assert "of each seed by {} (95 % interval {} to {})".format(*lead) in text_of("docs/length.md")
+    assert f"`none` is {behind} behind the best other encoding (95 % interval {less} to {more})" in text_of(
+        "docs/length.md"
+    )
+
+
+def test_the_scores_of_the_page_of_wsj_cpu_are_those_of_its_table():
+    columns = [
+        "F1, ours",
+        "Ours, recall",
+        "Ours, precision",
+        "Ours, exact",
+        "Ours, F1 up to 40 words",
+        "Ours, repaired",
+    ]
+    page = text_of("docs/wsj-cpu.md").replace("**", "")
+    for name, training in (("trees only", "WSJ only*"), ("semi-supervised", "semi*")):
+        row = [cell("wsj-cpu/table4", column, Training=training, Parser="Transformer*") for column in columns]
+        shown = re.search(rf"\| {name} \| ([\d. |]+?) \| [\d.]+ min", page)[1].split(" | ")
+        assert [one for one in zip(shown, row, strict=True) if abs(float(one[0]) - float(one[1])) > 0.051] == []
+        more = ["average crossing", "no crossing", "2 or less crossing"]
+        row = [cell("wsj-cpu/table4", f"Ours, {column}", Training=training, Parser="Transformer*") for column in more]
+        assert f" | {' | '.join(row)} |" in page
+    scores = [
+        cell("wsj-cpu/table4", "F1, ours", Training=each, Parser="Transformer*") for each in ("WSJ only*", "semi*")
+    ]
+    assert "{} F1, and {} semi-supervised".format(*scores) in text_of("docs/results.md")
+    assert "F1 {}, and {} semi-supervised".format(*scores) in text_of("docs/experiments.md")
+    assert f"has {scores[0]} F1 on test" in page
+    assert f"`semi`) and has {scores[1]}" in page
+
+
+CORES = {"multi30k-tiny-enfr": 2}  # of a training; the others have one
+
+
+def test_what_was_spent_is_the_sum_of_the_released_runs():
+    for names, digits in (
+        (("small",), 0),
+        (("multi30k-tiny", "multi30k-tiny-enfr"), 0),
+        (("quick", "quick-captions"), 1),
+    ):
+        runs = [
+            (float(row["Hours"]) * CORES.get(name, 1), row["Commit"])
+            for name in names
+            for row in rows_of(f"{name}/runs")
+        ]
+        line = rf"\| `{names[0]}`[^|]* \| {len(runs)} \| {sum(hours for hours, _ in runs):.{digits}f} \|"
+        assert re.search(line, text_of("docs/evidence.md"))
+        if names == ("small",):
+            dirty = sum("dirty" in commit for _, commit in runs)
+            assert f"{dirty} of the {len(runs)} runs of `small` were made with uncommitted" in text_of(
+                "docs/evidence.md"
+            )
+
+
+def test_the_published_marks_of_other_pages_are_those_of_the_released_table():
+    (german, german_ours), (french, french_ours) = (
+        [cell(f"{name}/marks", f"BLEU, {whose}", **{"Test set": "*2016*"}) for whose in ("published", "ours")]
+        for name in ("multi30k-tiny", "multi30k-tiny-enfr")
+    )
+    german = f"{float(german):.1f}"
+    assert (
+        f"this code has {german_ours} BLEU where {german} was published, and {french_ours} where {french} was"
+        in text_of("docs/evidence.md")
+    )
+    assert f"{german_ours} BLEU, where {german} was published" in text_of("docs/results.md")
+
+
+def same_side(table, metric):
+    """Of the rows of Table 3 that differ from base in the paper and as printed here: how many lie on its side."""
+    pairs = []
+    for row in rows_of(table):
+        both = [row[f"{metric} from base, {whose}"].split(" ± ")[0].split(" %")[0] for whose in ("published", "ours")]
+        pairs += [tuple(map(float, both))] if all(both) and all(map(float, both)) else []
+    worse = sum(theirs < 0 if metric == "BLEU" else theirs > 0 for theirs, _ in pairs)
+    return sum(theirs * ours > 0 for theirs, ours in pairs), len(pairs), worse
+
+
+def test_the_rows_on_the_papers_side_are_counted_as_the_tables_print_them():
+    page, metrics = text_of("docs/results.md"), ("BLEU", "Perplexity")
+    (up, of, worse), (alike, also, worse_too) = (same_side("quick/table3", metric) for metric in metrics)
+    assert of == also
+    assert f"In {up} of {of} rows of Table 3, BLEU differs from base in the same direction as in the paper" in page
+    assert f"In perplexity, {alike} of {of} do." in page
+    captions = [same_side("quick-captions/table3", metric)[0] for metric in metrics]
+    assert "On captions, {} and {} rows do.".format(*captions) in page
+    assert f'guessing "worse" for every row would be right for {worse} and {worse_too}' in page
+    page = text_of("docs/small.md")
+    (up, of, worse), (alike, also, worse_too) = (same_side("small/table3", metric) for metric in metrics)
+    assert f"Of the other {also}, {alike} lie on the same side of base here" in page
+    assert f'guessing "worse than base" for every row would be right for {worse_too}' in page
+    assert f"{up} of {of} rows lie on the paper's side" in page
+    assert f"The same guess would be right for {worse}" in page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_column_of_ratios_is_the_quotient_of_the_columns_before_it_or_says_what_it_is(page):
+    wrong = []
+    for head, body in re.findall(r"^(\|.*)\n\|[-:| ]+\n((?:\|.*\n)+)", page.read_text(), re.MULTILINE):
+        names = [name.strip() for name in head.strip("|").split("|")]
+        for line in body.splitlines() if "x" in names else []:
+            cells = dict(zip(names, (each.strip() for each in line.strip("|").split("|")), strict=True))
+            before, after = (float(cells[name]) for name in names[names.index("x") - 2 : names.index("x")])
+            wrong += [line] if f"{before / after:.1f}" != cells["x"] else []
+        wrong += [name for name in names if re.match(r"x \S", name) and "median of ratios" not in name]
+    assert wrong == []
+
+
+def test_only_the_page_of_installation_says_how_long_make_reproduce_takes():
+    told = re.compile(r"(?:`make reproduce`|`quick`)[^.|]*?\d+ minutes|\d+ minutes on two", re.DOTALL)
+    pages = [page for page in (*PAGES, ROOT / "CHANGELOG.md") if page.name not in ("install.md", "length.md")]
+    assert {page.name: told.findall(page.read_text()) for page in pages if told.search(page.read_text())} == {}
