@@ -19,9 +19,9 @@ how far the interval reaches to either side of zero, and what the row costs.
 """
 FIGURE_CAPTION = """\
 **A trial** of a row against a released one. On the left are the scores of each seed; a line joins those of one seed,
-if these are compared. On the right the diamond is the mean difference, and the line through it is its interval (98 % in
-the first look, more in later ones). To the right of the vertical line it is in favour of the row. The shaded area is the
-margin within which two rows count as alike.
+if these are compared. On the right the diamond is the mean difference, and the line through it is its interval (98 %
+in the first look, more in later ones). To the right of the vertical line it is in favour of the row. The shaded area
+is the margin within which two rows count as alike.
 """
 NOTES = [
     "The difference is in points of BLEU (tokenised), or in percent less perplexity, on dev; positive is in favour of "
