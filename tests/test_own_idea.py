@@ -36,7 +36,7 @@ COUNT = textwrap.dedent("""
 
 def test_the_overlays_of_the_page_can_be_tried(tmp_path):
     overlays = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(overlays) == 4
+    assert len(overlays) == 5
     for number, text in enumerate(overlays):
         path = tmp_path / f"{number}.yaml"
         path.write_text(text)

@@ -102,7 +102,7 @@ def test_a_frequent_sentence_is_no_likelier_than_a_rare_one(write):
 def test_too_few_pairs_are_refused_with_both_numbers(write):
     with pytest.raises(InputError, match=r"corpora.own.hold_out: train has only 40 pairs .* for 30 of dev and 11 of"):
         write(PAIRS, {"dev": 30, "test": 11})
-    with pytest.raises(InputError, match="train has no pair left"):
+    with pytest.raises(InputError, match="hold_out: 30 of dev and 10 of test leave no pair to train; hold out fewer"):
         write(PAIRS, {"dev": 30, "test": 10})
 
 

@@ -50,6 +50,11 @@ def test_a_shipped_name_with_other_values_is_refused(given, overlays):
         given(*overlays)
 
 
+def test_a_trial_s_row_with_a_shipped_name_is_told_to_take_another(given):
+    with pytest.raises(InputError, match="or give the row of the trial a name of its own"):
+        given("small", "models: {A-h4: {eps_ls: 0.05}}\ntrial: {row: A-h4}")
+
+
 def test_the_refusal_names_the_user_s_keys_only(given):
     with pytest.raises(InputError) as error:
         given("experiment: small\nmodels:\n  base: {steps: 9999}\n")
@@ -86,7 +91,7 @@ def test_an_overlay_may_add_and_leave_out_and_a_name_of_its_own_allows_all(given
     [
         ("models: {bsae: {steps: 400}}", "own.yaml, line 1: models.bsae: nothing uses it; did you mean base?"),
         ("models: {A-h3: {h: 4}}", "own.yaml, line 1: models.A-h3: nothing uses it; did you mean A-h"),
-        ("seeds: [1]\nmodels:\n  zzz: {h: 4}", "own.yaml, line 3: models.zzz: nothing uses it; name it in a task, or"),
+        ("seeds: [1]\nmodels:\n  zzz: {h: 4}", "own.yaml, line 3: models.zzz: nothing uses it; name it in the models of a task"),
         ("downloads: {'http://a/b': {bytes: 1, sha256: '" + "a" * 64 + "'}}", "downloads.http://a/b: nothing uses it"),
         (
             "corpora: {multi3k: {origin: files, train: &a [{en: a, de: b}], dev: *a, test: *a}}",

@@ -10,7 +10,7 @@ from transformer.support.faults import ConfigError
 from transformer.support.files import InputError
 
 SMALL = Path(__file__).parents[2] / "config/small.yaml"
-MINE = {"models": {"mine": {"d_ff": 4096}}, "trial": {"row": "mine"}}
+MINE = {"models": {"mine": {"d_ff": 3072}}, "trial": {"row": "mine"}}
 
 
 @pytest.fixture
@@ -62,15 +62,25 @@ def test_a_trial_of_a_new_row_with_the_seeds_of_small_passes(check):
             "write 5000",
         ),
         (
-            {"models": {"mine": {"longest_pair": 20, "d_ff": 4096}}},
+            {"models": {"mine": {"longest_pair": 20, "d_ff": 3072}}},
             "line 3: models.mine.longest_pair: 20, but base has 30; a trial needs rows that learn from the same "
             "batches: write 30",
+        ),
+        (
+            {"models": {"mine": {"N": 7}}},
+            "line 5: trial.row: mine: C-N8, the same model at this scale, has released scores (Table 3, "
+            "docs/results.md); change a value",
+        ),
+        (
+            {"trial": {"row": "A-h4"}},
+            "line 5: trial.row: A-h4: it has released scores (Table 3, docs/results.md); change a value",
         ),
         ({"seeds": [1, 2]}, "line 6: seeds: 2 are too few; a trial needs 3 or more"),
         (
             {"trial": {"row": "mine", "against": "convolutional"}},
             "line 6: trial.against: convolutional has no released scores with the values, text and decoding of small; "
-            "give --configfile config/small.yaml first, or name another row",
+            "give --configfile config/small.yaml first, name another row, or train a base of your own "
+            "(docs/own-idea.md)",
         ),
         (
             {"packages": "given"},

@@ -96,6 +96,13 @@ def test_the_fault_of_an_unknown_name_lists_all_known_names_if_none_is_similar()
     assert unknown("zzz", ["base", "big"], "model") == "unknown model zzz; known: base, big"
 
 
+def test_a_key_by_its_name_elsewhere_is_the_key_that_means_the_same():
+    known = ["epsilon", "eps_ls", "h", "N", "P_drop"]
+    for name, key in (("epsilon_ls", "eps_ls"), ("label_smoothing", "eps_ls"), ("Dropout", "P_drop"), ("heads", "h")):
+        assert unknown(name, known, "key") == f"unknown key {name}; did you mean {key}?"
+    assert "did you mean" not in unknown("heads", ["width"], "key")
+
+
 def test_a_fault_names_the_line_of_its_key_or_of_the_mapping_that_lacks_it(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text("a: &a {size: 1,\n  ratio: 0}\n\n<<: *a\nsize: -1\nsiez: 1\noptional:\n  origin: circle\n")

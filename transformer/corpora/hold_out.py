@@ -3,6 +3,7 @@
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from pydantic import Field
@@ -63,7 +64,11 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
             else:
                 yield pair
 
-    return {"train": write_part(folder, "train", kept(), removed, name), **sizes}
+    left = kept()
+    if (first_left := next(left, None)) is None:
+        counts = " and ".join(f"{count} of {part}" for part, count in wanted.parts.items())
+        raise InputError(f"corpora.{name}.hold_out: {counts} leave no pair to train; hold out fewer")
+    return {"train": write_part(folder, "train", chain([first_left], left), removed, name), **sizes}
 
 
 def _train(folder: Path) -> Iterator[Pair]:

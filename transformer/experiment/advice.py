@@ -13,7 +13,7 @@ from transformer.support.languages import doubt
 from transformer.support.strict import added_up, load, merged, plain, read_keys
 from transformer.training.config import endless
 
-UNUSED = "name it in a task, or remove it"
+UNUSED = "name it in the models of a task or in `trial`, or remove it"
 Sources = Mapping[str, Mapping[str, Any]]
 # Keys whose values change no finished run, no text and no score: they only add results, leave out some, or place them.
 FREE = {
@@ -53,6 +53,8 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
 
     text = f"is not that of the experiment {experiment.experiment}, whose results it would replace; "
     text += "name an experiment of your own, such as experiment: mine"
+    if experiment.trial:
+        text += ", or give the row of the trial a name of its own"
     faults = [Fault(keys, text, source_of(keys, sources)) for keys in changed if replaces(*map(str, keys))]
     own = tuple(f"{name}, line" for name in read_sources([]))
     if faults:  # where the user's files have some, the others follow from the name

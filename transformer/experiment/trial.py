@@ -97,16 +97,31 @@ def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iter
     if experiment.packages:
         yield ("packages",), "with given packages nothing is trained, and a trial trains; remove this key"
     row, against = (experiment.run(task, name, 0) for name in names.values())
-    yield from _compared(trial, row, against)
-    if len(experiment.seeds) < SEEDS:
-        yield ("seeds",), f"{len(experiment.seeds)} are too few; a trial needs {SEEDS} or more"
     known = released(experiment, trial.against, paths)
     if not known:
         text = f"{trial.against} has no released scores with the values, text and decoding of {experiment.experiment}"
-        yield ("trial", "against"), f"{text}; give --configfile config/small.yaml first, or name another row"
-    elif missing := [seed for seed in experiment.seeds if seed not in known]:
+        remedy = "give --configfile config/small.yaml first, name another row, or train a base of your own"
+        yield ("trial", "against"), f"{text}; {remedy} (docs/own-idea.md)"
+        return
+    yield from _compared(trial, row, against)
+    if twin := _twin(experiment, trial, row, paths):
+        same = "it" if twin == trial.row else f"{twin}, the same model at this scale,"
+        yield ("trial", "row"), f"{trial.row}: {same} has released scores (Table 3, docs/results.md); change a value"
+    if len(experiment.seeds) < SEEDS:
+        yield ("seeds",), f"{len(experiment.seeds)} are too few; a trial needs {SEEDS} or more"
+    if missing := [seed for seed in experiment.seeds if seed not in known]:
         shown, others = ", ".join(map(str, missing)), ", ".join(map(str, known))
         yield ("seeds",), f"{shown}: {trial.against} is not released with this seed; choose from {others}"
+
+
+def _twin(experiment: Experiment, trial: Trial, row: RunConfig, paths: Sequence[Path]) -> str:
+    """The model of the task that is the same as the tried row, other than the one it is compared with, if released."""
+    task = experiment.drawn[0]
+    for name in experiment.tasks[task].models:
+        other = experiment.run(task, name, 0)
+        if name != trial.against and (other.architecture, other.training) == (row.architecture, row.training):
+            return name if {*experiment.seeds} <= released(experiment, name, paths).keys() else ""
+    return ""
 
 
 def _compared(trial: Trial, row: RunConfig, against: RunConfig) -> Iterator[tuple[Keys, str]]:

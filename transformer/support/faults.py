@@ -42,9 +42,24 @@ class ConfigError(InputError):
         self.faults = faults
 
 
+# What a key is called elsewhere: in other libraries, and in the paper.
+_ELSEWHERE = {
+    "N": ("layers", "num_layers", "n_layers"),
+    "h": ("heads", "num_heads", "n_heads", "nhead"),
+    "P_drop": ("dropout", "p_drop"),
+    "d_ff": ("ffn", "d_inner", "ffn_dim", "dim_feedforward"),
+    "eps_ls": ("label_smoothing", "smoothing", "epsilon_ls"),
+    "learning_rate": ("lr",),
+    "steps": ("max_steps", "train_steps", "updates", "max_updates"),
+    "warmup": ("warmup_steps", "warm_up"),
+    "batch_tokens": ("batch_size", "max_tokens"),
+}
+
+
 def unknown(name: str, known: Iterable[str], noun: str) -> str:
     """The text that `name` is not among `known`. It suggests a similar known name, or lists all of them."""
-    close = difflib.get_close_matches(str(name), list(known), n=1)
+    same = [key for key in known if str(name).lower() in _ELSEWHERE.get(key, ())]
+    close = same or difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
     return f"unknown {noun} {name}; {hint}"
 

@@ -48,8 +48,10 @@ def main(job: Any) -> None:
         numbers.append([number_of(known[seed].scores, measure.key) for seed in experiment.seeds])
         values = [[measure.value(number) for number in row] for row in numbers]
         difference = paired(*values) if equal else unpaired(*values)
-        judged = compare(difference, measure.margin(margin) or 0.0, len(looks), len(MARGINS))
-        answer["measures"][name] = {"margin": margin, "row": numbers[0], "against": numbers[1], **asdict(judged)}
+        judged = asdict(compare(difference, measure.margin(margin) or 0.0, len(looks), len(MARGINS)))
+        if not any(map(any, numbers)):  # of BLEU, if no model has learnt to translate
+            judged["verdict"] = "undecided, every score is 0"
+        answer["measures"][name] = {"margin": margin, "row": numbers[0], "against": numbers[1], **judged}
     answer["sentences"] = [sentence(answer), control_sentence(answer)]
     write_json(Path(job.output[0]), answer)
     Path(job.log[0]).write_text("".join(f"trial: {each}\n" for each in answer["sentences"]), "utf-8")

@@ -118,9 +118,8 @@ def made(target):
 def of_trial(_):
     """The table and the figure of the trial. Says what they cost when they are asked for."""
     if experiment.trial is None:
-        raise WorkflowError(
-            "trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
-        )
+        # Snakemake would put an error into a traceback.
+        sys.exit("error: trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)")
     logger.warning(cost_line(experiment, runs))
     return [path for output in made("trial") for path in output]
 

@@ -9,13 +9,16 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from transformer.evaluation.metrics import number_of
 from transformer.experiment.config import read_experiment
 from transformer.experiment.trial import archives, released
 from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, plain
+from workflow.jobs import judge_trial
 from workflow.jobs.judge_trial import main
 from workflow.lib.trial import look
 from workflow.results.trial import RESULTS
+from workflow.results.verdicts import MEASURES
 
 SMALL = Path(__file__).parents[3] / "config/small.yaml"
 
@@ -25,7 +28,7 @@ def experiment(tmp_path):
     """`small` with a trial and with some seeds."""
 
     def make(seeds=(1, 2, 3, 4, 5), **values):
-        overlay = {"seeds": list(seeds), "models": {"mine": {"d_ff": 4096} | values}, "trial": {"row": "mine"}}
+        overlay = {"seeds": list(seeds), "models": {"mine": {"d_ff": 3072} | values}, "trial": {"row": "mine"}}
         (tmp_path / "mine.yaml").write_text(yaml.safe_dump(overlay))
         return read_experiment([SMALL, tmp_path / "mine.yaml"])
 
@@ -105,6 +108,15 @@ def test_a_control_with_another_text_is_refused(judge):
         judge(data="ab" * 32)
 
 
+def test_rows_that_have_learnt_nothing_are_not_called_alike(judge, monkeypatch):
+    bleu = MEASURES["bleu"].key
+    monkeypatch.setattr(judge_trial, "number_of", lambda scores, key: 0.0 if key == bleu else number_of(scores, key))
+    answer = judge()
+    assert answer["measures"]["bleu"]["verdict"] == "undecided, every score is 0"
+    assert "undecided, every score is 0 in BLEU" in answer["sentences"][0]
+    assert answer["measures"]["perplexity"]["verdict"] == "alike"
+
+
 def test_more_seeds_are_another_look_and_the_same_seeds_are_the_same_look(judge):
     levels = [judge(seeds)["level"] for seeds in ((1, 2, 3), (3, 2, 1), (1, 2, 3, 4, 5), (1, 2, 3))]
     assert levels == pytest.approx([0.04, 0.04, 0.008, 0.04])
@@ -141,7 +153,7 @@ def test_the_table_has_the_sentences_the_scores_and_the_costs(judge, results):
 def test_without_a_trial_nothing_changes_and_with_one_its_runs_are_in_no_other_result(select):
     without = select()
     assert without.runs.tried == {}
-    values = {"models": {"mine": {"d_ff": 4096}}, "trial": {"row": "mine"}}
+    values = {"models": {"mine": {"d_ff": 3072}}, "trial": {"row": "mine"}}
     found = select(seeds=[1, 2, 3], **values)
     targets = {result.rule: result.target for _, result, _ in found.planned}
     assert [rule for rule, target in targets.items() if target == "trial"] == ["write_trial", "draw_trial"]
