@@ -91,7 +91,7 @@ def test_an_overlay_may_add_and_leave_out_and_a_name_of_its_own_allows_all(given
     [
         ("models: {bsae: {steps: 400}}", "own.yaml, line 1: models.bsae: nothing uses it; did you mean base?"),
         ("models: {A-h3: {h: 4}}", "own.yaml, line 1: models.A-h3: nothing uses it; did you mean A-h"),
-        ("seeds: [1]\nmodels:\n  zzz: {h: 4}", "own.yaml, line 3: models.zzz: nothing uses it; name it in the models of a task"),
+        ("seeds: [1]\nmodels:\n  zzz: {h: 4}", "own.yaml, line 3: models.zzz: nothing uses it; name it in the models"),
         ("downloads: {'http://a/b': {bytes: 1, sha256: '" + "a" * 64 + "'}}", "downloads.http://a/b: nothing uses it"),
         (
             "corpora: {multi3k: {origin: files, train: &a [{en: a, de: b}], dev: *a, test: *a}}",
