@@ -150,10 +150,13 @@ def rounded(number, value):
     return float(number.replace(",", "")) == pytest.approx(value, abs=0.51 * 10 ** -len(number.partition(".")[2]))
 
 
-def test_the_page_on_clusters_tells_what_plan_prints():
+def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
     rows = told("| first stage")
-    for column, overlays in enumerate((["paper", "paper-base"], ["paper"])):
-        printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays]))
+    no_trees = tmp_path / "no-trees.yaml"
+    [line] = re.findall(r"the line `(.*?)` into a file `no-trees.yaml`", CLUSTER)
+    no_trees.write_text(line)
+    for column, more in enumerate(([CONFIG / "paper-base.yaml"], [no_trees], [])):
+        printed = plan(read_experiment([CONFIG / "paper.yaml", *more]))
         runs, whole = cells(printed.partition("**Decoding")[0]), cells(printed.partition("**The whole")[2])
         for name, device in (("hours of an H200 or H100", "H200"), ("hours of an A100", "A100")):
             [(hours, _, _, longest)] = [row for key, row in whole.items() if key[0] == device]
@@ -177,6 +180,21 @@ def test_the_page_on_clusters_tells_the_memory_that_smaller_passes_need(monkeypa
     assert wanted[0] == max(memory.values())
     assert all(rounded(number, value) for [number], value in zip(printed, wanted, strict=True))
     assert max(memory.values()) + 0.4 < float(gpu.split()[0])
+
+
+@pytest.mark.parametrize("tokens", [25_000, 10_000, 4_000])
+def test_the_page_on_clusters_tells_the_memory_of_the_models_that_are_timed_together(monkeypatch, tokens):
+    monkeypatch.setitem(MICRO_BATCH_TOKENS, "cuda", tokens)
+    one = read_experiment([CONFIG / "paper.yaml"])
+    memory = {run: each.memory / 1e9 for run, each in costs(one, []).items()}
+    claims = [claim.runs() for claim in one.claims.values() if claim.metric == "step_time"]
+    timed = {run for runs in claims if memory.keys() >= set(runs) for run in runs}
+    page = " ".join(CLUSTER.split())
+    [names] = re.findall("holds four models on one GPU at once: (.*?)\\. ", page)
+    assert {model for _, model in timed} == set(re.split(", | and ", names))
+    [shown] = re.findall(rf"([\d.]+) GB at {tokens:,}\b", page)
+    assert rounded(shown, sum(memory[run] for run in timed))
+    assert all(rounded(most, max(memory.values())) for most in re.findall(rf"{tokens:,} needs ([\d.]+) GB", page))
 
 
 def test_all_runs_decode_dev_and_test_and_one_parser_decodes_plain_sentences():

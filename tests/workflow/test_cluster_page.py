@@ -204,6 +204,10 @@ def test_two_experiments_run_in_one_folder_at_once_with_results_on_another_disk(
 @pytest.mark.workflow
 def test_nodes_with_8_gpus_have_a_profile_with_the_rules_of_the_project_s_own(clone, typed):
     profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text())
+    passes = "micro_batch_tokens"
+    for other in (SHARED_NODES, WHOLE_NODES):
+        timing = other["set-resources"]["measure_step_time"]
+        assert timing[passes] == profile["set-resources"]["measure_step_time"][passes]
     assert SHARED_NODES.keys() <= profile.keys()
     assert SHARED_NODES["set-resources"].keys() == profile["set-resources"].keys()
     rules = {rule: keys | SHARED_NODES["set-resources"][rule] for rule, keys in profile["set-resources"].items()}

@@ -135,8 +135,8 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         f"Disk is for checkpoints and packages. A run needs {STATE_BYTES} bytes per parameter more while it trains.",
         "Memory is 16 bytes per parameter (weight, gradient, Adam's two moments) plus what a GPU's micro-batch of the "
         "longest pairs keeps in float32. This is within a third of what we measured on a CPU. PyTorch itself needs "
-        "about 0.4 GB more; bfloat16 and a GPU's fused attention need less. The micro-batches of a CPU and of "
-        "--micro-batch-tokens are smaller. The last row has the maximum, not the sum.",
+        "about 0.4 GB more; bfloat16 and a GPU's fused attention need less. So do smaller micro-batches: those of a "
+        "CPU, and those that `micro_batch_tokens` sets. The last row has the maximum, not the sum.",
         "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. Recurrent models, and "
         "models narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
