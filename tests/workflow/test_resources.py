@@ -13,13 +13,17 @@ LOCAL = re.compile("all|fetch|configure|gather|remove|write|show|draw_(?!plain)"
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def jobs(request, tmp_path_factory):
+def jobs(request, tmp_path_factory, project):
     """All jobs of `paper`: rule -> the requests of its jobs in the first or the second attempt."""
     profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
     profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
+    for section in range(25):
+        trees = project / f"treebank_3/parsed/mrg/wsj/{section:02}/wsj_{section:02}00.mrg"
+        trees.parent.mkdir(parents=True, exist_ok=True)
+        trees.touch()
     command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
     command += ["--printshellcmds", "--profile", profile.parent, "--forceall", "--configfile", "config/paper.yaml"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     requests = {}
     for job in run.stdout.split("\n["):
