@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from calls import touch_treebank
 
 ROOT = Path(__file__).parents[2]
 ON_GPU = ("train", "translate", "score", "measure_lengths", "measure_step_time")
@@ -17,8 +18,12 @@ def jobs(request, tmp_path_factory):
     """All jobs of `paper`: rule -> the requests of its jobs in the first or the second attempt."""
     profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
     profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
+    touch_treebank(profile.parent / "wsj")
+    overlay = profile.parent / "trees.yaml"
+    overlay.write_text(f"corpora: {{penn-treebank: {{trees: {profile.parent}/wsj}}}}")
     command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
-    command += ["--printshellcmds", "--profile", profile.parent, "--forceall", "--configfile", "config/paper.yaml"]
+    command += ["--printshellcmds", "--profile", profile.parent, "--forceall"]
+    command += ["--configfile", "config/paper.yaml", overlay]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     requests = {}
