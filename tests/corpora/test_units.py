@@ -137,6 +137,11 @@ def test_languages_are_found_by_their_codes(pairs_of, asked, found):
     assert pairs_of("a.tmx", TMX.format(unit.format("en-US")), asked)[0] == [found]
 
 
+def test_a_country_s_code_in_a_file_is_its_language(pairs_of):
+    for country, language in (("cz", "cs"), ("UA", "uk"), ("jp-JP", "ja")):
+        assert pairs_of("a.tmx", TMX.format(tu(en="one", **{country: "two"})), ("en", language))[0] == [("one", "two")]
+
+
 def test_another_variety_is_not_the_language(refused_of):
     said = refused_of("a.tmx", TMX.format(tu(fr="un", **{"de-AT": "eins"})))
     assert said == (

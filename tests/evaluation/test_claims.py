@@ -171,7 +171,7 @@ def test_an_effect_is_similar_where_its_interval_contains_the_published_one_and_
     assert (found == "similar") == (low <= published <= high)
     if published:
         assert found == size((-high, -low), -published)
-        assert (found == "other side") == (low > 0 > published or high < 0 < published)
+        assert (found == "opposite") == (low > 0 > published or high < 0 < published)
         assert (found == "larger") == (low > published > 0 or high < published < 0)
     elif found != "similar":
         assert found == "larger"

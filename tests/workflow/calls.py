@@ -21,8 +21,16 @@ def snakemake(folder, *arguments):
     )
 
 
+def touch_treebank(folder):
+    """Files of all sections of the Penn Treebank, without trees."""
+    for section in range(25):
+        path = folder / f"{section:02}/wsj_{section:02}00.mrg"
+        path.parent.mkdir(parents=True)
+        path.touch()
+
+
 def jobs(run):
     """Rule -> the number of its jobs, which snakemake lists in a table or, when it runs them, in a line."""
     lines = (run.stdout + run.stderr).splitlines()
-    [counts] = [line.partition(": ")[2].split(", ") for line in lines if re.match(r"\d+ jobs: ", line)] or [lines]
+    [counts] = [line.partition(": ")[2].split(", ") for line in lines if re.match(r"\d+ jobs?: ", line)] or [lines]
     return {line.split()[0]: line.split()[1] for line in counts if re.fullmatch(r"\w+ +\d+", line)}

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from calls import touch_treebank
 
 ROOT = Path(__file__).parents[2]
 ON_GPU = ("train", "translate", "score", "measure_lengths", "measure_step_time")
@@ -13,17 +14,17 @@ LOCAL = re.compile("all|fetch|configure|gather|remove|write|show|draw_(?!plain)"
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def jobs(request, tmp_path_factory, project):
+def jobs(request, tmp_path_factory):
     """All jobs of `paper`: rule -> the requests of its jobs in the first or the second attempt."""
     profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
     profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
-    for section in range(25):
-        trees = project / f"treebank_3/parsed/mrg/wsj/{section:02}/wsj_{section:02}00.mrg"
-        trees.parent.mkdir(parents=True, exist_ok=True)
-        trees.touch()
+    touch_treebank(profile.parent / "wsj")
+    overlay = profile.parent / "trees.yaml"
+    overlay.write_text(f"corpora: {{penn-treebank: {{trees: {profile.parent}/wsj}}}}")
     command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
-    command += ["--printshellcmds", "--profile", profile.parent, "--forceall", "--configfile", "config/paper.yaml"]
-    run = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=300)
+    command += ["--printshellcmds", "--profile", profile.parent, "--forceall"]
+    command += ["--configfile", "config/paper.yaml", overlay]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     requests = {}
     for job in run.stdout.split("\n["):

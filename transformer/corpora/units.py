@@ -11,7 +11,7 @@ from xml.sax import ContentHandler, SAXParseException
 
 from transformer.corpora.sgml import in_one_line
 from transformer.support.files import InputError
-from transformer.support.languages import code_of
+from transformer.support.languages import code_of, meant
 
 XML = (".tmx", ".xlf", ".xliff")
 PO = ".po"
@@ -78,7 +78,7 @@ def _parts(language: str) -> list[str]:
     """The code of a language, its region and its variety."""
     first, *more = re.split("[-_]", language.lower())
     try:
-        return [code_of(first), *more]
+        return [code_of(meant(first)), *more]
     except InputError:
         return [first, *more]
 

@@ -17,7 +17,7 @@ LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
 APART = math.log1p(0.1)  # claims about time: times are apart if one is more than 10 % above the other
 SEEDS = 3  # the fewest that are judged: with two, an interval is 12.7 standard errors to either side
 Verdict = Literal["reproduced", "contrary", "undecided"]
-Size = Literal["similar", "smaller", "larger", "other side"]
+Size = Literal["similar", "smaller", "larger", "opposite"]
 
 
 class Effects(NamedTuple):
@@ -121,14 +121,14 @@ def interval(each: np.ndarray, tail: float = LEVEL / 2) -> tuple[float, float]:
 def size(interval: tuple[float, float], published: float) -> Size:
     """How the effect in an interval compares with a published one: similar if the interval contains that one.
 
-    Otherwise it is smaller or larger, or the whole interval is on the other side of zero.
+    Otherwise it is smaller or larger, or opposite: the whole interval has the other sign.
     """
     low, high = interval if published >= 0 else (-interval[1], -interval[0])
     published = abs(published)
     if low <= published <= high:
         return "similar"
     if published and high < 0:
-        return "other side"
+        return "opposite"
     return "smaller" if published and high < published else "larger"
 
 

@@ -54,6 +54,11 @@ def code_of(name: str) -> str:
     )
 
 
+def meant(name: str) -> str:
+    """The language of a code that is a country's, as in other programs' files: `cs` for `cz`; else the code itself."""
+    return _COUNTRIES.get(name.lower(), name)
+
+
 def _hint(name: str) -> str:
     """The question for the language that is probably meant; empty if none is."""
     word = name.partition(" ")[0]

@@ -34,8 +34,8 @@ differences. Diamonds are ours, and the line through a diamond is its 95 % inter
 or two seeds and no interval. The shaded area is the margin within which two rows count as alike; there the interval is
 one of 90 %, and to the right of the line the second row is better. The colour is the verdict, corrected for the number
 of claims of a family: grey diamonds are undecided, wherever they stand. The words on the right say the same. A *trend*
-is that of three rows or more. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; on
-the *other side*, all of it has the other sign. A difference that *would decide* is the least one that these seeds could
+is that of three rows or more. *Similar*, *smaller* and *larger* compare our interval with the paper's difference; if it
+is *opposite*, all of it has the other sign. A difference that *would decide* is the least one that these seeds could
 have decided. Claims about time are decided by rounds of measurements instead of seeds, and all their intervals are of
 95 %. Look for diamonds in the colour of *contrary*, and for circles outside our intervals.
 """
@@ -55,7 +55,7 @@ JUDGED = [
     "the other side, and undecided otherwise. A claim that rows are alike is reproduced if the difference is shown "
     "to be within the margin, and contrary if it is shown to be outside.",
     "Size compares our interval with the paper's difference: similar if the interval contains it (a wide one "
-    "contains much); smaller or larger if it does not; on the other side if the whole interval has the other sign. "
+    "contains much); smaller or larger if it does not; opposite if the whole interval has the other sign. "
     "Our models and text are not the paper's, so another size does not contradict the paper.",
     "The interval is for one claim alone. The verdicts are corrected for the number of claims in a family (Holm), so "
     "a claim can be undecided although its interval excludes zero. In each family, the chance that any verdict is "
@@ -83,13 +83,6 @@ TIMES = (
     "if the whole interval is within the margin. The paper's difference is that of its hours, for as many steps. The "
     "table step_time has the times and the FLOPs."
 )
-SIZES = {
-    None: "",
-    "similar": "similar",
-    "smaller": "smaller",
-    "larger": "larger",
-    "other side": "opposite",
-}
 
 
 def table_row(result: "Tested") -> Row:
@@ -105,7 +98,7 @@ def table_row(result: "Tested") -> Row:
         ("Measure", ""): measure.heading + f", {part}" * (measure.key not in ("step_time", "within", "longer")),
         ("Rows", ""): result.rows,
         ("Verdict", ""): result.verdict,
-        ("Size", ""): SIZES[result.size],
+        ("Size", ""): result.size or "",
         ("Unit", ""): measure.unit(result.alike),
         ("In favour", "paper"): result.difference(result.paper),
         ("In favour", "ours"): NOT_RUN if result.ours is None else result.difference(result.ours),
