@@ -119,7 +119,9 @@ def of_trial(_):
     """The table and the figure of the trial. Says what they cost when they are asked for."""
     if experiment.trial is None:
         # Snakemake would put an error into a traceback.
-        sys.exit("error: trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)")
+        sys.exit(
+            "error: trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
+        )
     logger.warning(cost_line(experiment, runs))
     return [path for output in made("trial") for path in output]
 
