@@ -26,7 +26,10 @@ from workflow.results.verdicts import decide
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/small.md").read_text()
-COMMANDS = [shlex.split(line) for line in re.findall(r"^    ((?:tar|snakemake) .+)$", PAGE.replace("\\\n", ""), re.M)]
+COMMANDS = [
+    shlex.split(line, comments=True)
+    for line in re.findall(r"^    ((?:tar|snakemake) .+)$", PAGE.replace("\\\n", ""), re.M)
+]
 WHOLE, UNPACK, TABLES, TEXT, UNPACK_AGAIN, TRAIN = COMMANDS
 OF_TEXT = {"fetch_file", "read_files", "learn_subwords", "encode_part", "find_longer", "gather_held_out"}
 OF_MODELS = {"train", "average_checkpoints", "translate", "score", "compare", "measure_lengths", "read_attention"}
