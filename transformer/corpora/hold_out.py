@@ -45,13 +45,14 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
     """
     drawn = _drawn(_train(folder), sum(wanted.parts.values()), wanted.seed)
     sides = [set(map(normalised, side)) for side in zip(*drawn, strict=True)]
+    counts = " and ".join(f"{count} of {part}" for part, count in wanted.parts.items())
     sizes: dict[str, int] = {}
     for part, pairs in wanted.parts.items():
         first = sum(sizes.values())
         if len(drawn) < first + pairs:
             raise InputError(
                 f"corpora.{name}.hold_out: train has only {len(drawn)} pairs with sides that no other has, too few "
-                f"for {' and '.join(f'{count} of {each}' for each, count in wanted.parts.items())}; hold out fewer"
+                f"for {counts}; hold out fewer"
             )
         sizes[part] = write_part(folder, part, drawn[first : first + pairs], removed, name)
         removed[f"held out for {part}"] = pairs
@@ -66,7 +67,6 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
 
     left = kept()
     if (first_left := next(left, None)) is None:
-        counts = " and ".join(f"{count} of {part}" for part, count in wanted.parts.items())
         raise InputError(f"corpora.{name}.hold_out: {counts} leave no pair to train; hold out fewer")
     return {"train": write_part(folder, "train", chain([first_left], left), removed, name), **sizes}
 
