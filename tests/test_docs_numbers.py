@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from released_tables import ROOT, bleu, cell, gain, perplexity, rows_of, size, text_of
+
+from tests.released_tables import ROOT, bleu, cell, gain, perplexity, rows_of, size, text_of
 
 PAGES = [page for folder in ("docs", "docs/notes") for page in (ROOT / folder).glob("*.md")]
 

@@ -1,6 +1,6 @@
 """Numbers in docs/paper beside the released tables."""
 
-from released_tables import bleu, cell, gain, perplexity, text_of
+from tests.released_tables import bleu, cell, gain, perplexity, text_of
 
 
 def claim(text, measure="*"):

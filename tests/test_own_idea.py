@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from tests.pages import ROOT, follow, run, sections
+from tests.released_tables import rows_of
 from transformer.evaluation.differences import compare, level, paired
 from transformer.evaluation.metrics import number_of
 from transformer.experiment.config import read_experiment, read_sources
@@ -69,6 +70,19 @@ def test_the_page_has_the_numbers_of_base_and_every_example():
     assert NUMBERS[0] == ("base", f"{parameters(run.architecture, 3000):,}", f"{step_flops(run, 3000):.2e}")
     assert [name for name, *_ in NUMBERS[1:]] == list(STEPS) == ["SwiGLU", "Pre-norm", "RMSNorm"]
     assert all({kind for kind, _ in steps} == {"diff", "sh"} for steps in STEPS.values())
+
+
+@pytest.mark.parametrize("name", ["SwiGLU", "RMSNorm"])
+def test_the_verdict_of_an_idea_is_that_of_its_released_trial(name):
+    row = {"SwiGLU": "swiglu", "RMSNorm": "rms-norm"}[name]
+    table = {each["Measure"]: each for each in rows_of(f"trial-{row}/trial")}
+    cells = [
+        f"{table[measure]['In favour, mean']} ({table[measure]['In favour, interval']})"
+        for measure in ("perplexity", "BLEU")
+    ]
+    verdict = f"{table['perplexity']['Verdict']} in perplexity, {table['BLEU']['Verdict']} in BLEU"
+    cells += [table["milliseconds of a step"]["More, mean"], f"[{verdict}](trial-{row}/tables/trial.md)"]
+    assert re.search(rf"^\| {name} \| .*?\| {re.escape(' | '.join(cells))} \|$", PAGE, re.MULTILINE)
 
 
 @pytest.mark.workflow
