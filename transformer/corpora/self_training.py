@@ -163,8 +163,9 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path, r
     """The words and the linearised form of each tree in a corpus's files, in a stream.
 
     Lines whose sentence the parser failed to parse (`is_failed`) are left out and counted in `removed`, and a message
-    says how many. Trees whose words have no subword are left out and counted. Raises the InputErrors of `open_text`, InputError when a
-    file holds no tree and when the record of `gold` has no `leaves`, and TreesError with the other faults of all files.
+    says how many. Trees whose words have no subword are left out and counted, too. Raises the InputErrors of
+    `open_text`, InputError when a file holds no tree and when the record of `gold` has no `leaves`, and TreesError with
+    the other faults of all files.
     """
     form = _leaves_of(gold)
     faults: list[str] = []
