@@ -1,43 +1,11 @@
 """Numbers in the text of pages beside the released tables, and numbers that pages compute from others beside them."""
 
-import csv
 import re
-from fnmatch import fnmatchcase
-from pathlib import Path
 
 import pytest
+from released_tables import ROOT, bleu, cell, gain, perplexity, rows_of, size, text_of
 
-ROOT = Path(__file__).parents[1]
 PAGES = [page for folder in ("docs", "docs/notes") for page in (ROOT / folder).glob("*.md")]
-
-
-def rows_of(table):
-    """The rows of a released table, named EXPERIMENT/TABLE."""
-    experiment, name = table.split("/")
-    with (ROOT / f"docs/{experiment}/tables/{name}.csv").open() as stream:
-        return list(csv.DictReader(stream))
-
-
-def cell(table, column, **where):
-    """The one cell of a column in the rows whose columns match the given patterns, without its deviation."""
-    rows = [row for row in rows_of(table) if all(fnmatchcase(row[key], value) for key, value in where.items())]
-    [found] = {row[column].split(" ± ")[0].split(" %")[0] for row in rows}
-    return found
-
-
-def size(table, column, digits=0, **where):
-    """The number of a cell with so many digits, without its sign."""
-    return f"{abs(float(cell(table, column, **where))):.{digits}f}"
-
-
-def text_of(page):
-    """The text of a page on one line."""
-    return " ".join((ROOT / page).read_text().split())
-
-
-def bleu(table, pair, model):
-    """BLEU and sacreBLEU of a row of Table 2."""
-    return [cell(table, f"{metric}, ours", Pair=pair, Model=model) for metric in ("BLEU", "sacreBLEU")]
 
 
 def test_the_table_of_quick_is_that_of_the_released_tables():
@@ -60,16 +28,6 @@ def test_the_table_of_quick_is_that_of_the_released_tables():
             f"| Table 4, parser, {name} | {published} F1 (Wall Street Journal) | {ours} F1 (generated English) |"
         )
     assert [line for line in shown if line not in text_of("docs/results.md")] == []
-
-
-def perplexity(model, whose="ours", digits=0, table="table3", of="small"):
-    """By how many percent the perplexity of a row differs from base's."""
-    return size(f"{of}/{table}", f"Perplexity from base, {whose}", digits, Model=model)
-
-
-def gain(model, whose="ours", table="table3", of="small"):
-    """By how many points BLEU of a row differs from base's."""
-    return size(f"{of}/{table}", f"BLEU from base, {whose}", 1, Model=model)
 
 
 def ratios(score):

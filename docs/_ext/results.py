@@ -56,12 +56,14 @@ def _contents(root: Path) -> str:
     pages = [path.stem for path in sorted((root / "docs").glob("*.md")) if path.stem not in results]
     models = [f"{GENERATED}/models"] if (root / GENERATED / "models.md").exists() else []
     released = [f"{name} <{GENERATED}/{name}>" for name in results]
-    own = ("results", "differences", "evidence", "protocol")
+    first, evidence = ("install", "experiments", "use", "faq"), ("evidence", "protocol")
+    elsewhere = {*first, *evidence, "results", "differences"}
     parts = {
-        "Evidence": ["docs/evidence", "docs/protocol"],
-        "The paper": ["docs/paper/index", "docs/differences"],
+        "Evidence": [f"docs/{name}" for name in evidence],
+        "First": [f"docs/{name}" for name in first],
         "Results": ["docs/results", *released, *models],
-        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in own)],
+        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in elsewhere)],
+        "The paper": ["docs/paper/index", "docs/differences"],
         "Notes": ["docs/notes/index"],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }

@@ -174,3 +174,9 @@ def test_si_prints_three_significant_digits(value):
     figures, _, unit = si(value, "B").partition(" ")
     assert 1 <= float(figures) < 1000
     assert float(figures) * 1000.0 ** " kMGTPE".index(unit[:-1] or " ") == pytest.approx(value, rel=0.005)
+
+
+def test_a_gpu_s_step_is_never_shorter_than_its_shortest():
+    a100, cpu = DEVICES["A100"], replace(DEVICES["cpu"], peak=1e12)
+    assert a100.step_seconds(1e9, 128) == a100.shortest_step < a100.step_seconds(1e15, 128)
+    assert cpu.step_seconds(1e6, 128) < cpu.step_seconds(1e9, 128) < a100.shortest_step

@@ -14,6 +14,7 @@ from transformer.training.passes import MICRO_BATCH_TOKENS, PROBABILITIES
 
 LENGTH = 28  # mean number of subwords in a sentence
 TREE = 2.1  # subwords of a linearised tree per subword of its sentence, in NLTK's sample of the Wall Street Journal
+SHORTEST_STEP = 0.005  # seconds of a training step on a GPU, however small the model is; assumed
 SENTENCES = 3000  # sentences of dev and of test; newstest2013 and newstest2014 have about as many
 STATE_BYTES = 24  # bytes per parameter while a run trains: two copies of its state
 
@@ -28,11 +29,16 @@ class Device:
     efficiency: Mapping[int, float]  # by d_model, ascending
     source: str  # where the efficiency is from
     decoding: float = 0.1  # the share of training's FLOP/s that decoding reaches
+    shortest_step: float = SHORTEST_STEP
 
     def flops(self, d_model: int) -> float:
         """The FLOP/s reached at a width. Efficiency is interpolated over log d_model, and constant beyond the ends."""
         share = np.interp(math.log(d_model), np.log(list(self.efficiency)), list(self.efficiency.values()))
         return float(share) * self.count * self.peak
+
+    def step_seconds(self, flops: float, d_model: int) -> float:
+        """The time of a training step with so many FLOPs."""
+        return max(flops / self.flops(d_model), self.shortest_step)
 
     def __str__(self) -> str:
         return f"{self.count} x {si(self.peak, 'FLOP/s')}, {self.precision}"
@@ -55,11 +61,11 @@ SHARED = (
     "DeepLearningExamples, each of eight A100s reaches 84 % of a single one, but with 10,240 tokens each, while the "
     "paper's batch of 25,000 leaves 3,125 for each"
 )
-MEASURED = "measured with this code on one thread of an AMD EPYC"
+MEASURED = "measured with this code on one thread of an AMD EPYC; the peak was measured now, beside all that runs here"
 PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs per step, 37,000 subwords
 CPUS = {  # one for each precision; `plan` measures the peak
-    "float32": Device(1, math.nan, "float32", {128: 0.53, 512: 0.68, 1024: 0.65}, MEASURED, 0.8),
-    "bfloat16": Device(1, math.nan, "bfloat16", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED, 0.8),
+    "float32": Device(1, math.nan, "float32", {128: 0.53, 512: 0.68, 1024: 0.65}, MEASURED, 0.8, 0),
+    "bfloat16": Device(1, math.nan, "bfloat16", {128: 0.31, 512: 0.56, 1024: 0.59}, MEASURED, 0.8, 0),
 }
 DEVICES = {
     "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
@@ -138,7 +144,7 @@ def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable
         tokens=2 * training.steps * training.batch_tokens,
         disk=(training.average + len({training.average, table3_average})) * 4 * count,
         memory=16 * count + activations(run, vocabulary),
-        hours=tuple(training.steps * flops / device.flops(run.architecture.d_model) / 3600 for device in devices),
+        hours=tuple(training.steps * device.step_seconds(flops, run.architecture.d_model) / 3600 for device in devices),
     )
 
 

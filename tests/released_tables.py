@@ -1,0 +1,46 @@
+"""The released tables, cell by cell, and the pages that quote them."""
+
+import csv
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def rows_of(table):
+    """The rows of a released table, named EXPERIMENT/TABLE."""
+    experiment, name = table.split("/")
+    with (ROOT / f"docs/{experiment}/tables/{name}.csv").open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def cell(table, column, **where):
+    """The one cell of a column in the rows whose columns match the given patterns, without its deviation."""
+    rows = [row for row in rows_of(table) if all(fnmatchcase(row[key], value) for key, value in where.items())]
+    [found] = {row[column].split(" ± ")[0].split(" %")[0] for row in rows}
+    return found
+
+
+def size(table, column, digits=0, **where):
+    """The number of a cell with so many digits, without its sign."""
+    return f"{abs(float(cell(table, column, **where))):.{digits}f}"
+
+
+def text_of(page):
+    """The text of a page on one line."""
+    return " ".join((ROOT / page).read_text().split())
+
+
+def bleu(table, pair, model):
+    """BLEU and sacreBLEU of a row of Table 2."""
+    return [cell(table, f"{metric}, ours", Pair=pair, Model=model) for metric in ("BLEU", "sacreBLEU")]
+
+
+def perplexity(model, whose="ours", digits=0, table="table3", of="small"):
+    """By how many percent the perplexity of a row differs from base's."""
+    return size(f"{of}/{table}", f"Perplexity from base, {whose}", digits, Model=model)
+
+
+def gain(model, whose="ours", table="table3", of="small"):
+    """By how many points BLEU of a row differs from base's."""
+    return size(f"{of}/{table}", f"BLEU from base, {whose}", 1, Model=model)

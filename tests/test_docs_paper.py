@@ -1,0 +1,60 @@
+"""Numbers in docs/paper beside the released tables."""
+
+from released_tables import bleu, cell, gain, perplexity, text_of
+
+
+def claim(text, measure="*"):
+    """How much `small` is in favour of a claim, without the sign."""
+    return cell("small/claims", "In favour, ours", Claim=text, Measure=measure).strip("+-").removeprefix("base ")
+
+
+def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables():
+    pairs, table1 = "English-German", "Self-Attention"
+    test = {model: bleu("small/table2", "en-de", f"*{model}*")[0] for model in ("Recurrent", "(base", "(big")}
+    costs = [
+        cell("small/table2", f"Training cost (FLOPs), {whose}", Pair="en-de", Model="Transformer (base model)")
+        for whose in ("ours, estimated", "published")
+    ]
+    f1 = [cell("wsj-cpu/table4", "F1, ours", Training=each, Parser="Transformer*") for each in ("WSJ only*", "semi*")]
+    read, left = (
+        cell("quick/corpora", "Pairs, left", Task="ende", **{"Step or part": part}) for part in ("read", "train")
+    )
+    eight, sixteen = (claim(f"*({heads} heads) is a little *") for heads in (8, 16))
+    assert eight == sixteen
+    layers = [gain(f"C-N{layers}") for layers in (2, 4, 8)]
+    told = {
+        "attention-over-parameters": [f"has {eight} BLEU more than base, with 8 heads and with 16"],
+        "attention": [
+            f"scaled dot products have {claim('*dot products need scaling')} % less",
+            f"attention {claim('*additive attention beats*')} % less",
+            f"a step takes {claim('Eight heads*')} % longer",
+        ],
+        "feed-forward": [
+            f"perplexity is {perplexity('C-ff1024', digits=1)} % higher",
+            f"twice of it {perplexity('C-ff4096', digits=1)} % lower",
+        ],
+        "introduction": [f"base has {test['(base']} BLEU on test", f"the same size has {test['Recurrent']}"],
+        "parsing": ["F1 is {} from trees alone and {} with".format(*(f"{float(each):.1f}" for each in f1))],
+        "positions": [
+            f"learned positions have {gain('E-learned*')} BLEU more",
+            f"sinusoids have {claim('Sinusoids reach*')} % less",
+        ],
+        "stacks": ["costs {} BLEU, two thirds cost {}, and four thirds gain {}".format(*layers)],
+        "training": [
+            f"reads {read} {pairs} pairs and trains on the {left} that",
+            "which cost {} FLOPs; the paper's 100,000 steps cost {}.".format(*costs),
+            f"smoothing costs {claim('Label smoothing hurts*')} % in perplexity",
+            f"gains BLEU ({claim('Label smoothing improves*')}) is undecided",
+        ],
+        "translation": [
+            f"big has {test['(big']} BLEU on test and base {test['(base']}: a gain of {claim('Big is better*German')}"
+        ],
+        "why-self-attention": [
+            f"to the power of {cell('quick/table1', 'Time, exponent, n', Layer=table1)} and d to the power of "
+            f"{cell('quick/table1', 'Time, exponent, d', Layer=table1)}, where"
+        ],
+    }
+    missing = [
+        (page, text) for page, texts in told.items() for text in texts if text not in text_of(f"docs/paper/{page}.md")
+    ]
+    assert missing == []
