@@ -151,6 +151,11 @@ def test_the_record_of_parsed_text_has_the_number_of_failed_parses(gold):
     assert (record["pairs"]["train"], record["read"], record["removed"]) == (3, 4, {"failed parse": 1})
 
 
+def test_trees_whose_words_have_no_subword_are_left_out_and_counted(gold):
+    pairs, removed = read(gold, a=f"{TREE}\n(S (NP (NN \u200b)) (. \ufffd))\n{TREE}\n")
+    assert (pairs, removed) == ([("we go", FORM)] * 2, {"no subword": 1})
+
+
 def test_all_faults_in_parsed_text_are_reported_together_with_file_and_line(gold):
     with pytest.raises(InputError) as error:
         read(gold, a=f"{TREE}\n(S (NP (NN a) cat))\n(S ((NN cat)))\n", b=f"{TREE}\n(())\n{TREE}(S (NP (PRP we\n")

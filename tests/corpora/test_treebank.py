@@ -66,6 +66,12 @@ def test_a_fault_in_a_file_is_reported_with_its_path(treebank):
         read_treebank(treebank, 1, 399)
 
 
+def test_trees_whose_words_have_no_subword_are_refused(treebank):
+    (treebank / "mrg/02/wsj_0201.mrg").write_text("( (S (NN b)) )\n( (S (NN \u200b)) )\n")
+    with pytest.raises(InputError, match=r"02/wsj_0201\.mrg, tree 2: its words have no subword; remove it"):
+        read_treebank(treebank, 1, 399)
+
+
 def test_all_faults_of_all_files_and_parts_are_listed_together(tmp_path, corpus, pierre):
     wsj = tmp_path / "wsj"
     (wsj / "wsj_0001.mrg").write_text(f"(())\n{pierre[0]}\n( (S (NN\u00a0dog)) )\n( (S (NP (NN a)) the) )\n( (S (NN b")

@@ -36,6 +36,7 @@ def test_a_language_has_one_code_however_it_is_written(code, names):
             ("deutsch-", "de for Deutsch"),
             ("ua", "uk"),
             ("gr", "el"),
+            ("vn", "vi"),
             ("englisch", "en for English"),
             ("fr--CA", "fr"),
         ],
@@ -59,7 +60,12 @@ def test_a_code_that_may_be_a_slip_is_doubted(name):
     )
 
 
-@pytest.mark.parametrize("name", ["de", "fr-CA", "jpn", "und", "zxx"])
+@pytest.mark.parametrize(("name", "meant"), [("kr", "Korean is ko"), ("TW", "Chinese is zh"), ("se", "Swedish is sv")])
+def test_a_code_that_is_also_a_country_s_is_doubted(name, meant):
+    assert doubt(name).endswith(f"; {meant}; check it")
+
+
+@pytest.mark.parametrize("name", ["de", "fr-CA", "jpn", "und", "zxx", "kau", "br-FR"])
 def test_a_known_language_is_not_doubted(name):
     assert doubt(name) == ""
 

@@ -11,10 +11,12 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from transformer.corpora.cleaning import NO_SUBWORD
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
+from transformer.support.characters import is_void
 from transformer.support.fields import STRICT, Positive, Share, Some
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.trees.linear import linearise, misread
@@ -161,8 +163,9 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path, r
     """The words and the linearised form of each tree in a corpus's files, in a stream.
 
     Lines whose sentence the parser failed to parse (`is_failed`) are left out and counted in `removed`, and a message
-    says how many. Raises the InputErrors of `open_text`, InputError when a file holds no tree and when the record of
-    `gold` has no `leaves`, and TreesError with the other faults of all files.
+    says how many. Trees whose words have no subword are left out and counted, too. Raises the InputErrors of
+    `open_text`, InputError when a file holds no tree and when the record of `gold` has no `leaves`, and TreesError with
+    the other faults of all files.
     """
     form = _leaves_of(gold)
     faults: list[str] = []
@@ -177,7 +180,11 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path, r
                 try:
                     for tree in read_mrg(location, line, number):
                         trees += 1
-                        yield " ".join(words(tree)), linearise(tree, form)
+                        sentence = " ".join(words(tree))
+                        if is_void(sentence):
+                            removed[NO_SUBWORD] += 1
+                        else:
+                            yield sentence, linearise(tree, form)
                 except TreesError as error:
                     faults += error.faults
                 if len(faults) > FAULTS:

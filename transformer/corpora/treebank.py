@@ -18,11 +18,12 @@ from transformer.corpora.location import Location, why_missing
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
+from transformer.support.characters import is_void
 from transformer.support.fields import STRICT, Faults, Range, check
 from transformer.support.files import InputError, read_lines
 from transformer.trees.penn import TreesError, read_mrg
 from transformer.trees.symbols import Leaves
-from transformer.trees.tree import Tree, constituents
+from transformer.trees.tree import Tree, constituents, words
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -134,13 +135,17 @@ def treebank_files(folder: Path, first: int, last: int) -> list[Path]:
 def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
     """The trees of the files of `treebank_files`, whose errors it raises.
 
-    Raises TreesError with all faults of all files: those of `read_mrg`, and lines that are not UTF-8.
+    Raises TreesError with all faults of all files: those of `read_mrg`, trees whose words have no subword, and lines
+    that are not UTF-8.
     """
     trees: list[Tree] = []
     faults: list[str] = []
     for path in treebank_files(folder, first, last):
         try:
-            trees += read_mrg(str(path), "\n".join(read_lines(path)))
+            for number, tree in enumerate(read_mrg(str(path), "\n".join(read_lines(path))), start=1):
+                trees.append(tree)
+                if is_void(" ".join(words(tree))):
+                    faults.append(f"{path}, tree {number}: its words have no subword; remove it")
         except TreesError as error:
             faults += error.faults
         except InputError as error:

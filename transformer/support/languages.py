@@ -35,7 +35,26 @@ ur/urd/urdu uz/uzb/uzbek ve/ven/venda vi/vie/vietnamese vo/vol/volapük wa/wln/w
 yi/yid/yiddish/ji yo/yor/yoruba za/zha/zhuang zh/zho/chi/chinese/cmn/mandarin zu/zul/zulu
 """
 # Codes of countries, for languages with another code.
-_COUNTRIES = {"ua": "uk", "gr": "el", "jp": "ja", "cn": "zh", "cz": "cs", "dk": "da", "rs": "sr", "ir": "fa"}
+_COUNTRIES = {
+    "ua": "uk",
+    "gr": "el",
+    "jp": "ja",
+    "cn": "zh",
+    "cz": "cs",
+    "dk": "da",
+    "rs": "sr",
+    "ir": "fa",
+    "vn": "vi",
+}
+# Codes of languages that are also those of countries with another language.
+_ALSO_COUNTRIES = {
+    "br": "Breton; Portuguese is pt",
+    "ee": "Ewe; Estonian is et",
+    "kr": "Kanuri; Korean is ko",
+    "se": "Northern Sami; Swedish is sv",
+    "si": "Sinhala; Slovenian is sl",
+    "tw": "Twi; Chinese is zh",
+}
 _CODES = {name: names[0] for names in (entry.split("/") for entry in _TABLE.split()) for name in names}
 
 
@@ -69,8 +88,10 @@ def _hint(name: str) -> str:
 
 
 def doubt(name: str) -> str:
-    """A warning if a language is one of those without a two-letter code that may be a slip; empty if it is not."""
+    """A warning if a language may be a slip: its code is also a country's, or has three letters; empty if it is not."""
     code = code_of(name)
+    if name.lower() in _ALSO_COUNTRIES:
+        return f"{name} is {_ALSO_COUNTRIES[code]}; check it"
     if len(code) == 2 or code in ("und", "mul", "zxx"):
         return ""
     return f"{code} has no two-letter code, so BLEU takes English's abbreviations; check it (und for no language)"
