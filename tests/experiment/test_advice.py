@@ -57,8 +57,9 @@ def test_a_shipped_name_is_refused_however_its_folder_is_written(given, tmp_path
     (tmp_path / "upper").mkdir()
     (tmp_path / "upper/SMALL").symlink_to("../results/small")  # one folder, as where a file system ignores case
     name = "SMALL" if folder == "upper" else "small"
+    own = f"experiment: {name}\nresults: {folder.format(here=tmp_path)}\nmodels: {{base: {{P_drop: 0.3}}}}"
     with pytest.raises(InputError, match="whose results it would replace"):
-        given("small", f"experiment: {name}\nresults: {folder.format(here=tmp_path)}\nmodels: {{base: {{P_drop: 0.3}}}}")
+        given("small", own)
 
 
 def test_a_trial_s_row_with_a_shipped_name_is_told_to_take_another(given):
