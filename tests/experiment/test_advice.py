@@ -50,6 +50,18 @@ def test_a_shipped_name_with_other_values_is_refused(given, overlays):
         given(*overlays)
 
 
+@pytest.mark.parametrize("folder", ["./results", "results/", "a/../results", "{here}/results", "link", "upper"])
+def test_a_shipped_name_is_refused_however_its_folder_is_written(given, tmp_path, folder):
+    (tmp_path / "results/small").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("results")
+    (tmp_path / "upper").mkdir()
+    (tmp_path / "upper/SMALL").symlink_to("../results/small")  # one folder, as where a file system ignores case
+    name = "SMALL" if folder == "upper" else "small"
+    own = f"experiment: {name}\nresults: {folder.format(here=tmp_path)}\nmodels: {{base: {{P_drop: 0.3}}}}"
+    with pytest.raises(InputError, match="whose results it would replace"):
+        given("small", own)
+
+
 def test_a_trial_s_row_with_a_shipped_name_is_told_to_take_another(given):
     with pytest.raises(InputError, match="or give the row of the trial a name of its own"):
         given("small", "models: {A-h4: {eps_ls: 0.05}}\ntrial: {row: A-h4}")

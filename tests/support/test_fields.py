@@ -94,7 +94,7 @@ def test_a_fraction_is_exact(text, value):
     [
         *(
             (Factor, value, " is not a number or a fraction such as 1/4")
-            for value in ("1/0", True, None, "", math.inf, [1])
+            for value in ("1/0", True, None, "", math.inf, [1], "1e-999999999", "1E9999")
         ),
         (Factor, -0.5, "-0.5 is not above 0"),
         (PositiveNumber, "5", "'5' is not a number; write one such as 0.1"),

@@ -192,6 +192,7 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
         (["--report=no/report.html", "--directory", "."], "error: --report: no: no such folder; create it"),
         (["--config", "seeds=[1]", "tables"], "error: --config: tables is not KEY=VALUE; if it is a target, write it"),
         (["--configfile", "smoke.yaml", "tables"], "error: --configfile: tables: no such file; if it is a target,"),
+        (["--configfile", "smoke.yaml", "a/b.md"], "error: --configfile: a/b.md: no such file; if it is a target,"),
         (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
         (["--config", "seeds+=[2]"], "error: --config: seeds+ cannot be a key here; write it in a file"),
         (["--config", "models={base: {steps: 0100}}"], "--config: models: 0100 is octal in YAML 1.1"),

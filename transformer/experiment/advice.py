@@ -9,6 +9,7 @@ from transformer.experiment.config import Experiment
 from transformer.experiment.downloads import tasks_read
 from transformer.experiment.sources import OWN_FILES, mapping, read_sources
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
+from transformer.support.files import same_file
 from transformer.support.languages import doubt
 from transformer.support.strict import added_up, load, merged, plain, read_keys
 from transformer.training.config import endless
@@ -27,11 +28,12 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
 
     Its results would replace those. An overlay may add rows, seeds and tasks to an experiment, and leave some out.
     """
-    if (values := _shipped(experiment.experiment)) is None or values == _merged(sources):
+    if (values := _shipped(experiment.experiment.lower())) is None or values == _merged(sources):
         return
     shipped = load(Experiment, values)
     changed = [keys for keys in _different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
-    if not changed or experiment.results != shipped.results:
+    own_folder, its_folder = (Path(each.results, each.experiment) for each in (experiment, shipped))
+    if not changed or not same_file(own_folder, its_folder):  # some file systems ignore case
         return
     read = set(tasks_read(shipped)) & set(tasks_read(experiment))
     corpora = {shipped.tasks[task].corpus for task in read}

@@ -3,6 +3,7 @@
 A config is a frozen dataclass of pydantic with the settings STRICT. A field has its type, range, default and meaning.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -53,11 +54,11 @@ def _ascending(values: tuple[int, int]) -> tuple[int, int]:
 
 
 def _exact(value: Any) -> Fraction:
-    """The exact fraction that is written: 0.1 is 1/10. Python would also read 1_0/4."""
+    """The exact fraction that is written: 0.1 is 1/10. Python would also read 1_0/4, and spell out 1e-999999999."""
     written = str(value)
     if isinstance(value, int | float | str | Fraction) and not isinstance(value, bool):
         with suppress(ValueError, ZeroDivisionError):
-            if written.isascii() and "_" not in written:
+            if written.isascii() and not re.search("_|[eE].{4}", written):
                 return Fraction(written)
     raise ValueError(f"{shown(value)} is not a number or a fraction such as 1/4")
 

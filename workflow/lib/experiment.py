@@ -31,7 +31,7 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
         if not re.fullmatch(r"[a-zA-Z_][\w-]*\w", key):
             sys.exit(f"error: --config: {key} cannot be a key here; write it in a file and give --configfile FILE")
     for path in overlays:
-        if not path.suffix and not path.exists():
+        if path.suffix not in (".yaml", ".yml", ".json") and not path.exists():
             sys.exit(f"error: --configfile: {path}: no such file; {first}")
 
 
