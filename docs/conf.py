@@ -16,6 +16,7 @@ include_patterns = [
     "*.md",
     "config/README.md",
     "docs/**.md",
+    "models/**.md",
     "results/*/runs/**/package/README.md",
 ]
 exclude_patterns = [".*", "results/site", "tests", "benchmarks", "transformer", "workflow"]

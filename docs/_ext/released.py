@@ -57,11 +57,14 @@ def experiment_page(root: Path, name: str) -> str:
 
 def models_page(root: Path) -> str | None:
     """A page that lists the cards of trained models, released and in results/; None where there are none."""
+    shipped = [path.relative_to(root) for path in sorted(root.glob("models/**/package/README.md"))]
     released = [path.relative_to(root) for path in sorted(root.glob("docs/*/models/*.md"))]
     own = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
-    entries = [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
+    entries = ["A trained model to try </models/README>"] if shipped else []
+    entries += [f"in the clone, {'/'.join(card.parts[1:4])} </{card.with_suffix('')}>" for card in shipped]
+    entries += [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
     entries += [f"{card.parts[1]} here, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in own]
-    text = "# Trained models\n\nThe models behind the released tables. `make reproduce` trains them.\n\n"
+    text = "# Trained models\n\nOne in the clone, and those of the released tables, which `make reproduce` trains.\n\n"
     if own:
         text += 'Those marked "here" are in `results/` of this machine.\n\n'
     return text + toctree(entries, "maxdepth: 1") if entries else None

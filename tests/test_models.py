@@ -1,0 +1,51 @@
+"""The trained model in the clone: it is what its page says, it translates, and an experiment can be made from it."""
+
+import re
+import shutil
+
+import pytest
+
+from tests.pages import ROOT, run
+from transformer.support.files import sha256
+
+PAGE = (ROOT / "models/README.md").read_text()
+PACKAGES = sorted(path.parent for path in ROOT.glob("models/**/package/config.json"))
+
+
+def test_every_package_is_small_and_its_sha_256_is_on_the_page():
+    assert PACKAGES
+    for package in PACKAGES:
+        assert sum(path.stat().st_size for path in package.iterdir()) < 8e6
+        assert sha256(package / "model.safetensors") in PAGE
+        assert "CC BY-NC-SA 4.0" in (package / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md", "models/README.md"])
+def test_the_example_of_a_page_is_what_the_model_says(page):
+    examples = re.findall(
+        r'\$ echo "(.*)" \| \S+ -m (.*--package models/\S+)\n    (.+)',
+        (ROOT / page).read_text().replace(" \\\n         ", ""),
+    )
+    assert examples
+    for text, command, answer in examples:
+        assert run(["python", "-m", *command.split()], ROOT, f"{text}\n") == f"{answer}\n"
+
+
+def test_the_scores_on_the_page_are_those_of_the_card():
+    [package] = PACKAGES
+    card = (package / "README.md").read_text()
+    bleu, sacrebleu, perplexity = re.search(
+        r"test, 1,000 sentences.*?Perplexity ([\d.]+), BLEU ([\d.]+) .*?sacreBLEU ([\d.]+),", card
+    ).group(2, 3, 1)
+    assert f"| {bleu} BLEU, {sacrebleu} sacreBLEU, perplexity {perplexity}." in PAGE
+
+
+@pytest.mark.workflow
+def test_tables_and_figures_are_made_from_the_packages_without_training(tmp_path, copy_project):
+    copy_project(tmp_path)
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    command = PAGE.split("    snakemake ")[1].split("\n")[0]
+    planned = run(["snakemake", "--dry-run", *command.split()], tmp_path)
+    assert "draw_attention" in planned
+    assert "write_table2" in planned
+    assert not re.search(r"^(train|package)\b", planned, re.MULTILINE)
