@@ -41,8 +41,8 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
         ],
         "stacks": ["costs {} BLEU, two thirds cost {}, and four thirds gain {}".format(*layers)],
         "training": [
-            f"reads {read} {pairs} pairs and trains on the {left} that",
-            "which cost {} FLOPs; the paper's 100,000 steps cost {}.".format(*costs),
+            f"reads {read} {pairs} pairs and keeps {left}, those that",
+            "which cost {} FLOPs, estimated as the paper does; its 100,000 steps cost {}.".format(*costs),
             f"smoothing costs {claim('Label smoothing hurts*')} % in perplexity",
             f"gains BLEU ({claim('Label smoothing improves*')}) is undecided",
         ],

@@ -81,7 +81,8 @@ def test_the_verdict_of_an_idea_is_that_of_its_released_trial(name):
         for measure in ("perplexity", "BLEU")
     ]
     verdict = f"{table['perplexity']['Verdict']} in perplexity, {table['BLEU']['Verdict']} in BLEU"
-    cells += [table["milliseconds of a step"]["More, mean"], f"[{verdict}](trial-{row}/tables/trial.md)"]
+    time = table["milliseconds of a step"]
+    cells += [f"{time['More, mean']} ({time['More, interval']})", f"[{verdict}](trial-{row}/tables/trial.md)"]
     assert re.search(rf"^\| {name} \| .*?\| {re.escape(' | '.join(cells))} \|$", PAGE, re.MULTILINE)
 
 

@@ -5,7 +5,7 @@ import torch
 from planned import CONFIG, experiment, run, task
 
 from transformer.experiment.config import read_experiment
-from transformer.experiment.cost import DEVICES, cost, request, si
+from transformer.experiment.cost import DEVICES, STATE_BYTES, cost, request, si
 from transformer.experiment.plan import costs, downloads, plan
 from transformer.support.strict import read_yaml
 from transformer.training.passes import MICRO_BATCH_TOKENS
@@ -150,6 +150,12 @@ def rounded(number, value):
     return float(number.replace(",", "")) == pytest.approx(value, abs=0.51 * 10 ** -len(number.partition(".")[2]))
 
 
+def parameters_of(cell):
+    """The number in a cell such as 63.1 M."""
+    number, unit = cell.split()
+    return float(number) * {"k": 1e3, "M": 1e6, "G": 1e9}[unit]
+
+
 def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
     rows = told("| first stage")
     no_trees = tmp_path / "no-trees.yaml"
@@ -166,6 +172,9 @@ def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
         assert rounded(rows["GPU memory"][column][0], most[0])
         assert rounded(rows["main memory that the largest training requests"][column][0], most[1] / 1000)
         assert f"- Disk: {rows['disk'][column][0]} GB" in printed
+        states = [STATE_BYTES * parameters_of(row[0]) / 1e9 for row in every]
+        [(at_most, *_)] = [rows["at most, if all trainings run at once"][column]]
+        assert float(at_most) == pytest.approx(float(rows["disk"][column][0]) + sum(states) - max(states), abs=1)
         assert f"{rows['text to get'][column][0]} GB of downloads" in printed
 
 
