@@ -72,9 +72,9 @@ def test_the_page_has_the_numbers_of_base_and_every_example():
     assert all({kind for kind, _ in steps} == {"diff", "sh"} for steps in STEPS.values())
 
 
-@pytest.mark.parametrize("name", ["SwiGLU", "RMSNorm"])
+@pytest.mark.parametrize("name", STEPS)
 def test_the_verdict_of_an_idea_is_that_of_its_released_trial(name):
-    row = {"SwiGLU": "swiglu", "RMSNorm": "rms-norm"}[name]
+    row = {"SwiGLU": "swiglu", "Pre-norm": "pre-norm", "RMSNorm": "rms-norm"}[name]
     table = {each["Measure"]: each for each in rows_of(f"trial-{row}/trial")}
     cells = [
         f"{table[measure]['In favour, mean']} ({table[measure]['In favour, interval']})"
