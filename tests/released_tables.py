@@ -2,9 +2,8 @@
 
 import csv
 from fnmatch import fnmatchcase
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.pages import ROOT
 
 
 def rows_of(table):

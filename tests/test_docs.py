@@ -1,6 +1,5 @@
 """What README.md says beside the released results, and where its links and those of the other pages lead."""
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 from sentencepiece import SentencePieceNormalizer
 
+from tests.released_tables import rows_of, text_of
 from transformer.support.characters import NORMALISATION
 from transformer.text.subwords import Subwords
 from workflow.results.verdicts import MEASURES
@@ -21,17 +21,6 @@ def anchors(page):
     """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^    .*$", "", page.read_text(), flags=re.MULTILINE), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def rows_of(path):
-    """The rows of a released table."""
-    with (ROOT / "docs" / path).open() as stream:
-        return list(csv.DictReader(stream))
-
-
-def flat(page):
-    """The text of a page on one line."""
-    return " ".join((ROOT / page).read_text().split())
 
 
 def cells(page, heading):
@@ -54,7 +43,7 @@ def shown(cell, row):
 
 def test_every_verdict_of_the_readme_is_a_row_of_the_released_claims():
     known = []
-    for row in rows_of("small/tables/claims.csv"):
+    for row in rows_of("small/claims"):
         claim = row["Claim"] if row["Group"] == "printed" else f"{row['Claim']} ({row['Group']})"
         differences = [shown(row[f"In favour, {whose}"], row) for whose in ("paper", "ours")]
         known.append([row["Section"], claim, *differences, row["Verdict"], size_of(row)])
@@ -69,7 +58,7 @@ TIME = "time of a step"
 def claims_of(verdict):
     """The claims of `small` that seeds decide, with this verdict: (section, claim) -> rows of the released table."""
     claims: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in rows_of("small/tables/claims.csv"):
+    for row in rows_of("small/claims"):
         if row["Verdict"].partition(":")[0] == verdict and row["Measure"] != TIME:
             claims.setdefault((row["Section"], row["Claim"]), []).append(row)
     return claims
@@ -142,24 +131,24 @@ def test_the_counts_of_claims_are_those_of_the_released_table():
         ],
     }
     for page, sentences in told.items():
-        assert [sentence for sentence in sentences if sentence not in flat(page)] == []
+        assert [sentence for sentence in sentences if sentence not in text_of(page)] == []
     sentence = (
         f"that this experiment can test with seeds, {reproduced} are **reproduced**, and {contrary} is **contrary**"
     )
-    small = flat("docs/small.md")
+    small = text_of("docs/small.md")
     assert f"Of the {sum(counts.values())} [claims](small/tables/claims.md) {sentence}" in small
     assert f"The other {undecided} are undecided" in small
     assert f"{reproduced} are reproduced here, {undecided} are undecided, and {contrary} is contrary" in small
     tested = f"Of the {sum(counts.values())} claims that it tests with seeds, {reproduced} are reproduced, {undecided}"
-    assert f"{tested} are undecided, and {contrary} is contrary" in flat("docs/results.md")
+    assert f"{tested} are undecided, and {contrary} is contrary" in text_of("docs/results.md")
     tested = f"tests {sum(counts.values())} claims with five seeds each"
     found = f"{reproduced} are reproduced, {undecided} are undecided, {contrary} is contrary"
-    assert tested in flat("docs/evidence.md")
-    assert found in flat("docs/evidence.md")
+    assert tested in text_of("docs/evidence.md")
+    assert found in text_of("docs/evidence.md")
 
 
 def test_the_counts_of_claims_of_the_readme_are_those_of_the_released_table():
-    rows = [row for row in rows_of("small/tables/claims.csv") if row["Verdict"] != "not run"]
+    rows = [row for row in rows_of("small/claims") if row["Verdict"] != "not run"]
     seeds = [row for row in rows if row["Measure"] != TIME]
     [verdicts, timed] = (
         Counter(row["Verdict"].partition(":")[0] for row in each)
@@ -179,13 +168,13 @@ def test_the_counts_of_claims_of_the_readme_are_those_of_the_released_table():
         f"{timed['contrary']} is contrary: eight heads need as many FLOPs as one, but on our CPU a step takes {slower} "
         "longer.",
     ):
-        assert sentence in flat("README.md")
+        assert sentence in text_of("README.md")
 
 
 def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     released = []
     for name in ("multi30k-tiny", "multi30k-tiny-enfr"):
-        released += [(row["BLEU, published"], row["BLEU, ours"]) for row in rows_of(f"{name}/tables/marks.csv")]
+        released += [(row["BLEU, published"], row["BLEU, ours"]) for row in rows_of(f"{name}/marks")]
     page = (ROOT / "docs/multi30k-tiny.md").read_text()
     assert re.findall(r"^\| English.*\| ([\d.]+) \| \*\*([\d.]+)\*\* \|$", page, re.MULTILINE) == released
     (published, ours), *_, (french_published, french), _, _ = released
@@ -194,16 +183,16 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
         f"reaches {ours} BLEU (published: {float(published):.1f}), and {french} ({french_published}) for French. "
     )
     sentence += f"Over six test sets we are {-min(apart):.1f} below to {max(apart):.1f} above"
-    assert sentence in flat("README.md")
+    assert sentence in text_of("README.md")
     sentence = f"BLEU {ours}, published {float(published):.1f}; English-French {french}, published {french_published}"
     assert sentence in (ROOT / "docs/experiments.md").read_text()
 
 
 def test_the_bleu_on_captions_is_that_of_the_released_table():
-    rows = rows_of("quick-captions/tables/table2.csv")
+    rows = rows_of("quick-captions/table2")
     bleu = {(row["Pair"], row["Model"]): row["BLEU, ours"] for row in rows}
     base, big = ([bleu[pair, f"Transformer ({name})"] for pair in ("en-de", "en-fr")] for name in ("base model", "big"))
-    page = flat("docs/experiments.md")
+    page = text_of("docs/experiments.md")
     sentence = "base has {} BLEU English-German and {} English-French, and big has {} and {} "
     assert sentence.format(*base, *big) in page
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.released_tables import ROOT, bleu, cell, gain, perplexity, rows_of, size, text_of
+from tests.pages import ROOT
+from tests.released_tables import bleu, cell, gain, perplexity, rows_of, size, text_of
 
 PAGES = [page for folder in ("docs", "docs/notes") for page in (ROOT / folder).glob("*.md")]
 

@@ -150,19 +150,14 @@ def rounded(number, value):
     return float(number.replace(",", "")) == pytest.approx(value, abs=0.51 * 10 ** -len(number.partition(".")[2]))
 
 
-def parameters_of(cell):
-    """The number in a cell such as 63.1 M."""
-    number, unit = cell.split()
-    return float(number) * {"k": 1e3, "M": 1e6, "G": 1e9}[unit]
-
-
 def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
     rows = told("| first stage")
     no_trees = tmp_path / "no-trees.yaml"
     [line] = re.findall(r"the line `(.*?)` into a file `no-trees.yaml`", CLUSTER)
     no_trees.write_text(line)
     for column, more in enumerate(([CONFIG / "paper-base.yaml"], [no_trees], [])):
-        printed = plan(read_experiment([CONFIG / "paper.yaml", *more]))
+        planned = read_experiment([CONFIG / "paper.yaml", *more])
+        printed = plan(planned)
         runs, whole = cells(printed.partition("**Decoding")[0]), cells(printed.partition("**The whole")[2])
         for name, device in (("hours of an H200 or H100", "H200"), ("hours of an A100", "A100")):
             [(hours, _, _, longest)] = [row for key, row in whole.items() if key[0] == device]
@@ -172,9 +167,9 @@ def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
         assert rounded(rows["GPU memory"][column][0], most[0])
         assert rounded(rows["main memory that the largest training requests"][column][0], most[1] / 1000)
         assert f"- Disk: {rows['disk'][column][0]} GB" in printed
-        states = [STATE_BYTES * parameters_of(row[0]) / 1e9 for row in every]
-        [(at_most, *_)] = [rows["at most, if all trainings run at once"][column]]
-        assert float(at_most) == pytest.approx(float(rows["disk"][column][0]) + sum(states) - max(states), abs=1)
+        states = [STATE_BYTES * one.parameters / 1e9 for one in costs(planned, []).values()]
+        at_most = float(rows["disk"][column][0]) + sum(states) - max(states)
+        assert float(rows["at most, if all trainings run at once"][column][0]) == pytest.approx(at_most, abs=1)
         assert f"{rows['text to get'][column][0]} GB of downloads" in printed
 
 
