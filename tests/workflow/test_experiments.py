@@ -219,6 +219,26 @@ def test_what_nothing_uses_is_told_by_snakemake_and_plan(project, monkeypatch, c
 
 
 @pytest.mark.workflow
+def test_a_text_that_is_missing_is_told_with_its_line_by_snakemake_and_plan(project, monkeypatch, capsys):
+    (project / "mine.yaml").write_text(
+        "experiment: mine\nonly: [nlen]\nnotes: []\ntasks:\n"
+        "  nlen: {corpus: mine, source: nl, target: en, vocabulary: 100, models: [base]}\ncorpora:\n"
+        "  mine: {origin: files, train: [{nl: no.nl, en: no.en}], hold_out: {dev: 1, test: 1}, licence: CC0}\n"
+    )
+    given = ("--configfile", "config/quick-captions.yaml", "mine.yaml")
+    told = [f"mine.yaml, line 7: corpora.mine: no.{language}: no such file; paths are" for language in ("nl", "en")]
+    run = snakemake(project, "--dry-run", *given)
+    assert run.returncode == 1
+    assert "the config has 2 faults:" in run.stdout + run.stderr
+    monkeypatch.chdir(project)
+    assert main(["plan", *given]) == 0
+    warned = capsys.readouterr().err
+    for fault in told:
+        assert fault in run.stdout + run.stderr
+        assert f"warning: {fault}" in warned
+
+
+@pytest.mark.workflow
 def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     (project / "large.yaml").write_text(
         (project / "smoke.yaml").read_text().replace("vocabulary: 100", "vocabulary: 9999")

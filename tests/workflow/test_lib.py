@@ -218,8 +218,8 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
     values: dict = {}
     for source in read_sources([]).values():
         merge(values, source)
-    with pytest.raises(InputError, match="mirror: nowhere: no such folder; correct mirror"):
-        checked(values | {"mirror": "nowhere"}, [], [])
+    with pytest.raises(InputError, match=r"^--config: mirror: nowhere: no such folder; correct it$"):
+        checked(values | {"mirror": "nowhere"}, [], ["mirror=nowhere"])
     with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
         checked(values | {"seeds": 1}, [], ["seeds=1"])
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")

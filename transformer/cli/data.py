@@ -54,11 +54,18 @@ def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""
     from transformer.experiment.advice import check_name, warnings_of
     from transformer.experiment.config import read_experiment, read_sources
+    from transformer.experiment.downloads import downloads_of, located
+    from transformer.support.faults import ConfigError
 
     experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below
     sources = read_sources(arguments.configfile)
     check_name(experiment, sources)
-    for warning in warnings_of(experiment, sources):
+    warnings = warnings_of(experiment, sources)
+    try:
+        downloads_of(experiment)
+    except ConfigError as error:  # what would stop a run; its cost does not depend on it
+        warnings += map(str, located(error, sources).faults)
+    for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     from transformer.experiment.plan import plan as plan_of
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from transformer.corpora.fetch import Download
 from transformer.corpora.self_training import SelfTraining
 from transformer.experiment.advice import check_name, warnings_of
 from transformer.experiment.config import Experiment, read_sources
+from transformer.experiment.downloads import downloads_of, located
 from transformer.experiment.origin import check_origin
-from transformer.support.faults import ConfigError, Fault
+from transformer.support.faults import ConfigError, Fault, with_source
 from transformer.support.files import InputError, future_date
 from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
 from workflow.lib.runs import Runs
@@ -57,7 +59,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
 
     When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
-    Raises InputError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources`,
+    Raises ConfigError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources`,
     `read_sources`, `check_name` and `check_trial`.
     """
     sources = _sources(overlays, given)
@@ -72,7 +74,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
-            raise InputError(f"{key}: {folder}: no such folder; correct {key} in the config")
+            raise ConfigError("", [with_source(Fault((key,), f"{folder}: no such folder; correct it"), sources)])
     return experiment
 
 
@@ -130,6 +132,14 @@ def check_filled_in(*resources: Mapping[str, Any]) -> None:
             "account or partition is not filled in; copy profiles/slurm to my-slurm, replace each FILL_IN in its "
             "profile.yaml, and give --profile my-slurm"
         )
+
+
+def needed(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> dict[str, Download]:
+    """The downloads that the experiment needs. Raises the errors of `downloads_of`, with their sources."""
+    try:
+        return downloads_of(experiment)
+    except ConfigError as error:
+        raise located(error, _sources(overlays, given)) from None
 
 
 def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:

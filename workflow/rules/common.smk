@@ -17,7 +17,6 @@ if fault := environment.fault_of(Path(CLONE)):
     raise WorkflowError(fault)
 
 from transformer.corpora import kinds
-from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 from workflow.lib.code import behind_command, behind_kind, behind_module, relative
@@ -26,6 +25,7 @@ from workflow.lib.experiment import (
     check_packages,
     check_writable,
     checked,
+    needed,
     warnings,
 )
 from workflow.lib.inputs import Inputs
@@ -40,7 +40,7 @@ gc.freeze()
 
 try:
     experiment = checked(config, workflow.overwrite_configfiles, workflow.config_settings.config_args)
-    downloads = downloads_of(experiment)
+    downloads = needed(experiment, workflow.overwrite_configfiles, workflow.config_settings.config_args)
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
