@@ -11,14 +11,16 @@ PAGES = [page for folder in ("docs", "docs/notes") for page in (ROOT / folder).g
 
 
 def test_the_table_of_quick_is_that_of_the_released_tables():
-    base, big, recurrent = "Transformer (base*", "Transformer (big*", "Recurrent*"
+    base, big = "Transformer (base*", "Transformer (big*"
     shown = [
         f"| Table 2, {name}, {language} | {cell('quick/table2', 'BLEU, published', Pair=pair, Model=model)} BLEU "
         "| {} BLEU, {} sacreBLEU |".format(*bleu("quick/table2", pair, model))
         for name, model in (("base", base), ("big", big))
         for pair, language in (("en-de", "English-German"), ("en-fr", "English-French"))
     ]
-    shown.append("(not in the paper) | | {} BLEU, {} sacreBLEU |".format(*bleu("quick/table2", "en-de", recurrent)))
+    for name, model in (("an LSTM with attention", "Recurrent*"), ("a convolutional model", "Convolutional*")):
+        scores = "{} BLEU, {} sacreBLEU".format(*bleu("quick/table2", "en-de", model))
+        shown.append(f"| {name}, as large as base, English-German (not in the paper) | | {scores} |")
     perplexity = [cell("quick/table3", f"Perplexity, {whose}", Model="base") for whose in ("published", "ours")]
     shown.append("| Table 3, base, perplexity of a subword | {} | {} |".format(*perplexity))
     for name, training in (("trees only", "WSJ only*"), ("semi-supervised", "semi-supervised")):
@@ -98,20 +100,30 @@ def test_the_page_of_small_has_the_differences_of_its_tables():
 
 def test_the_page_of_results_has_the_differences_of_its_tables():
     here, captions = {"of": "quick"}, {"of": "quick-captions"}
-    layers, smooth, lead = "C-N8", "D-ls0.0", {"Claim": "The Transformer beats a recurrent model as large"}
-    aop = {"table": "appendix"}
+    layers, smooth, aop = "C-N8", "D-ls0.0", {"table": "appendix"}
+    recurrent, convolutional = (
+        [
+            size(f"{name}/claims", "In favour, ours", 1, Claim=f"The Transformer beats a {model} model as large")
+            for name in ("quick", "quick-captions")
+        ]
+        for model in ("recurrent", "convolutional")
+    )
     told = [
-        f"({layers}) raise perplexity by {perplexity(layers, **here)} % on the help pages and by "
-        f"{perplexity(layers, **captions)} % on captions; in the paper they lower it by "
+        f"({layers}) raise perplexity by {perplexity(layers, digits=1, **here)} % on the help pages and by "
+        f"{perplexity(layers, digits=1, **captions)} % on captions; in the paper they lower it by "
         f"{perplexity(layers, 'published', 1)} %",
-        f"perplexity rises by {perplexity(smooth, **here)} % on the help pages and by "
-        f"{perplexity(smooth, **captions)} % on captions; in the paper it falls by {perplexity(smooth, 'published')} %",
-        f"have {perplexity('A-h1', **here)} % and {perplexity('A-h4', **here)} % lower perplexity than eight",
+        f"perplexity rises by {perplexity(smooth, digits=1, **here)} % on the help pages and by "
+        f"{perplexity(smooth, digits=1, **captions)} % on captions; in the paper it falls by "
+        f"{perplexity(smooth, 'published', 1)} %",
+        f"have {perplexity('A-h1', digits=1, **here)} % and {perplexity('A-h4', digits=1, **here)} % lower perplexity "
+        f"than eight on the help pages; in the paper {perplexity('A-h1', 'published', 1)} % and "
+        f"{perplexity('A-h4', 'published', 1)} % higher perplexity",
         f"have {perplexity(layers, digits=1)} % and {perplexity(smooth, digits=1)} % lower perplexity than base",
-        f"leads the recurrent model by {size('quick/claims', 'In favour, ours', 1, **lead)} BLEU on the help pages, "
-        f"and by {size('quick-captions/claims', 'In favour, ours', 1, **lead)} on",
-        f"{gain('AOP2', **here, **aop)} less with 16; in the paper it loses {gain('AOP1', 'published', **aop)} "
-        f"and gains {gain('AOP2', 'published', **aop)}. On captions it gains "
+        "leads the recurrent model by {} BLEU on the help pages, and by {} on".format(*recurrent),
+        "The convolutional model leads base by {} and".format(*convolutional),
+        f"has {gain('AOP1', **here, **aop)} BLEU more than base with 8 heads, and {gain('AOP2', **here, **aop)} more "
+        f"with 16; in the paper it loses {gain('AOP1', 'published', **aop)} and gains "
+        f"{gain('AOP2', 'published', **aop)}. On captions it gains "
         f"{gain('AOP1', **captions, **aop)} and loses {gain('AOP2', **captions, **aop)}.",
     ]
     assert [sentence for sentence in told if sentence not in text_of("docs/results.md")] == []
@@ -237,8 +249,10 @@ def test_the_rows_on_the_papers_side_are_counted_as_the_tables_print_them():
     assert of == also
     assert f"In {up} of {of} rows of Table 3, BLEU differs from base in the same direction as in the paper" in page
     assert f"In perplexity, {alike} of {of} do." in page
-    captions = [same_side("quick-captions/table3", metric)[0] for metric in metrics]
-    assert "On captions, {} and {} rows do.".format(*captions) in page
+    captions = [number for metric in metrics for number in same_side("quick-captions/table3", metric)[:2]]
+    assert [of - each for each in captions[1::2]] == [2, 1]
+    told = "On captions, where two rows more have the BLEU of base and one its perplexity, {} of {} and {} of {} do."
+    assert told.format(*captions) in page
     assert f'guessing "worse" for every row would be right for {worse} and {worse_too}' in page
     page = text_of("docs/small.md")
     (up, of, worse), (alike, also, worse_too) = (same_side("small/table3", metric) for metric in metrics)

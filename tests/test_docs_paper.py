@@ -1,5 +1,8 @@
-"""Numbers in docs/paper beside the released tables."""
+"""Numbers in docs/paper beside the released tables and figures."""
 
+import re
+
+from tests.pages import ROOT
 from tests.released_tables import bleu, cell, gain, perplexity, text_of
 
 
@@ -58,3 +61,23 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
         (page, text) for page, texts in told.items() for text in texts if text not in text_of(f"docs/paper/{page}.md")
     ]
     assert missing == []
+
+
+def test_the_first_choices_of_the_heads_are_those_that_the_figures_name():
+    page = text_of("docs/paper/visualisations.md")
+    figures = [(ROOT / f"docs/quick/figures/figure{number}.svg").read_text() for number in (3, 4, 5)]
+    first = [re.findall(r"<!-- head \d: “(.+?)” ([\d.]+) -->", figure) for figure in figures]
+    assert [len(each) for each in first] == [8, 2, 0]
+    assert {word for word, _ in first[0]}.isdisjoint(("more", "difficult"))
+    assert all(f'"{word}"' in page for word, _ in first[0])
+    assert f"the largest weight is {max(weight for _, weight in first[0])}." in page
+    assert "prefer {} and {}, not".format(*(f'"{word}" ({weight})' for word, weight in first[1])) in page
+    (mean,) = re.findall(r"gives ([\d.]+) to its first choice on average", figures[1])
+    assert f"head 5 gives {mean} of a word's weight" in page
+    assert '"{}" to "{}" ({})'.format(*_strongest(figures[2])) in page
+
+
+def _strongest(figure):
+    """The strongest line of the first panel: from, to and weight."""
+    weight, asking, asked = re.search(r"at most ([\d.]+), from “(.+?)” to “(.+?)”", figure).groups()
+    return asking, asked, weight

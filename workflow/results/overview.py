@@ -88,7 +88,7 @@ def _verdicts(rows: Sequence[Sequence[str]]) -> str:
 
     timed = [row[0] for row in rows if row[3] == MEASURES["step_time"].heading]
     others = [row[0] for row in rows if row[3] != MEASURES["step_time"].heading]
-    parts = [(others, "claims of the paper"), (timed, "about the time of a step, on this machine")]
+    parts = [(others, "claims"), (timed, "about the time of a step, on this machine")]
     shown = [f"{len(verdicts)} {what}: {_counted(verdicts)}" for verdicts, what in parts if verdicts]
     return f"<p class=verdicts>{'; '.join(shown)}</p>"
 

@@ -52,9 +52,7 @@ def test_it_opens_with_the_experiment_the_verdicts_and_the_scores_beside_the_pap
     assert re.match(
         r"Attention Is All You Need: quick ?\d+ models, 1 seed\. ?English-German, English-French: Help", shown
     )
-    assert (
-        "2 claims of the paper: 1 reproduced, 1 undecided; 1 about the time of a step, on this machine: 1 cont" in shown
-    )
+    assert "2 claims: 1 reproduced, 1 undecided; 1 about the time of a step, on this machine: 1 cont" in shown
     assert rows == [
         ["reproduced", "More layers are better (BLEU)", "+1.8", "+2.8"],
         ["undecided", "One head is worse than eight (BLEU)", "+0.9", "\u22120.4"],
@@ -66,7 +64,7 @@ def test_it_opens_with_the_experiment_the_verdicts_and_the_scores_beside_the_pap
 
 def test_claims_with_too_few_seeds_are_counted_apart(page):
     html, _ = page(claims=[["undecided: one seed", *CLAIMS[0][1:]], CLAIMS[1]])
-    assert "2 claims of the paper: <b class=undecided>1 undecided</b>, " in " ".join(html.split())
+    assert "2 claims: <b class=undecided>1 undecided</b>, " in " ".join(html.split())
     assert "1 with too few seeds for a verdict" in html
 
 
