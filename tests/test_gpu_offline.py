@@ -116,8 +116,9 @@ def offline_folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """A mirror with all files of Multi30k, whose sizes and SHA-256 are declared."""
+    """A mirror with all files of Multi30k, whose sizes and SHA-256 are declared. The clone may have others."""
     experiment = read_experiment([OWN])
+    monkeypatch.chdir(tmp_path)
     for number, url in enumerate(experiment.files_of("ende")):
         path = tmp_path / "mirror" / local_path(url)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -102,9 +102,9 @@ def test_seeds_that_are_not_released_are_named_beside_those_that_are(check):
     assert check(paths=[path], **MINE | {"seeds": [1, 2, 7]}) == said
 
 
-def test_scores_of_another_experiment_or_decoding_do_not_count(check, tmp_path):
-    assert "base has no released scores with the values, text and decoding of quick" in check(
-        tmp_path / "mine.yaml", **MINE | {"seeds": [1, 2, 3]}
+def test_scores_of_another_experiment_or_decoding_do_not_count(check):
+    assert "base has no released scores with the values, text and decoding of multi30k" in check(
+        SMALL.with_name("multi30k.yaml"), **MINE | {"seeds": [1, 2, 3]}
     )
     other = MINE | {"experiment": "mine", "tasks": {"ende": {"decoding": {"alpha": 0.6}}}}
     assert "base has no released scores with the values, text and decoding of mine" in check(**other)

@@ -59,7 +59,7 @@ def test_the_star_of_one_seed_is_that_of_the_randomisation(results):
 
 def test_chrf_stands_beside_bleu(results):
     rows, (md, *_) = results.table("table3", compared(results, ("A-h1", 0.2, [[2.0, 1.9], [1.5, 1.6]])))
-    shown = {row["Model"]: [row["chrF, ours"], row["chrF from base, ours"]] for row in rows}
+    shown = {row["Model"]: [row["chrF, ours"], row["chrF, from base"]] for row in rows}
     assert shown["base"] == ["41.5 ± 0.7", ""]
     assert shown["A-h1"] == ["43.2 ± 0.4", "+1.8 ± 0.4"]
     assert "Signature of chrF: nc:6" in md
@@ -68,7 +68,7 @@ def test_chrf_stands_beside_bleu(results):
 
 def test_comparisons_without_chrf_leave_its_columns_empty(results):
     rows, (md, *_) = results.table("table3", [results.run("ende", "base"), results.run("ende", "A-h1", p=0.2)])
-    assert not any(row["chrF, ours"] or row["chrF from base, ours"] for row in rows)
+    assert not any(row["chrF, ours"] or row["chrF, from base"] for row in rows)
     assert "no brevity penalty" not in md
 
 
