@@ -37,8 +37,8 @@ OVER_SEEDS = [
     f"of one seed: {LARGEST}is about half.",
 ]
 CHRF = (
-    "chrF compares characters. Unlike BLEU it has no brevity penalty: where the two disagree, look at the length first. "
-    "The csv also has its difference from base."
+    "chrF compares characters. Unlike BLEU it has no brevity penalty: where the two disagree, look at the length first."
+    " The csv also has its difference from base."
 )
 
 
