@@ -25,7 +25,7 @@ LATEX = str.maketrans(
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
 )
 LONG = 24  # characters of a text that gets a wider column
-SYLLABLES = "pub-lished", "differ-ence", "sen-tences"  # where a heading may break
+SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "Para-meters"  # where a heading may break
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,15 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
     def listed(items: Iterable[str]) -> str:
         return f"<ul>{''.join(f'<li>{text(item)}</li>' for item in items)}</ul>"
 
-    def heading(i: int, name: str, rows: int) -> str:
-        kind = " class=text" if i < names else ""
+    def broken(name: str) -> str:
         label = text(name)
         for word in SYLLABLES:
             label = label.replace(word.replace("-", ""), word.replace("-", "&shy;"))
-        return f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{label}</button></th>"
+        return label
+
+    def heading(i: int, name: str, rows: int) -> str:
+        kind = " class=text" if i < names else ""
+        return f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{broken(name)}</button></th>"
 
     def line(row: Sequence[str], first: bool) -> str:
         looks = ["rule"] * first + ["base"] * ("base" in row[:names])
@@ -121,7 +124,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
     upper, lower = [], []
     for name, group in groups(columns):
         if columns[group[0]][1]:
-            upper.append(f"<th scope=colgroup colspan={len(group)}>{text(name)}</th>")
+            upper.append(f"<th scope=colgroup colspan={len(group)}>{broken(name)}</th>")
             lower += [heading(i, columns[i][1], 1) for i in group]
         else:
             upper.append(heading(group[0], name, 2))
