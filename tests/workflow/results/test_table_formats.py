@@ -42,7 +42,7 @@ def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_
     assert "Perplexity, published" in headings
     for text in texts:
         note = text[text.index("Columns left out because all rows are equal: Steps, published (100000)") :]
-        assert "Columns left out because they are empty: sacreBLEU, differs on other sentences; chrF, ours;" in note
+        assert "Columns left out because they are empty: sacreBLEU, differs on other sentences; chrF, ours." in note
 
 
 def test_a_table_of_one_row_has_all_its_columns(results):
