@@ -106,7 +106,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
     def listed(items: Iterable[str]) -> str:
         return f"<ul>{''.join(f'<li>{text(item)}</li>' for item in items)}</ul>"
 
-    def broken(name: str) -> str:
+    def hyphenated(name: str) -> str:
         label = text(name)
         for word in SYLLABLES:
             label = label.replace(word.replace("-", ""), word.replace("-", "&shy;"))
@@ -114,7 +114,9 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
 
     def heading(i: int, name: str, rows: int) -> str:
         kind = " class=text" if i < names else ""
-        return f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{broken(name)}</button></th>"
+        return (
+            f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{hyphenated(name)}</button></th>"
+        )
 
     def line(row: Sequence[str], first: bool) -> str:
         looks = ["rule"] * first + ["base"] * ("base" in row[:names])
@@ -124,7 +126,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
     upper, lower = [], []
     for name, group in groups(columns):
         if columns[group[0]][1]:
-            upper.append(f"<th scope=colgroup colspan={len(group)}>{broken(name)}</th>")
+            upper.append(f"<th scope=colgroup colspan={len(group)}>{hyphenated(name)}</th>")
             lower += [heading(i, columns[i][1], 1) for i in group]
         else:
             upper.append(heading(group[0], name, 2))
