@@ -153,7 +153,7 @@ def test_the_page_of_length_has_shares_and_correlations_of_its_table(task, begin
 
 def test_the_page_of_length_says_how_far_sinusoids_reach_and_by_how_much_none_leads():
     of_task = {
-        row["Task"]: row["Unseen lengths, ours"] for row in rows_of("length/length") if row["Positions"] == "sinusoidal"
+        row["Task"]: row["Unseen lengths, ours"] for row in rows_of("length/length") if row["Positions"] == "sinusoids"
     }
     first, *others = (float(share.split(" ")[0]) for share in of_task.values())
     sentence = (

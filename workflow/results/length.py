@@ -31,7 +31,7 @@ NOTES = [
 MADE = [
     "Published: {source}. They trained T5-base decoders (110M parameters, 12 layers) on 100,000 fixed problems for "
     "40,000 steps of 64. Copying and reversing were trained on lengths 2 to 20 and tested on 21 to 40, arithmetic on "
-    "up to 8 and tested on up to 16. Their names for sinusoidal and none are APE and NoPE.",
+    "up to 8 and tested on up to 16. Their names for sinusoids and none are APE and NoPE.",
     "Our decoders normalise after each sub-layer as in the paper, see new problems in each step, and follow the "
     "paper's schedule. All of ours divide scores by √d_k, none of theirs does. Our rotary turns whole heads; theirs "
     "turns a quarter of each head. Theirs also have dropout on attention's weights, weight decay, no biases, and all "
@@ -43,7 +43,7 @@ MADE = [
     "has only the last sum, and they print only ranks.",
     "For copying we take the published share of outputs with the same ids. Their figures compare strings: that is up "
     "to 0.13 less, with the same ranks.",
-    "alibi is Attention with Linear Biases.",
+    "ALiBi is Attention with Linear Biases.",
 ]
 
 
@@ -70,13 +70,18 @@ def measured(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def names(published: Mapping[str, Any]) -> dict[str, str]:
+    """The name of each encoding in tables and figures, by its value of `positions`."""
+    return {row["positions"]: row["name"] for row in published["positions"]}
+
+
 def ranks(scores: Mapping[str, float]) -> pd.Series:
     """1 for the greatest score. Equal scores share the mean of their ranks."""
     return pd.Series(scores, dtype=float).rank(ascending=False)
 
 
-def task_rows(task: str, positions: Iterable[str], published: Mapping[str, Any], ours: Any) -> list[Row]:
-    """A row for each encoding of a task."""
+def task_rows(task: str, positions: Mapping[str, str], published: Mapping[str, Any], ours: Any) -> list[Row]:
+    """A row for each encoding of a task; `positions` has its name."""
     numbers_of = {encoding: ours[task, encoding] for encoding in positions}
     scores = published.get("exact_match", {})
     theirs = pd.Series(published["ranks"], dtype=float) if "ranks" in published else ranks(scores)
@@ -89,7 +94,7 @@ def task_rows(task: str, positions: Iterable[str], published: Mapping[str, Any],
         rows.append(
             {
                 ("Task", ""): task,
-                ("Positions", ""): encoding,
+                ("Positions", ""): positions[encoding],
                 ("Lengths trained on", "ours"): spread(numbers, "seen", 3),
                 **beside("Unseen lengths", scores.get(encoding), numbers, "unseen", 3),
                 ("Rank", "published"): number(both[0].get(encoding), 1).removesuffix(".0"),
@@ -142,14 +147,14 @@ def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    study, published = job.params.study, read_yaml(job.input.published)["length"]
+    study, numbers = job.params.study, read_yaml(job.input.published)
+    published, named = numbers["length"], names(numbers)
+    positions = {encoding: named[encoding] for encoding in study["positions"]}
     read = [read_json(path) for path in job.input.runs]
     runs = measured(read)
     ours = over_seeds(runs)
     rows = [
-        row
-        for task in study["tasks"]
-        for row in task_rows(task, study["positions"], published["tasks"].get(task, {}), ours)
+        row for task in study["tasks"] for row in task_rows(task, positions, published["tasks"].get(task, {}), ours)
     ]
     made = [recipe_note(study, read), *(note.format(source=published["source"]) for note in MADE)]
     return Content(rows, 2, [*claim_notes(runs), *NOTES], made)
@@ -177,8 +182,11 @@ def draw_encoding(axes: Axes, right: pd.DataFrame, colour: str, trained: Sequenc
     axes.text(0.97, 0.98, f"{unseen:.2f}", transform=axes.transAxes, ha="right", va="top", fontsize=8)
 
 
-def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> Drawing:
-    """A row of panels for each task, a column for each encoding, so that no line lies on another one."""
+def draw(runs: pd.DataFrame, study: Mapping[str, Any], named: Mapping[str, str]) -> Drawing:
+    """A row of panels for each task, a column for each encoding, so that no line lies on another one.
+
+    `named` has the name of each encoding.
+    """
     tasks, positions, recipe = study["tasks"], study["positions"], study["recipe"]
     (least, most), tested = recipe["trained"], recipe["tested"]
     width = 0.6 + 1.1 * len(positions)
@@ -189,7 +197,7 @@ def draw(runs: pd.DataFrame, study: Mapping[str, Any]) -> Drawing:
             draw_encoding(axes, shown, POSITIONS[encoding], recipe["trained"])
         row[0].set_ylabel(task, fontweight="bold")
     for axes, encoding in zip(grid[0], positions, strict=True):
-        axes.set_title(encoding)
+        axes.set_title(named[encoding])
     grid[0, 0].set(xlim=(least, tested), ylim=(0, 1.3), xticks=[least, most, tested], yticks=[0, 0.5, 1])
     figure.supxlabel("length of a problem; lengths trained on are shaded", fontsize=8)
     figure.supylabel("share of problems solved exactly", fontsize=8)
@@ -214,7 +222,9 @@ RESULTS = (
         titles={"length": "Length"},
         caption=CAPTION,
         plan=plan,
-        draw=lambda job: [draw(by_length(map(read_json, job.input.runs)), job.params.study)],
+        draw=lambda job: [
+            draw(by_length(map(read_json, job.input.runs)), job.params.study, names(read_yaml(job.input.published)))
+        ],
         target="length",
         packed=False,
     ),
