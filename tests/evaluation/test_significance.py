@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from transformer.evaluation.bleu import sacrebleu
-from transformer.evaluation.significance import compare, pseudo_values
+from transformer.evaluation.bleu import sacrebleu, sacrebleu_metric
+from transformer.evaluation.significance import compare, pseudo_values, token_bleu_error
 from transformer.support.files import InputError
 
 
@@ -59,7 +59,17 @@ def test_the_shares_of_sentences_are_those_of_sacrebleu_without_them(text):
     references = text(1, 9)
     system = spoilt(references, 0.2, 1)
     whole, first = (BLEU().corpus_score(system[i:], [references[i:]]).score for i in (0, 1))
-    assert pseudo_values(system, references)[0] == pytest.approx(9 * whole - 8 * first)
+    assert pseudo_values(sacrebleu_metric(), system, references)[0] == pytest.approx(9 * whole - 8 * first)
+
+
+@pytest.mark.agreement(witness="SacreBLEU")
+def test_the_error_of_bleu_over_sentences_is_that_of_sacrebleus_bootstrap(text):
+    references = text(1, 200)
+    system = spoilt(references, 0.2, 2)
+    score = BLEU(tokenize="none", smooth_method="none").corpus_score(system, [references], n_bootstrap=1000)
+    half = 1.96 * token_bleu_error(system, references)
+    assert f"± {score._ci:.2f})" in str(score)  # what sacreBLEU prints
+    assert half == pytest.approx(score._ci, rel=0.15)
 
 
 def test_a_clear_difference_has_a_small_p_and_none_a_large_one(text):

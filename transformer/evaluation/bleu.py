@@ -114,12 +114,17 @@ def sacrebleu_of(counts: Counts) -> float:
     return float(BLEU.compute_bleu(list(counts[3:7]), list(counts[7:]), *lengths, smooth_method="exp").score)
 
 
+def token_metric() -> Any:
+    """BLEU of tokens separated by blanks: cased, without smoothing."""
+    from sacrebleu.metrics import BLEU
+
+    return BLEU(tokenize="none", force=True, smooth_method="none")
+
+
 def token_bleu(translations: Sequence[str], references: Sequence[str]) -> TokenBleu:
     """Cased BLEU without smoothing; blanks separate tokens. Raises InputError when the counts differ or are 0."""
     check(translations, references)
-    from sacrebleu.metrics import BLEU
-
-    metric = BLEU(tokenize="none", force=True, smooth_method="none")
+    metric = token_metric()
     bleu = metric.corpus_score(list(translations), [list(references)])
     return TokenBleu(bleu.score, tuple(bleu.precisions), bleu.bp, bleu.ref_len, str(metric.get_signature()))
 

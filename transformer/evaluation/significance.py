@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from sacrebleu.significance import PairedTest
 
-from transformer.evaluation.bleu import check, sacrebleu_metric
+from transformer.evaluation.bleu import check, sacrebleu_metric, token_metric
 from transformer.evaluation.chrf import chrf
 from transformer.support.files import InputError
 
@@ -80,7 +80,10 @@ def compare(
         tests.append(Significance(p, str(signatures["BLEU"])))
     bootstrap, randomisation = tests
     one, other = (chrf(each, references) for each in (baseline, system))
-    differences = pseudo_values(system, references, language) - pseudo_values(baseline, references, language)
+    of_system, of_baseline = (
+        pseudo_values(sacrebleu_metric(language), each, references) for each in (system, baseline)
+    )
+    differences = of_system - of_baseline
     return Comparison(
         first.score,
         second.score,
@@ -91,15 +94,21 @@ def compare(
     )
 
 
-def pseudo_values(translations: Sequence[str], references: Sequence[str], language: str = "und") -> np.ndarray:
-    """For each of n sentences, n times sacreBLEU less n - 1 times the sacreBLEU of all others (Tukey's jackknife).
+def pseudo_values(metric: Any, translations: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """For each of n sentences, n times BLEU less n - 1 times the BLEU of all others (Tukey's jackknife).
 
-    Like the terms of a mean, their mean is sacreBLEU, and their standard deviation tells its error.
+    Like the terms of a mean, their mean is BLEU, and their standard deviation tells its error. `metric` is one of
+    sacreBLEU's.
     """
-    metric = sacrebleu_metric(language)
     counts = np.array(metric._extract_corpus_statistics(translations, [references]))
     everything = counts.sum(0)
     whole, *without = (
         metric._compute_score_from_stats(each).score for each in [everything.tolist(), *(everything - counts).tolist()]
     )
     return len(counts) * whole - (len(counts) - 1) * np.array(without)
+
+
+def token_bleu_error(translations: Sequence[str], references: Sequence[str]) -> float:
+    """The standard error of `token_bleu` over the choice of sentences. There are at least two."""
+    values = pseudo_values(token_metric(), translations, references)
+    return float(values.std(ddof=1) / len(values) ** 0.5)

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from transformer.evaluation.bleu import TokenBleu, token_bleu
+from transformer.evaluation.significance import token_bleu_error
 from transformer.support.files import read_parallel
 from workflow.results.cells import beside, number, printed
 from workflow.results.notes import read_inputs
@@ -17,12 +18,15 @@ from workflow.results.table_formats import Row
 CAPTION = """\
 **Published marks.** BLEU of lower-cased tokens on the test sets of Multi30k. Others published it for the model and the
 text of this experiment; we measure it on {scores} runs of ours. Check first whether our
-reference has as many tokens as theirs. Then see how far our BLEU is from theirs, and whether the precisions and the
-brevity penalty agree.
+reference has as many tokens as theirs. Then see how far our BLEU is from theirs, whether theirs is in the range over
+sentences, and whether the precisions and the brevity penalty agree.
 """
+QUANTILE = 1.96  # of the normal distribution; 95 % lie within it
 NOTES = [
     "BLEU is computed on the corpus's own tokens, without further tokenisation and without smoothing. It differs from "
     "the BLEU and sacreBLEU of the other tables. The precisions are those of 1 to 4 tokens, in percent.",
+    "The range over sentences is our BLEU plus or minus 1.96 standard errors (jackknife), as if the sentences had been "
+    "drawn from many of their kind. It does not include that other trainings give other models.",
 ]
 
 
@@ -50,21 +54,23 @@ def plan(selection: Selection) -> Plan | None:
     )
 
 
-def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu) -> dict[str, Any]:
-    """The scores of a translation, as `over_seeds` reads them."""
+def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu, error: float) -> dict[str, Any]:
+    """The scores of a translation and the error of its BLEU, as `over_seeds` reads them."""
     precisions = {f"precision{n}": precision for n, precision in enumerate(bleu.precisions, start=1)}
-    rest = {"score": bleu.score, "brevity_penalty": bleu.brevity_penalty, "tokens": bleu.tokens}
+    rest = {"score": bleu.score, "error": error, "brevity_penalty": bleu.brevity_penalty, "tokens": bleu.tokens}
     return {"task": row["task"], "model": row["model"], "seed": seed, **rest, **precisions}
 
 
 def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float]) -> Row:
     """The row of a mark; `pair` is its pair of languages."""
     precisions = (ours[f"precision{n}"] for n in range(1, 5))
+    least, most = (ours["score"] + sign * QUANTILE * ours["error"] for sign in (-1, 1))
     return {
         ("Pair", ""): pair,
         ("Test set", ""): row["test"],
         ("Published by", ""): row["source"],
         **beside("BLEU", row.get("bleu"), ours, "score", 1),
+        ("BLEU", "over sentences"): f"{least:.1f} to {most:.1f}",
         ("Precisions", "published"): "/".join(number(each, 1) for each in row.get("precisions", ())),
         ("Precisions", "ours"): "/".join(number(each, 1) for each in precisions),
         ("Brevity penalty", "published"): printed(row.get("brevity_penalty"), 3),
@@ -80,9 +86,10 @@ def content(job: Any) -> Content:
     rows = []
     signatures: dict[str, None] = {}
     for row in job.params.rows:
-        scores = [token_bleu(*read_parallel(path, row["reference"])) for path in row["translations"]]
-        signatures |= dict.fromkeys(score.signature for score in scores)
-        ours = over_seeds(pd.DataFrame(flat(row, seed, score) for seed, score in enumerate(scores)))
+        texts = [read_parallel(path, row["reference"]) for path in row["translations"]]
+        scores = [(token_bleu(*text), token_bleu_error(*text)) for text in texts]
+        signatures |= dict.fromkeys(score.signature for score, _ in scores)
+        ours = over_seeds(pd.DataFrame(flat(row, seed, *score) for seed, score in enumerate(scores)))
         rows.append(table_row(row, job.params.pairs[row["task"]], ours[row["task"], row["model"]]))
     others = [note for note in made if not note.startswith("Signature of ")]  # those belong to scores of other tables
     signed = [f"Signature of BLEU: {signature}" for signature in signatures]
