@@ -24,8 +24,8 @@ WITHIN_SEEDS = [
     "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
     "approximate randomisation. With several seeds the means must also differ by at least two standard deviations of "
     "base.",
-    "A starred difference is hardly a matter of these sentences. But p is not corrected for the number of rows, so with "
-    "one seed about one in 20 rows as good as base has a star, and another training might not show a starred "
+    "A starred difference is hardly a matter of these sentences. But p is not corrected for the number of rows: with "
+    "one seed, about one in 20 rows as good as base has a star. And another training might not show a starred "
     "difference: two trainings of the same model can differ by that much. The csv also has the p of this test, "
     f"{LARGEST}is about half.",
 ]
