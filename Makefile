@@ -11,7 +11,14 @@ PIP = $(PYTHON) -I workflow/lib/install.py
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: reproduce report test test-cluster test-gpu test-lowering test-bare gpu lint site
+.PHONY: help reproduce report test test-cluster test-gpu test-lowering test-bare gpu lint site
+
+help:
+	@echo "make .venv/installed   installs everything"
+	@echo "make reproduce         installs everything, trains the experiment quick, compares its tables with ours"
+	@echo "make report            makes the report of quick again"
+	@echo "make test              checks the code"
+	@echo "make site              makes the pages of this project"
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:

@@ -1,6 +1,7 @@
 """Commands as processes: their interrupts, their standard streams and their environment."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,14 @@ def test_the_environment_changes_neither_translations_nor_messages(house, transl
     finished = in_a_shell([*arguments("translate", package=house.package), "--nbest"], "", **environment)
     same = (translated.returncode, translated.stdout, translated.stderr)
     assert (finished.returncode, finished.stdout, finished.stderr) == same
+
+
+def test_a_missing_package_is_named_with_the_remedy():
+    """Without site-packages (-S), Python finds none of our packages."""
+    command = [sys.executable, "-S", "-m", "transformer", "translate", "--package", "none"]
+    run = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert re.fullmatch(r"error: No module named '\w+': .* lacks it; activate the environment .*\n", run.stderr)
 
 
 def test_a_number_of_threads_that_openmp_would_complain_about_is_left_out():

@@ -164,7 +164,10 @@ def test_every_row_keeps_at_least_one_layer():
 
 def test_a_scale_without_whole_numbers_is_refused_for_each_size():
     reported = faults(scale={"width": "1/24", "depth": 1}, models={"base": MODELS["base"]}, tasks={}, corpora={})
-    assert "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; change scale.width" in reported
+    assert (
+        "models.base.d_model: 512 x width 1/24 is 64/3, not a whole number; write 504 or 528, or change scale.width"
+        in reported
+    )
     assert [fault.split(":")[0] for fault in reported if "whole number" in fault] == [
         f"models.base.{name}" for name in ("d_model", "d_ff", "d_k", "d_v")
     ]
@@ -174,7 +177,8 @@ def test_a_sub_layer_that_cannot_be_scaled_is_named():
     row = {"attention_over_parameters": {"h_p": 8, "d_pk": 63, "d_pv": 64, "n_p": 512}}
     reported = faults(scale={"width": "1/2", "depth": 1}, **with_models(odd=row))
     assert reported == [
-        "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, not a whole number; change scale.width"
+        "models.odd.attention_over_parameters.d_pk: 63 x width 1/2 is 63/2, not a whole number; write 62 or 64, or "
+        "change scale.width"
     ]
 
 

@@ -1,3 +1,5 @@
+import io
+import json
 import tarfile
 from pathlib import Path
 
@@ -100,6 +102,26 @@ def test_seeds_that_are_not_released_are_named_beside_those_that_are(check):
     path = archives()[[path.parent.name for path in archives()].index("small")]
     said = "line 6: seeds: 7: base is not released with this seed; choose from 1, 2, 3, 4, 5"
     assert check(paths=[path], **MINE | {"seeds": [1, 2, 7]}) == said
+
+
+def test_an_experiment_whose_base_has_too_few_released_seeds_needs_small(check):
+    said = "base of quick-captions is released with 1 seed, and a trial needs 3 or more: give --configfile config/small"
+    assert said in check(SMALL.with_name("quick-captions.yaml"), **MINE | {"seeds": [1, 2, 3]})
+
+
+def test_a_new_key_that_changes_the_configs_of_old_rows_is_named(check, tmp_path):
+    run, config = "results/small/runs/ende/base/1/average-1", "package/config.json"
+    with tarfile.open(archives()[[path.parent.name for path in archives()].index("small")]) as archive:
+        record = json.load(archive.extractfile(f"{run}/{config}"))
+        scores = archive.extractfile(f"{run}/dev.scores.json").read()
+    del record["architecture"]["d_v"]
+    record["training"]["config_sha256"] = "of older code"
+    with tarfile.open(path := tmp_path / "scores.tar.gz", "w:gz") as archive:
+        for name, content in ((config, json.dumps(record).encode()), ("dev.scores.json", scores)):
+            member = tarfile.TarInfo(f"{run}/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    assert "its released configs have no d_v; declare a new key with `added`" in check(paths=[path], **MINE)
 
 
 def test_scores_of_another_experiment_or_decoding_do_not_count(check):

@@ -46,6 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except InputError as error:
         return _failed(str(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("transformer"):
+            raise
+        remedy = "activate the environment (. .venv/bin/activate), or make it (make .venv/installed)"
+        return _failed(f"{error}: {sys.executable} lacks it; {remedy}")
     except (OSError, MemoryError, RuntimeError, ImportError) as error:
         why = explained(error)
         if not (why or isinstance(error, OSError)):

@@ -40,7 +40,10 @@ class Scale(Config):
             else:
                 continue
             if size.denominator > 1:
-                faults.append(Fault(place, f"{value} x {by} is {size}, not a whole number; change scale.width"))
+                step = self.width.denominator
+                near = " or ".join(str(size * step) for size in (value // step, value // step + 1) if size)
+                text = f"{value} x {by} is {size}, not a whole number; write {near}, or change scale.width"
+                faults.append(Fault(place, text))
             elif size != value:
                 scaled[key] = int(size)
                 written[place] = str(size), f"{value} x scale.{by}"

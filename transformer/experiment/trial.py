@@ -101,7 +101,15 @@ def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iter
     if not known:
         text = f"{trial.against} has no released scores with the values, text and decoding of {experiment.experiment}"
         remedy = "give --configfile config/small.yaml first, name another row, or train a base of your own"
+        if new := _new_keys(against, experiment.table3_average, paths):
+            text += f": its released configs have no {new}"
+            remedy = "declare a new key with `added` and a default that changes nothing"
         yield ("trial", "against"), f"{text}; {remedy} (docs/own-idea.md)"
+        return
+    if len(known) < SEEDS:
+        text = f"{trial.against} of {experiment.experiment} is released with {len(known)} seed"
+        remedy = f"a trial needs {SEEDS} or more: give --configfile config/small.yaml first"
+        yield ("trial", "against"), f"{text}{'s' * (len(known) > 1)}, and {remedy} (docs/own-idea.md)"
         return
     yield from _compared(trial, row, against)
     if twin := _twin(experiment, trial, row, paths):
@@ -112,6 +120,17 @@ def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iter
     if missing := [seed for seed in experiment.seeds if seed not in known]:
         shown, others = ", ".join(map(str, missing)), ", ".join(map(str, known))
         yield ("seeds",), f"{shown}: {trial.against} is not released with this seed; choose from {others}"
+
+
+def _new_keys(run: RunConfig, average: int, paths: Sequence[Path]) -> str:
+    """The keys of the architecture of a run that its released configs do not have, if it has such configs."""
+    known = {
+        key
+        for path in paths
+        for _, read in _runs(path, f"{run.task}/{run.model}", average)
+        for key in read("package/config.json")["architecture"]
+    }
+    return ", ".join(sorted(plain(run.architecture).keys() - known)) if known else ""
 
 
 def _twin(experiment: Experiment, trial: Trial, row: RunConfig, paths: Sequence[Path]) -> str:

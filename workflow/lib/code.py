@@ -53,7 +53,7 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[Path]:
 @cache
 def imports(path: Path) -> frozenset[Path]:
     """The files of this project that a file imports."""
-    return frozenset(_imported([ast.parse(path.read_text("utf-8"))]))
+    return frozenset(_imported([ast.parse(path.read_text("utf-8"), path)]))
 
 
 def closure(files: Iterable[Path]) -> list[Path]:
@@ -74,7 +74,7 @@ def _handlers() -> dict[str, frozenset[Path]]:
     """The files that each function of cli/ uses through imports: its own, its module's, and those of its helpers."""
     handlers = {}
     for path in sorted((ROOT / "transformer/cli").glob("*.py")):
-        body = ast.parse(path.read_text("utf-8")).body
+        body = ast.parse(path.read_text("utf-8"), path).body
         functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
         heads = {name: node for node in body if isinstance(node, ast.ImportFrom) for name in _names(node)}
         for name, function in functions.items():

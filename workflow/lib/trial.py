@@ -35,7 +35,7 @@ def cost_line(experiment: Experiment, runs: Runs) -> str:
     control = sum(model == against for model, _ in waiting)
     of = f"{len(waiting) - control} of {row}" + f", 1 of {against} as a control" * control
     trainings = f"{len(waiting)} training{'s' * (len(waiting) > 1)} ({of})"
-    return f"trial: {trainings}, about {hours:.1f} core-hours on this CPU at the speed that it has now"
+    return f"trial: {trainings}, {hours:.1f} core-hours or more on this CPU at the speed that it has now"
 
 
 def look(path: Path, experiment: Experiment) -> list[list[int]]:
