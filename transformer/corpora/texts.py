@@ -1,7 +1,7 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,7 @@ from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import Asked, open_pairs
 from transformer.corpora.units import UNITS
-from transformer.support.faults import unknown
+from transformer.support.faults import ConfigError, Fault, Keys, unknown
 from transformer.support.fields import STRICT, Faults, Positive, Some, check
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
@@ -112,18 +112,31 @@ class Files(Kind):
         return lambda *pair: pair
 
     def _texts(self, part: str, name: str, source: str, target: str) -> list[tuple[str, str]]:
-        """The locations of a part, as (source, target). Raises InputError for a missing language or wrong location."""
-        key, texts = self._part(part)
+        """The locations of a part, as (source, target).
+
+        Raises ConfigError for a missing language and for a wrong location.
+        """
+        keys, texts = self._part(part)
         for i, text in enumerate(texts):
-            for language in (source, target):
+            place, sides = ("corpora", name, *keys, i), (source, target)
+            for language in sides:
                 if language not in text:
-                    raise InputError(f"corpora.{name}.{key}[{i}]: " + unknown(language, text, "language"))
-                Location.of(f"corpora.{name}.{key}[{i}].{language}", text[language])
+                    raise ConfigError("", [Fault(place, _unknown(language, text, sides))])
+                Location.of((*place, language), text[language])
         return [(text[source], text[target]) for text in texts]
 
-    def _part(self, part: str) -> tuple[str, Texts]:
-        """The key of a part in the corpus's config, and its texts."""
-        return part, getattr(self, part) or ()
+    def _part(self, part: str) -> tuple[Keys, Texts]:
+        """The keys of a part in the corpus's config, and its texts."""
+        return (part,), getattr(self, part) or ()
+
+
+def _unknown(language: str, text: Mapping[str, str], sides: Pair) -> str:
+    """The fault that a text does not have the language of a task between two languages."""
+    fault = f"{unknown(language, text, 'language')} (the task is from {sides[0]} to {sides[1]})"
+    file = next(iter(text.values()), "")
+    if len(text) == 1 and file.lower().endswith(UNITS):
+        fault += f"; a file that has both is named twice: {{{sides[0]}: {file}, {sides[1]}: {file}}}"
+    return fault
 
 
 def _fault(texts: tuple[str, str], number: int, reason: str) -> str:
