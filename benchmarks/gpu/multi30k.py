@@ -1,5 +1,6 @@
 """Train base of the experiment `multi30k` for a given time, and measure its BLEU on test."""
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -39,9 +40,10 @@ class TimeIsUp(Exception):  # noqa: N818 - no error
 def tiny_experiment(folder: Path) -> list[Path]:
     """The configs of a tiny experiment with a text of random words."""
     texts: dict[str, Any] = {"origin": "files"}
+    vocabularies = itertools.count(60)  # each has other words, so no two texts are equal
     for part, count in TINY.items():
         for language in ("en", "de"):
-            write_lines(folder / f"{part}.{language}", drawn_text(drawn_lengths(count, 12)[:, 0], 60))
+            write_lines(folder / f"{part}.{language}", drawn_text(drawn_lengths(count, 12)[:, 0], next(vocabularies)))
         texts[part] = [{language: str(folder / f"{part}.{language}") for language in ("en", "de")}]
     small = {"steps": 12, "checkpoint_every": 3, "average": 2, "batch_tokens": 200}
     task = {"vocabulary": 60, "corpus": "tiny", "models": ["base"]}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.corpora.hold_out import HoldOut, hold_out
+from transformer.corpora.hold_out import HoldOut, hold_out, shared
 from transformer.corpora.moses import MosesFiles
 from transformer.corpora.parts import Given, write_part, write_whole
 from transformer.corpora.texts import Files
@@ -91,6 +91,18 @@ def test_no_part_has_a_sentence_of_another(tmp_path_factory, pairs, dev, test):
         sentences = {part: {normalised(pair[side]) for pair in each} for part, each in parts.items()}
         assert sum(map(len, sentences.values())) == len(set().union(*sentences.values()))
         assert (len(sentences["dev"]), len(sentences["test"])) == (dev, test)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_the_pairs_that_a_part_shares_are_those_with_equal_subwords(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("own")
+    lines = st.text("ab \u00a0ａ", min_size=1, max_size=2).filter(str.strip)
+    for part in (parts := ("train", "dev", "test")):
+        write_part(folder, part, data.draw(st.lists(st.tuples(lines, lines), min_size=1, max_size=8)), {}, "own")
+    read = {part: [tuple(map(normalised, pair)) for pair in parts_of(folder)[part]] for part in parts}
+    counts = {part: sum(pair in read["train"] for pair in read[part]) for part in ("dev", "test")}
+    assert shared(folder, "train", ["dev", "test"]) == counts
 
 
 def test_a_frequent_sentence_is_no_likelier_than_a_rare_one(write):

@@ -14,12 +14,15 @@ LANGUAGES = {"name": "own", "source": "en", "target": "de"}
 
 @pytest.fixture
 def own(tmp_path):
-    """A corpus with a further test set. Each part has two pairs: 3 and 4 English tokens, 3 and 2 German ones."""
+    """A corpus with a further test set. Each part has two pairs: 3 and 4 English tokens, 3 and 2 German ones.
+
+    Train shares one of its pairs with the others, which are equal.
+    """
     texts = {}
     for part in (*PARTS, "newer"):
         texts[part] = ({language: str(tmp_path / f"{part}.{language}") for language in ("en", "de")},)
         for path, text in zip(texts[part][0].values(), ("A dog.\nIt's red.\n", "Ein Hund.\nZ.B. Rot\n"), strict=True):
-            Path(path).write_text(text)
+            Path(path).write_text(text.replace("Hund", "Tier") if part == "train" else text)
     return MosesFiles(origin="moses-lowercase", tests={"newer": texts.pop("newer")}, **texts)
 
 
@@ -54,7 +57,10 @@ def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
     write(own)
     for part in (*PARTS, "newer"):
         assert read_lines(tmp_path / f"own/{part}.source") == ["a dog .", "it &apos;s red ."]
-        assert read_lines(tmp_path / f"own/{part}.target") == ["ein hund .", "z.b. rot"]
+        assert read_lines(tmp_path / f"own/{part}.target") == [
+            f"ein {'tier' if part == 'train' else 'hund'} .",
+            "z.b. rot",
+        ]
     record = json.loads((tmp_path / "own/corpus.json").read_text())
     assert record["pairs"] == {"train": 2, "dev": 2, "test": 2, "newer": 2}
     assert sorted(path.name for path in (tmp_path / "own").iterdir()) == [

@@ -128,7 +128,8 @@ def test_a_step_that_removes_many_pairs_is_told_with_the_first_of_them(own, prep
     said = (
         "warning: own: cleaning removes 12 of 20 pairs of train (60%) for `ratio`; look at the first, 'c d e f | z'; "
     )
-    assert capsys.readouterr().err == said + "if it is good, set `cleaning: ratio`\n"  # and not for 2 identical ones
+    told = [line for line in capsys.readouterr().err.splitlines() if "cleaning removes" in line]
+    assert told == [said + "if it is good, set `cleaning: ratio`"]  # and not for 2 identical ones
 
 
 @pytest.mark.parametrize(("long", "warns"), [(2, False), (3, True)])
@@ -138,6 +139,61 @@ def test_a_text_with_many_long_lines_is_told_with_a_remedy(own, prepare, capsys,
     prepare(replace(own, cleaning=Cleaning()))
     said = f"warning: own: {long} of 100 pairs of train ({long}%) have a side of more than 100 words, so lines may be"
     assert capsys.readouterr().err.startswith(said) == warns
+
+
+def test_pairs_of_dev_and_test_that_another_part_has_are_counted(tmp_path, own, prepare, capsys):
+    (tmp_path / "dev.en").write_text(
+        "ａ  b\nb c\nother\n", encoding="utf-8"
+    )  # its first pair has the subwords of train's
+    prepare(own)
+    warnings = [line.partition("; ")[0] for line in capsys.readouterr().err.splitlines() if "flatter" in line]
+    assert warnings == [
+        f"warning: own: {one} has {count} of the 3 pairs of {part} ({', '.join(getattr(own, part)[0].values())}), so "
+        "scores flatter"
+        for one, count, part in (("train", 1, "dev"), ("train", 2, "test"), ("dev", 3, "test"))
+    ]
+
+
+@pytest.mark.parametrize("part", ["dev", "test"])
+@pytest.mark.parametrize("same", [False, True])  # files, or only their lines
+def test_a_part_of_which_train_has_all_pairs_is_refused_with_its_files_and_a_remedy(tmp_path, own, prepare, part, same):
+    corpus = replace(own, cleaning=Cleaning())
+    files = getattr(corpus, "train" if same else part)[0]
+    other = {"test": "dev", "dev": "test"}[part]
+    (tmp_path / f"{other}.en").write_text("x\ny\nz\n")
+    said = rf"^corpora\.own: train has 3 of the 3 pairs of {part} \({files['en']}, {files['de']}\), so scores flatter; "
+    said += rf"remove them from train, or leave out {part} and hold .* as in hold_out: {{{part}: 1000}}$"
+    with pytest.raises(InputError, match=said):
+        prepare(replace(corpus, **{part: (files,)}))
+
+
+@pytest.mark.parametrize(("equal", "warns"), [(90, False), (91, True)])
+def test_two_files_with_nearly_the_same_lines_are_told(own, prepare, capsys, equal, warns):
+    for language, path in own.train[0].items():
+        Path(path).write_text("same\n" * equal + f"{language}\n" * (100 - equal))
+    prepare(replace(own, cleaning=Cleaning()))
+    said = "warning: own: 91 of 100 pairs of train (91%) have two equal sides, so both may be one language; "
+    assert (said in capsys.readouterr().err) == warns
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("a.en", "a.en"), ("a.en", "./a.en"), ("a.en", "link"), *2 * [2 * ("a.tsv#2",)]]
+)
+def test_one_text_for_both_languages_is_refused(tmp_path, monkeypatch, own, source, target):
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("a.en")
+    with pytest.raises(
+        InputError, match=rf"^corpora\.own\.dev\[0\]: {source} is named for both en and de; name a text"
+    ):
+        replace(own, dev=({"en": source, "de": target},)).files("own", "en", "de")
+
+
+@pytest.mark.parametrize(
+    "sides", [("a.tsv#1", "a.tsv#2"), 2 * ("a.tmx",), 2 * ("x.zip/a.po.gz",), ("x.zip/a", "x.zip/b")]
+)
+def test_one_file_with_both_languages_may_be_named_twice(own, sides):
+    text = dict(zip(("en", "de"), sides, strict=True))
+    assert replace(own, dev=(text,)).files("own", "en", "de")
 
 
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
@@ -155,6 +211,13 @@ def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_s
 def test_a_language_that_a_text_lacks_is_named(own, prepare):
     with pytest.raises(InputError, match=r"corpora\.own\.dev\[0\]: unknown language fr; known: en, de"):
         prepare(own, target="fr")
+    with pytest.raises(InputError, match=r"unknown language EN; did you mean en\? \(the task is from EN to de\)$"):
+        prepare(own, source="EN")
+
+
+def test_a_file_with_both_languages_that_is_named_for_one_is_told_how(own):
+    with pytest.raises(InputError, match=r"unknown language de; .*; a file .* twice: \{en: a\.tmx, de: a\.tmx\}$"):
+        replace(own, train=({"en": "a.tmx"},)).files("own", "en", "de")
 
 
 @pytest.mark.parametrize(
@@ -174,12 +237,13 @@ def test_a_wrong_location_is_reported_with_its_key(own, location, problem):
 def test_units_without_a_translation_are_counted_for_train_and_told_for_dev(tmp_path, own, prepare, capsys):
     path = tmp_path / "memory.po"
     path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "x y"\n\nmsgid "c d"\nmsgstr ""\n')
-    both = ({"en": str(path), "de": str(path)},)
-    prepare(replace(own, train=both, dev=both))
+    (tmp_path / "other.po").write_text(path.read_text().replace("x y", "x z"))
+    both, other = (({"en": str(each), "de": str(each)},) for each in (path, tmp_path / "other.po"))
+    prepare(replace(own, train=both, dev=other))
     record = json.loads((tmp_path / "own" / "corpus.json").read_text())
     assert (record["read"], record["pairs"]) == (2, {"train": 1, "dev": 1, "test": 3})
     assert list(record["removed"].items())[:2] == [("no translation", 1), ("empty side", 0)]
-    assert capsys.readouterr().err.endswith("own: 1 units of dev are left out (no translation)\n")
+    assert "own: 1 units of dev are left out (no translation)\n" in capsys.readouterr().err
 
 
 def test_a_bad_unit_of_dev_is_named_by_its_place(tmp_path, own, prepare):

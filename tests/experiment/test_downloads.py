@@ -1,4 +1,5 @@
 import os
+import re
 import shlex
 import time
 from dataclasses import replace
@@ -15,9 +16,13 @@ from transformer.corpora.plain import PlainText
 from transformer.corpora.self_training import ParsedText, SelfTraining
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
+from transformer.experiment.advice import warnings_of
 from transformer.experiment.config import Experiment, read_experiment
-from transformer.experiment.downloads import downloads_of
+from transformer.experiment.downloads import downloads_of, located
+from transformer.experiment.sources import read_sources
+from transformer.support.faults import ConfigError
 from transformer.support.files import InputError
+from transformer.support.strict import parse_yaml
 
 
 @pytest.fixture
@@ -48,8 +53,56 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
     corpus = replace(own, train=({"en": f"{archive}/in.en", "de": f"{archive}/in.de"},))
     known = {archive: Download(5, "0" * 64), "http://a.org/other": Download(6, "1" * 64)}
     assert downloads_of(experiment(corpus, known)) == {archive: known[archive]}
-    with pytest.raises(InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256"):
+    with pytest.raises(
+        InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256; write (downl.*) beside"
+    ) as error:
         downloads_of(experiment(corpus, {}))
+    remedy = re.search("write (.*) beside", str(error.value))[1]
+    assert parse_yaml(remedy, "") == {"downloads": {archive: {"bytes": "...", "sha256": "..."}}}
+
+
+@pytest.mark.parametrize(
+    ("train", "line", "said"),
+    [
+        (
+            "train: [{nl: all.nl, EN: all.en}]",
+            3,
+            "corpora.mine.train[0]: unknown language en; did you mean EN? (the task ",
+        ),
+        (
+            "train: [{nl: ~/all.nl, en: all.en}]",
+            3,
+            "corpora.mine.train[0].nl: location '~/all.nl': ~ does not stand for ",
+        ),
+        ("train: [{nl: all.nl, en: all.tsv}]", 3, "corpora.mine.train[0].en: location 'all.tsv': add a column, as in "),
+        (
+            "train: [{nl: a.nl, en: a.en}, {nl: mem.tmx}]",
+            3,
+            "corpora.mine.train[1]: unknown language en; known: nl (the ",
+        ),
+        (
+            "train: [{nl: x, en: y}]\n    train+:\n    - {nl: x,\n       en: 'z.csv#1'}",
+            6,
+            "corpora.mine.train+[0].en: loc",
+        ),
+        ("train: [{nl: all.nl, en: all.nl}]", 3, "corpora.mine.train[0]: all.nl is named for both nl and en; name a "),
+    ],
+)
+def test_a_fault_of_a_location_or_a_language_names_its_file_and_its_line(tmp_path, monkeypatch, train, line, said):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(
+        f"corpora:\n  mine:\n    {train}\n    origin: files\n    hold_out: {{dev: 5, test: 5}}\n"
+        "only: [nlen]\ntasks:\n  nlen: {corpus: mine, source: nl, target: en, vocabulary: 99, models: [base]}\n"
+    )
+    sources = read_sources([Path("mine.yaml")])
+    experiment = read_experiment([Path("mine.yaml")])
+    with pytest.raises(ConfigError) as error:
+        downloads_of(experiment)
+    told = list(map(str, located(error.value, sources).faults))
+    assert told[0].startswith(f"mine.yaml, line {line}: {said}")
+    with pytest.raises(ConfigError) as error:
+        warnings_of(experiment, sources)
+    assert list(map(str, error.value.faults)) == told
 
 
 def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):

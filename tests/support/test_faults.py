@@ -60,6 +60,14 @@ def test_every_fault_is_in_one_message():
         ("flag", 1, "flag: 1 is not true or false"),
         ("words", "x", "words: 'x' is not a list; write [x]"),
         ("words", {"x": 1}, "words: {'x': 1} is not a list; write [a, b]"),
+        ("words", {"x": "a", "y": "b c"}, "words: {'x': 'a', 'y': 'b c'} is not a list; write [{x: a, y: b c}]"),
+        ("words", "x, y", "words: 'x, y' is not a list; write ['x, y']"),
+        ("number", "0,05", "number: '0,05' is not a number, because it has a comma; write 0.05"),
+        (
+            "inner",
+            {"size": "8,000", "ratio": 1},
+            "inner.size: '8,000' is not a number, because it has a comma; write 8000",
+        ),
         ("words", [], "words: is empty; give at least one"),
         ("words", [1], "words[0]: 1 is not a text; write it in quotes"),
         ("span", [1], "span: [1] has too few values"),
@@ -94,6 +102,7 @@ def test_a_config_that_is_not_a_mapping_is_refused(content):
 
 def test_the_fault_of_an_unknown_name_lists_all_known_names_if_none_is_similar():
     assert unknown("zzz", ["base", "big"], "model") == "unknown model zzz; known: base, big"
+    assert unknown("NL", ["nl", "en"], "language") == "unknown language NL; did you mean nl?"
 
 
 def test_a_key_by_its_name_elsewhere_is_the_key_that_means_the_same():

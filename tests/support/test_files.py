@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -45,6 +46,20 @@ def test_the_error_for_a_bad_byte_names_file_and_line(tmp_path):
     assert str(path) in str(error.value)
     with pytest.raises(InputError, match="f, line 1: byte 0xff is not UTF-8"):
         list(decode_lines("f", [b"\xef\xbb\xbfab\xff\n"]))
+
+
+@pytest.mark.parametrize(("codec", "named"), [("utf-16", "UTF-16"), ("utf-32", "UTF-32"), ("latin1", "ENCODING")])
+def test_the_remedy_for_another_encoding_is_a_command_that_converts_the_file(tmp_path, codec, named):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_bytes("é\nb\n".encode(codec))
+    with pytest.raises(InputError) as error:
+        read_lines(old)
+    [command] = re.findall("iconv .* NEW", str(error.value))
+    assert f"-f {named} " in command
+    for word, meant in (("ENCODING", codec), ("OLD", str(old)), ("NEW", str(new))):
+        command = command.replace(word, meant)
+    subprocess.run(command, shell=True, check=True)
+    assert read_lines(new) == ["é", "b"]
 
 
 def test_a_stream_is_decoded_line_by_line():

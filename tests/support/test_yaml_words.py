@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import yaml
 from hypothesis import given
@@ -54,6 +56,25 @@ def test_a_key_that_is_not_read_as_it_is_written_is_refused(key):
         return
     with pytest.raises(InputError, match=rf"x\.yaml, line 1: the key {key} is read as .*; write '{key}' in quotes"):
         parse_yaml(f"{{{key}: 1}}", "x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{a: 8,000}", "a is 8,000, but a comma separates keys; write 8000 for the number"),
+        ("{a: 8,192,b: 1}", "a is 8,192, but a comma separates keys; write 8192"),
+        ("{ü: 1,000,000, b: 1}", "ü is 1,000,000, but a comma separates keys; write 1000000"),
+        ("{b: {a: 0,05 }, c: 0}", "a is 0,05, but a comma separates keys; write 0.05"),
+        ("{a: -1,5,\n b: 1}", "a is -1,5, but a comma separates keys; write -1.5"),
+    ],
+)
+def test_a_number_with_a_comma_is_refused_with_the_number_that_is_meant(text, said):
+    with pytest.raises(InputError, match="^x.yaml, line 2: " + re.escape(said)):
+        parse_yaml(f"- 1\n- {text}\n", "x.yaml")
+
+
+def test_a_comma_between_keys_with_values_or_in_a_list_is_no_part_of_a_number():
+    assert parse_yaml("{a: 1,2: x, b: [1,2,300]}", "x.yaml") == {"a": 1, 2: "x", "b": [1, 2, 300]}
 
 
 def test_all_doubts_of_a_file_are_named_together():

@@ -255,7 +255,7 @@ def _check_words(name: str, texts: Iterable[str]) -> None:
     """Raises InputError for a text of the command line that has no words or is not UTF-8."""
     for number, text in enumerate(texts, 1):
         if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -t utf-8)")
+            raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -f ENCODING -t utf-8)")
         if not text.split() or is_void(text):
             raise InputError(f"{name} {number} has no words; write some, or leave it out")
 

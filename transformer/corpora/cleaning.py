@@ -30,6 +30,7 @@ class Cleaning(Config):
 NO_SUBWORD = "no subword"
 MANY = 0.1  # the share of pairs of which a step may remove more only with a warning
 LONG = 100  # words; few sentences have more
+NEARLY_ALL = 0.9  # the share of pairs with equal sides from which these are one language
 MANY_LONG = 0.02  # the share of pairs with longer sides of which a text is no longer one of sentences
 SHOWN = 60  # characters of an example
 # What to set if a step removes pairs that are good.
@@ -73,7 +74,7 @@ class Cleaner:
         if cleaning.duplicates != "keep":
             self.removed[self.duplicate] = 0
         self.seen: set[bytes] = set()
-        self.read = self.long = 0
+        self.read = self.long = self.equal = 0
         self.first: dict[str, tuple[str, str]] = {}  # that each step removed
 
     def keeps(self, source: str, target: str) -> bool:
@@ -82,12 +83,19 @@ class Cleaner:
         return self._counted(self.fault(source, target), source, target)
 
     def warn(self, name: str) -> None:
-        """Warn of long lines, and of each step that removed many pairs of corpus `name`, with the first of them."""
+        """Warn of many long lines, of equal sides, and of each step that removed many pairs of corpus `name`."""
         if self.long > MANY_LONG * self.read:
             print(
                 f"warning: {name}: {self.long:,} of {self.read:,} pairs of train ({self.long / self.read:.0%}) have a "
                 f"side of more than {LONG} words, so lines may be paragraphs; put one sentence on a line "
                 "(docs/reading.md names programs), because training leaves out pairs longer than `longest_pair`",
+                file=sys.stderr,
+            )
+        if self.equal > NEARLY_ALL * self.read:
+            print(
+                f"warning: {name}: {self.equal:,} of {self.read:,} pairs of train ({self.equal / self.read:.0%}) have "
+                "two equal sides, so both may be one language; name the text of each language, or remove these pairs "
+                "with `cleaning: {identical: remove}`",
                 file=sys.stderr,
             )
         for step, count in self.removed.items():
@@ -120,6 +128,7 @@ class Cleaner:
         self.long += longer > LONG
         if source == target and self.cleaning.identical == "remove":
             return "identical sides"
+        self.equal += source == target
         if shorter < least or longer > most:
             return "words"
         if longer > self.cleaning.ratio * shorter:

@@ -43,7 +43,7 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
     A pair of train that has a source or a target of theirs is removed, too. Two sides are equal if their subwords are.
     Returns the number of pairs of each part. Raises InputError when train has too few pairs.
     """
-    drawn = _drawn(_train(folder), sum(wanted.parts.values()), wanted.seed)
+    drawn = _drawn(_pairs(folder, "train"), sum(wanted.parts.values()), wanted.seed)
     sides = [set(map(normalised, side)) for side in zip(*drawn, strict=True)]
     counts = " and ".join(f"{count} of {part}" for part, count in wanted.parts.items())
     sizes: dict[str, int] = {}
@@ -59,7 +59,7 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
     removed[SHARED] = -len(drawn)
 
     def kept() -> Iterator[Pair]:
-        for pair in _train(folder):
+        for pair in _pairs(folder, "train"):
             if any(normalised(text) in side for text, side in zip(pair, sides, strict=True)):
                 removed[SHARED] += 1
             else:
@@ -71,8 +71,22 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
     return {"train": write_part(folder, "train", chain([first_left], left), removed, name), **sizes}
 
 
-def _train(folder: Path) -> Iterator[Pair]:
-    return zip(*(stream_lines(folder / f"train.{side}") for side in ("source", "target")), strict=True)
+def shared(folder: Path, one: str, parts: Iterable[str]) -> dict[str, int]:
+    """How many pairs of each of these parts in `folder` are in the part `one`, too.
+
+    Two sides are equal if their subwords are. The pairs of these parts are held in memory.
+    """
+    pairs = {part: [tuple(map(normalised, pair)) for pair in _pairs(folder, part)] for part in parts}
+    sources = {source for each in pairs.values() for source, _ in each}
+    found: set[tuple[str, ...]] = set()
+    for source, target in _pairs(folder, one) if pairs else ():
+        if (read := normalised(source)) in sources:
+            found.add((read, normalised(target)))
+    return {part: sum(pair in found for pair in each) for part, each in pairs.items()}
+
+
+def _pairs(folder: Path, part: str) -> Iterator[Pair]:
+    return zip(*(stream_lines(folder / f"{part}.{side}") for side in ("source", "target")), strict=True)
 
 
 def _drawn(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:

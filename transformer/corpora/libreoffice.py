@@ -14,7 +14,7 @@ from transformer.corpora.cleaning import Cleaner, Cleaning
 from transformer.corpora.debian import DebianPackage, fetch_pages
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.model.ids import LONGEST
-from transformer.support.faults import unknown
+from transformer.support.faults import ConfigError, Fault, unknown
 from transformer.support.fields import STRICT, Config, Faults, PositiveNumber, check
 from transformer.support.files import InputError, read_lines, write_lines
 
@@ -47,10 +47,11 @@ class LibreOfficeHelp(Kind):
     shares: Shares = Field(description="the shares of the pages that are held out")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
-        """None: its pages are fetched from packages. Raises InputError for a language that the corpus lacks."""
+        """None: its pages are fetched from packages. Raises ConfigError for a language that the corpus lacks."""
         for language in (source, target):
             if language not in self.packages:
-                raise InputError(f"corpora.{name}.packages: " + unknown(language, self.packages, "language"))
+                text = unknown(language, self.packages, "language")
+                raise ConfigError("", [Fault(("corpora", name, "packages"), text)])
         return []
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from transformer.support.faults import ConfigError, Fault, Keys
 from transformer.support.files import InputError
 
 # The URL of a file; groups: the host with its port, the path.
@@ -57,12 +58,12 @@ class Location:
         raise InputError(f"location {text!r}: {problem}")
 
     @classmethod
-    def of(cls, key: str, text: str) -> "Location":
-        """Parse what a key of the config has. Raises InputError, which names the key."""
+    def of(cls, keys: Keys, text: str) -> "Location":
+        """Parse what is at these keys of the config. Raises ConfigError."""
         try:
             return cls.parse(text)
         except InputError as error:
-            raise InputError(f"{key}: {error}") from None
+            raise ConfigError("", [Fault(keys, str(error))]) from None
 
     @property
     def kind(self) -> str:

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from transformer.corpora.parts import PARTS, Given, Pair
 from transformer.corpora.texts import Files, Texts
-from transformer.support.faults import unknown
+from transformer.support.faults import Keys, unknown
 from transformer.support.fields import STRICT, Faults, check
 from transformer.support.files import InputError, stream_lines
 from transformer.support.languages import code_of
@@ -76,8 +76,8 @@ class MosesFiles(Files):
     def _parts(self) -> Sequence[str]:
         return (*super()._parts(), *self.tests)
 
-    def _part(self, part: str) -> tuple[str, Texts]:
-        return (f"tests.{part}", self.tests[part]) if part in self.tests else super()._part(part)
+    def _part(self, part: str) -> tuple[Keys, Texts]:
+        return (("tests", part), self.tests[part]) if part in self.tests else super()._part(part)
 
     def _written(self, source: str, target: str) -> Callable[[str, str], Pair]:
         sides = [moses_lowercase(name) for name in (source, target)]

@@ -49,7 +49,7 @@ class Kind(Config):
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs (not folders) from which corpus `name` is read, for a task from `source` to `target`.
 
-        Raises InputError for a wrong location, and for a language that the corpus lacks.
+        Raises ConfigError for a wrong location, and for a language that the corpus lacks.
         """
         return []
 

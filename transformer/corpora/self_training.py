@@ -106,7 +106,9 @@ class ParsedText(_WithGold):
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files of trees."""
-        return list(dict.fromkeys(Location.of(f"corpora.{name}.trees", trees).file for trees in self.trees))
+        return list(
+            dict.fromkeys(Location.of(("corpora", name, "trees", i), text).file for i, text in enumerate(self.trees))
+        )
 
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Write a corpus from gold trees and the files of trees. Raises the InputErrors of `parsed_text`."""

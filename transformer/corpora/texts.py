@@ -1,7 +1,8 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,14 +11,14 @@ from pydantic.dataclasses import dataclass
 
 from transformer.corpora.cleaning import Cleaner, Cleaning, undecodable
 from transformer.corpora.fetch import local_path
-from transformer.corpora.hold_out import HoldOut, hold_out
+from transformer.corpora.hold_out import HoldOut, hold_out, shared
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import Asked, open_pairs
 from transformer.corpora.units import UNITS
-from transformer.support.faults import unknown
+from transformer.support.faults import ConfigError, Fault, Keys, unknown
 from transformer.support.fields import STRICT, Faults, Positive, Some, check
-from transformer.support.files import InputError
+from transformer.support.files import InputError, same_file
 from transformer.support.progress import Progress
 from transformer.support.strict import added
 
@@ -65,7 +66,8 @@ class Files(Kind):
         """Read parallel texts, clean train, and write the corpus to `folder`.
 
         Dev, test and further test sets are not cleaned, because scores are comparable only on the same text. Raises the
-        InputErrors of `transformer.corpora.reading.open_pairs`, and InputError for an unusable pair of such a part.
+        InputErrors of `transformer.corpora.reading.open_pairs`, and InputError for an unusable pair of such a part, and
+        if train has all of its pairs.
         """
         cleaner, written = Cleaner(self.cleaning), self._written(source, target)
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
@@ -101,7 +103,26 @@ class Files(Kind):
         cleaner.removed = {**asked.left_out, **cleaner.removed}
         if self.hold_out:
             sizes |= hold_out(folder, self.hold_out, cleaner.removed, name)
+        self._check_shared(folder, sizes, name, source, target)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
+
+    def _check_shared(self, folder: Path, sizes: Mapping[str, int], name: str, source: str, target: str) -> None:
+        """Warn of the pairs of dev and test that train has, too, and of those of test that dev has. See `shared`.
+
+        Raises InputError if train has all pairs of a part.
+        """
+        parts = [part for part in self._parts() if part != "train"]
+        for one, others in (("train", parts), ("dev", [part for part in parts if part != "dev"])):
+            for part, count in shared(folder, one, others).items():
+                files = dict.fromkeys(text for texts in self._texts(part, name, source, target) for text in texts)
+                told = f"{one} has {count:,} of the {sizes[part]:,} pairs of {part} ({', '.join(files)})"
+                told += f", so scores flatter; remove them from {one}"
+                if part in PARTS:
+                    told += f", or leave out {part} and hold pairs of train out, as in hold_out: {{{part}: 1000}}"
+                if one == "train" and count == sizes[part]:
+                    raise InputError(f"corpora.{name}: {told}")
+                if count:
+                    print(f"warning: {name}: {told}", file=sys.stderr)
 
     def _parts(self) -> Sequence[str]:
         """The names of the parts that have texts."""
@@ -112,18 +133,35 @@ class Files(Kind):
         return lambda *pair: pair
 
     def _texts(self, part: str, name: str, source: str, target: str) -> list[tuple[str, str]]:
-        """The locations of a part, as (source, target). Raises InputError for a missing language or wrong location."""
-        key, texts = self._part(part)
+        """The locations of a part, as (source, target).
+
+        Raises ConfigError for a missing language, a wrong location, and sides that are one text.
+        """
+        keys, texts = self._part(part)
         for i, text in enumerate(texts):
-            for language in (source, target):
+            place, sides = ("corpora", name, *keys, i), (source, target)
+            for language in sides:
                 if language not in text:
-                    raise InputError(f"corpora.{name}.{key}[{i}]: " + unknown(language, text, "language"))
-                Location.of(f"corpora.{name}.{key}[{i}].{language}", text[language])
+                    raise ConfigError("", [Fault(place, _unknown(language, text, sides))])
+            one, other = (Location.of((*place, language), text[language]) for language in sides)
+            same = one == replace(other, file=one.file) and same_file(Path(one.file), Path(other.file))
+            if same and one.kind not in UNITS:
+                fault = f"{text[source]} is named for both {source} and {target}; name a text for each language"
+                raise ConfigError("", [Fault(place, fault)])
         return [(text[source], text[target]) for text in texts]
 
-    def _part(self, part: str) -> tuple[str, Texts]:
-        """The key of a part in the corpus's config, and its texts."""
-        return part, getattr(self, part) or ()
+    def _part(self, part: str) -> tuple[Keys, Texts]:
+        """The keys of a part in the corpus's config, and its texts."""
+        return (part,), getattr(self, part) or ()
+
+
+def _unknown(language: str, text: Mapping[str, str], sides: Pair) -> str:
+    """The fault that a text does not have the language of a task between two languages."""
+    fault = f"{unknown(language, text, 'language')} (the task is from {sides[0]} to {sides[1]})"
+    file = next(iter(text.values()), "")
+    if len(text) == 1 and file.lower().endswith(UNITS):
+        fault += f"; a file that has both is named twice: {{{sides[0]}: {file}, {sides[1]}: {file}}}"
+    return fault
 
 
 def _fault(texts: tuple[str, str], number: int, reason: str) -> str:

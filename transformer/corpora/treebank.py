@@ -54,7 +54,7 @@ class Treebank(Kind):
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The archive that contains the trees; nothing if they are in a folder."""
-        location = Location.of(f"corpora.{name}.trees", self.trees)
+        location = Location.of(("corpora", name, "trees"), self.trees)
         return [location.file] if location.member else []
 
     def missing(self) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.experiment.config import Experiment
-from transformer.experiment.downloads import tasks_read
+from transformer.experiment.downloads import located, tasks_read
 from transformer.experiment.sources import OWN_FILES, mapping, read_sources
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import same_file
@@ -96,7 +96,10 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     trained = {model for task in experiment.tasks.values() for model in task.models}
     if experiment.trial:
         trained.add(experiment.trial.row)
-    read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
+    try:
+        read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
+    except ConfigError as error:
+        raise located(error, sources) from None
     used = {
         "models": trained | {model for claim in experiment.claims.values() for _, model in claim.runs()},
         "corpora": {task.corpus for task in experiment.tasks.values()},

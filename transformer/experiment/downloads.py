@@ -10,6 +10,7 @@ from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
 from transformer.support.faults import ConfigError, Fault, with_source
 from transformer.support.files import future_date
+from transformer.support.strict import as_written, merged
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -30,7 +31,7 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
     """The downloads that the experiment's tasks need: URL -> size and SHA-256.
 
     Raises ConfigError that names all URLs of unknown size and SHA-256, all files of the user's that are missing or have
-    a date in the future, and all folders that are not those of a treebank, and the errors of `Experiment.files_of`.
+    a date in the future, all folders that are not those of a treebank, and all faults of `Experiment.files_of`.
     """
     wanted: dict[str, Download] = {}
     faults: dict[Fault, None] = {}  # in order, each once
@@ -39,11 +40,20 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
         trees = experiment.corpora[corpus]
         if isinstance(trees, Treebank) and (why := trees.missing()):
             faults[Fault(("corpora", corpus, "trees"), why + _way_without(experiment, corpus))] = None
-        for file in experiment.files_of(name):
+            continue
+        try:
+            files = experiment.files_of(name)
+        except ConfigError as error:
+            faults |= dict.fromkeys(error.faults)
+            continue
+        for file in files:
             if file in experiment.downloads:
                 wanted[file] = experiment.downloads[file]
             elif "://" in file:
-                text = f"{file} has no size and SHA-256; add it to `downloads` (config/corpora.yaml)"
+                text = (
+                    f"{file} has no size and SHA-256; write downloads: {{{file}: {{bytes: ..., sha256: ...}}}} beside "
+                )
+                text += "`corpora`, with the numbers that wc -c and sha256sum tell of the file"
                 faults[Fault(("corpora", corpus), text)] = None
             elif not Path(file).is_file():
                 text = f"{file}: {why_missing(file, 'file')}"
@@ -57,7 +67,9 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
 
 def located(error: ConfigError, sources: Mapping[str, Any]) -> ConfigError:
     """The error of `downloads_of` with the file and the line of each fault, among the sources of the config."""
-    return ConfigError("", [with_source(fault, sources) for fault in error.faults])
+    values = merged(sources.values())
+    faults = [fault._replace(keys=as_written(fault.keys, values)) for fault in error.faults]
+    return ConfigError("", [with_source(fault, sources) for fault in faults])
 
 
 def _way_without(experiment: Experiment, corpus: str) -> str:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union, get_args, g
 import yaml
 
 from transformer.support.files import InputError
+from transformer.support.yaml_words import without_comma
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -58,7 +60,8 @@ _ELSEWHERE = {
 
 def unknown(name: str, known: Iterable[str], noun: str) -> str:
     """The text that `name` is not among `known`. It suggests a similar known name, or lists all of them."""
-    same = [key for key in known if str(name).lower() in _ELSEWHERE.get(key, ())]
+    lower = str(name).lower()
+    same = [key for key in known if lower == key.lower() or lower in _ELSEWHERE.get(key, ())]
     close = same or difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
     return f"unknown {noun} {name}; {hint}"
@@ -108,6 +111,8 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
             return None if value else Fault(keys, "is empty; give at least one")
         case "tuple_type":
             return Fault(keys, not_a_list(value))
+        case "float_type" | "int_type" if isinstance(value, str) and (meant := without_comma(value)):
+            return Fault(keys, f"{value!r} is not a number, because it has a comma; write {meant}")
         case "float_type":
             return Fault(keys, f"{shown(value)} is not a number; write one such as 0.1")
         case kind if kind in _EXPECTED:
@@ -121,9 +126,12 @@ def shown(value: Any) -> str:
 
 
 def not_a_list(value: Any) -> str:
-    """The text that `value` is not a list."""
-    example = "a, b" if isinstance(value, Mapping) or value is None else value
-    return f"{shown(value)} is not a list; write [{example}]"
+    """The text that `value` is not a list. A mapping of texts, as a corpus has them, may be meant as one in a list."""
+    if value is None or (isinstance(value, Mapping) and not all(isinstance(each, str) for each in value.values())):
+        example = "[a, b]"
+    else:
+        example = yaml.safe_dump([value], default_flow_style=True, width=math.inf, allow_unicode=True, sort_keys=False)
+    return f"{shown(value)} is not a list; write {example.strip()}"
 
 
 def _not_one_of(value: Any, expected: str) -> str:

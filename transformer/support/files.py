@@ -237,8 +237,16 @@ def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             raise InputError(
-                f"{name}, line {number}: byte 0x{byte:02x} is not UTF-8; convert the file (iconv -t utf-8)"
+                f"{name}, line {number}: byte 0x{byte:02x} is not UTF-8; {_conversion(line if number == 1 else b'')}"
             ) from error
+
+
+def _conversion(first: bytes) -> str:
+    """How to convert a file to UTF-8. `first` is its first line, or empty if that is right."""
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "UTF-32" if first.startswith(codecs.BOM_UTF32_LE) else "UTF-16"
+        return f"the file is {encoding}; convert it: iconv -f {encoding} -t utf-8 OLD > NEW"
+    return "convert the file: iconv -f ENCODING -t utf-8 OLD > NEW (file -i OLD guesses its ENCODING)"
 
 
 def read_lines(path: Path) -> list[str]:

@@ -100,7 +100,7 @@ def load_sources(cls: type[T], values: Any, sources: Mapping[str, Any]) -> T:
     try:
         return load(cls, added_up(values), written=values)
     except ConfigError as error:
-        faults = [fault._replace(keys=_as_written(fault.keys, values)) for fault in error.faults]
+        faults = [fault._replace(keys=as_written(fault.keys, values)) for fault in error.faults]
         raise ConfigError("", [with_source(fault, sources) for fault in faults]) from None
 
 
@@ -179,7 +179,7 @@ def _added_up(values: Any, place: Keys, faults: list[Fault]) -> Any:
     return summed
 
 
-def _as_written(keys: Keys, values: Any) -> Keys:
+def as_written(keys: Keys, values: Any) -> Keys:
     """The keys of a value in `values`, whose keys in `added_up` of them are given."""
     if not keys or not isinstance(values, Mapping):
         return keys
@@ -191,7 +191,7 @@ def _as_written(keys: Keys, values: Any) -> Keys:
         if rest and isinstance(rest[0], int) and rest[0] >= len(given):
             new = [place for place, each in enumerate(added) if each not in given]
             return (f"{first}+", new[rest[0] - len(given)], *rest[1:])
-    return (first, *_as_written(tuple(rest), given))
+    return (first, *as_written(tuple(rest), given))
 
 
 def write_config(path: Path, config: Any) -> None:

@@ -15,7 +15,14 @@ INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[-+]?[0-9]+)?|[-+]?\.inf|\.nan", re.IGNORECASE)
 # Numbers of YAML 1.2 that PyYAML reads as texts. Of the second, fields of numbers make numbers.
 ONLY_IN_1_2 = re.compile(r"(?:0o[0-7]+|[-+]?0[0-9]+)\Z")
+COMMAS = re.compile(r"[-+]?[0-9]+(,[0-9]{3})*,[0-9]+(?![^\s,}])")  # a whole value
 ONLY_TEXT_IN_1_1 = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]\.[0-9]+")
+
+
+def without_comma(word: str) -> str:
+    """What is meant by a number with commas: 8000 by 8,000, and 0.05 by 0,05. Empty for other words."""
+    thousands = re.fullmatch("[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+", word)
+    return word.replace(",", "" if thousands else ".") if COMMAS.fullmatch(word) else ""
 
 
 class Loader(yaml.SafeLoader):
@@ -34,6 +41,7 @@ class Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping, whose keys must be texts or numbers such as 5."""
+        self._doubt_commas(node)
         seen = set()
         for key in (key for key, _ in node.value if key.tag != TAG + "merge"):
             if isinstance(key, yaml.ScalarNode):
@@ -45,6 +53,20 @@ class Loader(yaml.SafeLoader):
                     self.doubt(key, f"the key {key.value} is read as {read}; write '{key.value}' in quotes")
                     key.tag = TAG + "str"
         return super().construct_mapping(node, deep)
+
+    def _doubt_commas(self, node: yaml.MappingNode) -> None:
+        """Doubt each number with a comma, as in {vocabulary: 8,000}, and remove the keys that the comma makes of it."""
+        kept, end = [], 0
+        for key, value in node.value:
+            if key.start_mark.pointer < end:  # a part of the number before
+                continue
+            kept.append((key, value))
+            start = value.start_mark
+            if node.flow_style and (found := COMMAS.match(start.buffer, start.pointer)):
+                end = found.end()
+                meant = without_comma(word := found[0])
+                self.doubt(value, f"{key.value} is {word}, but a comma separates keys; write {meant} for the number")
+        node.value = kept
 
 
 class Dumper(yaml.SafeDumper):
