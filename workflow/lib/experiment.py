@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.self_training import SelfTraining
@@ -18,6 +18,17 @@ from transformer.support.faults import ConfigError, Fault, with_source
 from transformer.support.files import InputError, future_date
 from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
 from workflow.lib.runs import Runs
+
+T = TypeVar("T")
+
+
+def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
+    """The values of an option of several. End the process with one line on standard error if it is given twice."""
+    if given[1:]:
+        sys.exit(
+            f"error: {option} is given twice, and Snakemake would use the last; write all values behind one {option}"
+        )
+    return given[0] if given else []
 
 
 def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
