@@ -214,12 +214,17 @@ def test_a_shard_requests_more_time_than_a_smaller_part(select):
     assert 60 < demands.translating_minutes(part) < demands.translating_minutes(shard) < 120
 
 
-def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
+def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatch):
     values: dict = {}
     for source in read_sources([]).values():
         merge(values, source)
     with pytest.raises(InputError, match=r"^--config: mirror: nowhere: no such folder; correct it$"):
         checked(values | {"mirror": "nowhere"}, [], ["mirror=nowhere"])
+    monkeypatch.setenv("TRANSFORMER_MIRROR", "nowhere")
+    with pytest.raises(InputError, match=r"^nowhere: no such folder; correct .*, or TRANSFORMER_MIRROR$"):
+        checked(values, [], [])
+    checked(values | {"mirror": str(tmp_path)}, [], [f"mirror={tmp_path}"])  # it is used instead
+    monkeypatch.delenv("TRANSFORMER_MIRROR")
     with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
         checked(values | {"seeds": 1}, [], ["seeds=1"])
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.experiment.config import Experiment
 from transformer.experiment.downloads import tasks_read
-from transformer.experiment.sources import OWN_FILES, mapping, read_sources
+from transformer.experiment.sources import OWN_FILES, mapping, read_sources, run_too
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import same_file
 from transformer.support.languages import doubt
@@ -130,7 +130,7 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
 
 def _shipped_files(sources: Sources) -> set[str]:
     """Those of some files that are in config/."""
-    return {name for name in sources if Path(name).absolute().parent == OWN_FILES[0].parent}
+    return {name for name in sources if Path(name).resolve().parent == OWN_FILES[0].parent.resolve()}
 
 
 def _run_too(experiment: Experiment, sources: Sources, own: Sources) -> Iterator[Fault]:
@@ -146,8 +146,7 @@ def _run_too(experiment: Experiment, sources: Sources, own: Sources) -> Iterator
     named = {task for name, some in tasks.items() if name not in shipped or some & {*mine} for task in some}
     others = [name for name in run if name not in named]
     if mine and others and not experiment.only:
-        text = f"{', '.join(others)} will be run, too; if you do not want that, write only: [{', '.join(mine)}]"
-        yield Fault(("tasks", mine[0]), text)
+        yield Fault(("tasks", mine[0]), run_too(others, mine))
 
 
 def _fewer_rows(sources: Sources) -> Iterator[Fault]:

@@ -15,7 +15,7 @@ from transformer.experiment.config import Experiment, read_sources
 from transformer.experiment.downloads import downloads_of, located
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault, with_source
-from transformer.support.files import InputError, future_date
+from transformer.support.files import InputError, check_mirror, future_date
 from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
 from workflow.lib.runs import Runs
 
@@ -71,7 +71,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
     When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
     Raises ConfigError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources`,
-    `read_sources`, `check_name` and `check_trial`.
+    `read_sources`, `check_name`, `check_trial`, and, for the mirror of the environment, `check_mirror`.
     """
     sources = _sources(overlays, given)
     values = merged([*read_sources([]).values(), config, sources["--config"]])
@@ -86,6 +86,8 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
             raise ConfigError("", [with_source(Fault((key,), f"{folder}: no such folder; correct it"), sources)])
+    if not experiment.mirror and (mirror := os.environ.get("TRANSFORMER_MIRROR")):
+        check_mirror(Path(mirror))
     return experiment
 
 
