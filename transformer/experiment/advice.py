@@ -31,7 +31,7 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
     if (values := _shipped(experiment.experiment.lower())) is None or values == _merged(sources):
         return
     shipped = load(Experiment, values)
-    changed = [keys for keys in _different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
+    changed = [keys for keys in different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
     own_folder, its_folder = (Path(each.results, each.experiment) for each in (experiment, shipped))
     if not changed or not same_file(own_folder, its_folder):  # some file systems ignore case
         return
@@ -77,11 +77,11 @@ def _merged(sources: Sources) -> dict[str, Any]:
     return dict(added_up(merged(sources.values())))
 
 
-def _different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
+def different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
     """The keys of all values that differ."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys([*one, *other]):
-            yield from _different(one.get(key), other.get(key), (*keys, key))
+            yield from different(one.get(key), other.get(key), (*keys, key))
     elif one != other:
         yield keys
 
