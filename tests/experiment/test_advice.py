@@ -4,8 +4,9 @@ import pytest
 
 from transformer.experiment.advice import check_name, warnings_of
 from transformer.experiment.config import read_experiment
-from transformer.experiment.sources import OWN_FILES, read_sources
+from transformer.experiment.sources import AFTER, BEFORE, OWN_FILES, read_sources
 from transformer.support.files import InputError
+from transformer.support.strict import read_keys
 
 CONFIG = OWN_FILES[0].parent
 MINE = "tasks: {mine: {corpus: multi30k, source: de, target: en, vocabulary: 3000, models: [base]}}"
@@ -149,6 +150,54 @@ def test_a_task_of_ones_own_beside_tasks_that_no_overlay_names_is_told(given):
     [told] = given("small", f"experiment: mine\n{MINE}")
     assert told == "own.yaml, line 2: tasks.mine: ende will be run, too; if you do not want that, write only: [mine]"
     assert given("small", f"experiment: mine\nonly: [mine]\n{MINE}") == []
+
+
+def test_tasks_that_are_run_too_are_told_before_the_faults_of_their_models(given):
+    faulty = "models: {base: {longest_pair: 128}}"
+    with pytest.raises(InputError) as error:
+        given(f"experiment: mine\n{MINE}\n{faulty}")
+    _, first, *others = str(error.value).splitlines()
+    remedy = "ende, enfr, wsj, semi will be run, too; if you do not want that, write only: [mine]"
+    assert first == f"  own.yaml, line 2: tasks.mine: {remedy}"
+    assert "models.E-learned.longest_pair: 128 is more than" in others[0]
+    with pytest.raises(InputError, match=r"^own.yaml, line 4: only: 'mine' is not a list; write \[mine\]$"):
+        given(f"experiment: mine\n{MINE}\n{faulty}\nonly: mine")
+    with pytest.raises(InputError, match=r"^own.yaml, line 3: models.base.longest_pair: 0 is not at least 1$"):
+        given(f"experiment: mine\n{MINE}\nmodels: {{base: {{longest_pair: 0}}}}")
+    assert given(f"experiment: mine\n{MINE}\n{faulty}\nonly: [mine]") == []
+
+
+def test_a_file_that_is_no_experiment_by_itself_names_its_companion(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (mine := tmp_path / "mine.yaml").write_text("experiment: mine\n")
+    (tmp_path / "link.yaml").symlink_to(CONFIG / "paper-base.yaml")
+    stage, tables, recipes = CONFIG / "paper-base.yaml", CONFIG.parent / "models/tables.yaml", CONFIG / "own-text.yaml"
+    for overlays, right in (
+        ([stage], "config/paper.yaml config/paper-base.yaml"),
+        ([tmp_path / "link.yaml"], "config/paper.yaml config/paper-base.yaml"),
+        ([stage, CONFIG / "paper.yaml"], "config/paper.yaml config/paper-base.yaml"),
+        ([tables], "config/small.yaml models/tables.yaml"),
+        ([recipes], "config/own-text.yaml mine.yaml"),
+    ):
+        with pytest.raises(
+            InputError, match=f"{overlays[0].name}: is no experiment by itself; give --configfile {right}$"
+        ):
+            read_sources(overlays)
+    for overlays in ([CONFIG / "paper.yaml", stage], [mine, stage], [CONFIG / "small.yaml", tables], [recipes, mine]):
+        read_sources(overlays)
+    nameless = {path for path in CONFIG.glob("*.yaml") if "experiment" not in read_keys(path)}
+    assert nameless - {*OWN_FILES, CONFIG / "published.yaml"} == {
+        CONFIG.parent / part for part in (*AFTER, *BEFORE)
+    } - {tables}
+
+
+@pytest.mark.parametrize("folder", [f"{CONFIG}", "../config", "link"])
+def test_what_the_project_s_own_file_names_is_not_told_however_its_path_is_written(tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(CONFIG.parent / "docs" if folder == "../config" else tmp_path)
+    (tmp_path / "link").symlink_to(CONFIG)
+    (mine := tmp_path / "mine.yaml").write_text(f"experiment: mine\nonly: [mine]\n{MINE}")
+    files = [Path(folder, "own-text.yaml"), mine]
+    assert warnings_of(read_experiment(files), read_sources(files)) == []
 
 
 @pytest.mark.parametrize("name", ["downloads", "site", "gpu"])

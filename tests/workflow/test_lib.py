@@ -1,10 +1,13 @@
 """What workflow/lib computes from an experiment: its runs, their inputs and the requests of their jobs."""
 
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import snakemake_executor_plugin_slurm
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from overlays import only, plans
@@ -14,16 +17,18 @@ from snakemake.utils import update_config
 from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
-from transformer.support.strict import merge, merged
+from transformer.support.strict import as_yaml, merge, merged
 from workflow.lib.experiment import (
     add_all,
-    check_filled_in,
     check_report,
+    check_targets,
     check_writable,
     checked,
+    replaced,
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
+from workflow.lib.profile import COUNTS, RESOURCES, check_filled_in, check_set, rule_names
 from workflow.lib.resources import Demands, growing
 
 ROOT = Path(__file__).parents[2]
@@ -116,6 +121,34 @@ def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select)
         *(f"{folder}/{part}.{side}" for part in ("dev", "test") for side in ("source", "target")),
         f"{folder}/newer.source",
     ]
+
+
+def test_a_corpus_that_another_experiment_of_this_name_has_made_is_told(select, tmp_path):
+    def told(corpus):
+        found = select(results=str(tmp_path), tasks=only(ende=["base"]), corpora={"libreoffice-help": corpus})
+        inputs = Inputs(found.experiment, found.runs, {})
+        lines = replaced(found.experiment, inputs)
+        (folder := tmp_path / "quick/corpora/ende").mkdir(parents=True, exist_ok=True)
+        (folder / "config.yaml").write_text(as_yaml(inputs.task_corpus(SimpleNamespace(task="ende"))))
+        return lines
+
+    cleaning = {"cleaning": {"words": [1, 9]}}
+    assert told({}) == told({}) == []
+    [line] = told(cleaning)
+    assert line.startswith(f"{tmp_path}/quick/corpora/ende/config.yaml: is of another corpus (corpus.cleaning.words), ")
+    assert told(cleaning) == []
+    (tmp_path / "quick/corpora/ende/config.yaml").write_text("cut: [")
+    assert told(cleaning) == []
+
+
+def test_an_overlay_as_a_target_is_told_how_to_give_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("only: [ende]")
+    (tmp_path / "run.yaml").write_text("task: ende")
+    for words in (["mine.yaml"], ["tables", "--cores", "all", "mine.yaml"], ["-n", "mine.yaml"]):
+        with pytest.raises(SystemExit, match=r"^error: mine\.yaml is an overlay, .* --configfile mine\.yaml$"):
+            check_targets(words)
+    check_targets(["run.yaml", "none.yaml", "tables", "--slurm-partition-config", "mine.yaml"])
 
 
 def test_a_slash_at_the_end_of_results_changes_nothing(select):
@@ -214,12 +247,17 @@ def test_a_shard_requests_more_time_than_a_smaller_part(select):
     assert 60 < demands.translating_minutes(part) < demands.translating_minutes(shard) < 120
 
 
-def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
+def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatch):
     values: dict = {}
     for source in read_sources([]).values():
         merge(values, source)
     with pytest.raises(InputError, match=r"^--config: mirror: nowhere: no such folder; correct it$"):
         checked(values | {"mirror": "nowhere"}, [], ["mirror=nowhere"])
+    monkeypatch.setenv("TRANSFORMER_MIRROR", "nowhere")
+    with pytest.raises(InputError, match=r"^nowhere: no such folder; correct .*, or TRANSFORMER_MIRROR$"):
+        checked(values, [], [])
+    checked(values | {"mirror": str(tmp_path)}, [], [f"mirror={tmp_path}"])  # it is used instead
+    monkeypatch.delenv("TRANSFORMER_MIRROR")
     with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
         checked(values | {"seeds": 1}, [], ["seeds=1"])
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
@@ -230,6 +268,41 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path):
         with pytest.raises(InputError, match="account or partition is not filled in; copy profiles/slurm to my-slurm"):
             check_filled_in(*some)
     check_filled_in(filled, filled)
+
+
+def test_names_that_no_rule_has_and_counts_that_are_no_numbers_are_refused():
+    rules = rule_names(ROOT, ["pair_pages"])
+    assert {"train", "translate", "measure_step_time", "trial", "everything", "pair_pages"} <= rules
+    written = (ROOT / "profiles/slurm/profile.yaml").read_text()
+    profile = yaml.safe_load(re.sub(r'^    # (\w+: ["\d])', r"    \1", written, flags=re.MULTILINE))
+    assert {"gpu_model", "nodes", "trainings_per_gpu"} <= profile["set-resources"]["train"].keys()
+    check_set(rules, profile["set-resources"], profile["set-threads"], [])
+    expressions = {"gpu": "attempt", "nodes": "2 if attempt > 1 else 1", "trainings_per_gpu": "3 // attempt", "mine": 1}
+    check_set(rules, {"train": expressions, "tokenise_x": {"gpu": 0}}, {"score": "attempt + 1"}, ["mine"])
+    number = "is not a whole number; write one such as 4"
+    for resources, threads, told in (
+        ({"trian": {"gpu": 1}}, {}, "--set-resources: trian: unknown rule trian; did you mean train?"),
+        ({}, {"trian": 4}, "--set-threads: trian: unknown rule trian; did you mean train?"),
+        ({"train": {"gpus": 1}}, {}, "train.gpus: unknown resource gpus; did you mean gpu? (give one of your own in"),
+        *(({"train": {name: "eight"}}, {}, f"train.{name}: eight {number}") for name in COUNTS[1:]),
+        *(({"score": {"gpu": each}}, {}, f"score.gpu: {each} {number}") for each in ("1,5", "'8'", "1.5", "-1", "2 x")),
+        ({"train": {"micro_batch_tokens": "12500 // attempt"}}, {}, f"tokens: 12500 // attempt {number}"),
+        ({}, {"train": "attempt"}, f"--set-threads: train.threads: attempt {number}"),
+    ):
+        with pytest.raises(InputError, match=re.escape(told)):
+            check_set(rules, resources, threads, [])
+
+
+def test_no_resource_of_a_rule_or_of_the_executor_for_slurm_is_refused():
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    blocks = "".join(block for _, block in re.findall(r"\n( +)resources:\n((?:\1    \w.*\n)+)", rules))
+    ours = set(re.findall(r"^ +(\w+)=", blocks, re.MULTILINE)) - {"limits", "training_threads"}  # these are computed
+    executor = Path(snakemake_executor_plugin_slurm.__file__).parent
+    read = "".join(path.read_text() for path in executor.glob("*.py"))
+    slurms = set(re.findall(r"job\.resources\.get\(\s*\"(\w+)\"", read))
+    assert len(ours) > 5
+    assert len(slurms) > 10
+    assert ours | slurms <= set(RESOURCES)
 
 
 LISTS = st.dictionaries(st.sampled_from(["a", "a+", "b+"]), st.lists(st.integers(0, 5), max_size=3))

@@ -41,7 +41,7 @@ def test_a_module_from_a_clone_has_all_jobs_and_takes_changes_of_the_copied_conf
     folder = deployed(f'"{ROOT}/Snakefile"')
     config = folder / "config/config.yaml"
     config.write_text(config.read_text().replace("experiment: quick", "experiment: mine"))
-    run = snakemake(folder, "--dry-run", "results/mine/tables/table4.csv")
+    run = snakemake(folder, "--dry-run", "results/mine/tables/table4.csv", "--set-resources", "its_own_rule:gpu=1")
     assert run.returncode == 0, run.stdout + run.stderr
     assert jobs(run)["train"] == "2"
 

@@ -131,8 +131,22 @@ def docstring(documented: Callable[..., object] | ModuleType) -> str:
     return ast.get_docstring(node.body[0] if isinstance(documented, FunctionType) else node) or ""
 
 
+class Once(argparse.Action):
+    """The action of an option. It refuses one of several values that is given twice: the last would win silently."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        """Raises the error of `Parser`."""
+        if self.nargs in ("*", "+") and option and getattr(namespace, self.dest) is not self.default:
+            parser.error(f"{option} is given twice; write all values behind one {option}")
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises InputError for a wrong command line."""
+
+    def __init__(self, *arguments: Any, **settings: Any):
+        super().__init__(*arguments, **settings)
+        self.register("action", None, Once)
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError."""
@@ -160,6 +174,23 @@ def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
             argument(added)
         added.set_defaults(paths=[action for action in added._actions if hasattr(action, "files")])
     return top
+
+
+def parsed(commands: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments of a command line, by default that of this process. Raises InputError for a wrong one.
+
+    Of a file without an option, the message says how to give it.
+    """
+    arguments, rest = commands.parse_known_args(argv)
+    if rest:
+        remedy = ""
+        if not rest[0].startswith("-"):
+            if hasattr(arguments, "configfile"):
+                remedy = "; give it with --configfile"
+            elif "standard input" in docstring(arguments.chosen.handler):
+                remedy = f"; read it with < {rest[0]}"
+        commands.error(f"unrecognized arguments: {' '.join(rest)}{remedy}")
+    return arguments
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:

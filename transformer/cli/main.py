@@ -24,11 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         import argcomplete
 
         from transformer.cli import data, decoding, exchange, scores, training
-        from transformer.cli.command import check_outputs, docstring, parser
+        from transformer.cli.command import check_outputs, docstring, parsed, parser
 
         commands = parser(docstring(sys.modules[__name__]), (data, training, decoding, scores, exchange))
         argcomplete.autocomplete(commands)
-        arguments = commands.parse_args(argv)
+        arguments = parsed(commands, argv)
         check_outputs(arguments)
         if arguments.chosen.prints:
             check_output()

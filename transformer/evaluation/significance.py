@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from sacrebleu.significance import PairedTest
 
 from transformer.evaluation.bleu import check, sacrebleu_metric, token_metric
 from transformer.evaluation.chrf import chrf
@@ -61,6 +60,8 @@ def compare(
     systems the smallest possible p. Raises InputError when the counts differ or are 0, when $SACREBLEU_SEED is not a
     seed, and when memory runs out.
     """
+    from sacrebleu.significance import PairedTest
+
     seed = os.environ.get("SACREBLEU_SEED", "12345")
     if not (seed.isdecimal() or seed.lower() == "none"):
         raise InputError(f"SACREBLEU_SEED={seed} is not a whole number; correct it, or unset it")

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.experiment.config import Experiment
 from transformer.experiment.downloads import located, tasks_read
-from transformer.experiment.sources import OWN_FILES, mapping, read_sources
+from transformer.experiment.sources import OWN_FILES, mapping, read_sources, run_too
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import same_file
 from transformer.support.languages import doubt
@@ -31,7 +31,7 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
     if (values := _shipped(experiment.experiment.lower())) is None or values == _merged(sources):
         return
     shipped = load(Experiment, values)
-    changed = [keys for keys in _different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
+    changed = [keys for keys in different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
     own_folder, its_folder = (Path(each.results, each.experiment) for each in (experiment, shipped))
     if not changed or not same_file(own_folder, its_folder):  # some file systems ignore case
         return
@@ -77,11 +77,11 @@ def _merged(sources: Sources) -> dict[str, Any]:
     return dict(added_up(merged(sources.values())))
 
 
-def _different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
+def different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
     """The keys of all values that differ."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys([*one, *other]):
-            yield from _different(one.get(key), other.get(key), (*keys, key))
+            yield from different(one.get(key), other.get(key), (*keys, key))
     elif one != other:
         yield keys
 
@@ -133,7 +133,7 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
 
 def _shipped_files(sources: Sources) -> set[str]:
     """Those of some files that are in config/."""
-    return {name for name in sources if Path(name).absolute().parent == OWN_FILES[0].parent}
+    return {name for name in sources if Path(name).resolve().parent == OWN_FILES[0].parent.resolve()}
 
 
 def _run_too(experiment: Experiment, sources: Sources, own: Sources) -> Iterator[Fault]:
@@ -149,8 +149,7 @@ def _run_too(experiment: Experiment, sources: Sources, own: Sources) -> Iterator
     named = {task for name, some in tasks.items() if name not in shipped or some & {*mine} for task in some}
     others = [name for name in run if name not in named]
     if mine and others and not experiment.only:
-        text = f"{', '.join(others)} will be run, too; if you do not want that, write only: [{', '.join(mine)}]"
-        yield Fault(("tasks", mine[0]), text)
+        yield Fault(("tasks", mine[0]), run_too(others, mine))
 
 
 def _fewer_rows(sources: Sources) -> Iterator[Fault]:

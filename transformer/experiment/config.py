@@ -24,14 +24,14 @@ from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claim_checks import faults_of
 from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
-from transformer.experiment.sources import RELEASED, read_sources, unknown_names
+from transformer.experiment.sources import OWN_FILES, RELEASED, read_sources, run_too, unknown_names
 from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
-from transformer.support.strict import load, load_sources, merged
+from transformer.support.strict import load, load_sources, merged, read_keys
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 
@@ -170,8 +170,19 @@ class Experiment(Config):
                     elif named in self.tasks and model not in self.tasks[named].models:
                         yield (*place, key), f"{model} is not among tasks.{named}.models"
 
-    @check("scale", "table3_average", "tasks", "models")
+    @check("only", "scale", "table3_average", "tasks", "models")
     def _runs(self) -> Faults:
+        known = read_keys(OWN_FILES[-1])["tasks"]
+        run = [name for name, task in self.tasks.items() if task.models]
+        mine, others = ([name for name in run if (name in known) == shipped] for shipped in (False, True))
+        ours = {"base", *(model for name in mine for model in self.tasks[name].models)}
+        faults = [*self._faulty_runs()]
+        if mine and not self.only and any(keys[0] == "models" and keys[1] not in ours for keys, _ in faults):
+            yield ("tasks", mine[0]), run_too(others, mine)
+        yield from faults
+
+    def _faulty_runs(self) -> Faults:
+        """The faults of base and of the models that tasks have."""
         if "base" not in self.models or self.models["base"].get("network") in OTHERS:
             return
         inherited: list[Fault] = []  # from base; they are reported once, not once for each row
@@ -188,7 +199,10 @@ class Experiment(Config):
                     text = f"must be from 1 to {most} (the average of {model}), not {self.table3_average}"
                     yield "table3_average", text
 
-    @check("experiment", "seeds", "scale", "figures", "searches", "tasks", "models", "corpora", "claims")
+    @check(
+        *("experiment", "seeds", "scale", "table3_average", "figures", "searches", "only"),
+        *("tasks", "models", "corpora", "claims"),
+    )
     def _claimed(self) -> Faults:
         for name, claim in self.claims.items():
             for key, text in faults_of(self, claim):

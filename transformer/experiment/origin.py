@@ -6,6 +6,8 @@ from transformer.experiment.config import Experiment
 from transformer.package.config import read_package_config
 from transformer.support.files import InputError
 
+REMEDY = "give its packages, or the config with which these were trained"
+
 
 def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     """Raises InputError for a damaged package, and for one that is not what `experiment` would make at `place`.
@@ -28,9 +30,9 @@ def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     given = {**vars(config), "corpus": config.corpus.get("corpus"), **vars(config.architecture)}
     for key, value in expected.items():
         if given[key] != value:
-            raise InputError(f"{folder}: its {key} is {given[key]}, but the experiment's is {value}; give its packages")
+            raise InputError(f"{folder}: its {key} is {given[key]}, but the experiment's is {value}; {REMEDY}")
     if config.training["config_sha256"] != run.sha256():
         raise InputError(
             f"{folder}: was trained with other settings (steps, learning rate, dropout, ...) than the experiment's; "
-            "give its packages, or the config with which these were trained"
+            f"{REMEDY}"
         )

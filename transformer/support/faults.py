@@ -61,7 +61,7 @@ _ELSEWHERE = {
 def unknown(name: str, known: Iterable[str], noun: str) -> str:
     """The text that `name` is not among `known`. It suggests a similar known name, or lists all of them."""
     lower = str(name).lower()
-    same = [key for key in known if lower == key.lower() or lower in _ELSEWHERE.get(key, ())]
+    same = [key for key in known if lower in _ELSEWHERE.get(key, ()) or sorted(key.lower()) == sorted(lower)]
     close = same or difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {close[0]}?" if close else "known: " + ", ".join(known)
     return f"unknown {noun} {name}; {hint}"

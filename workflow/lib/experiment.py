@@ -1,23 +1,40 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
+import contextlib
 import os
 import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.self_training import SelfTraining
-from transformer.experiment.advice import check_name, warnings_of
+from transformer.experiment.advice import check_name, different, warnings_of
 from transformer.experiment.config import Experiment, read_sources
-from transformer.experiment.downloads import downloads_of, located
+from transformer.experiment.downloads import downloads_of, located, tasks_read
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault, with_source
-from transformer.support.files import InputError, future_date
-from transformer.support.strict import load_sources, merge, merged, parse_yaml, union
+from transformer.support.files import InputError, check_mirror, future_date
+from transformer.support.strict import as_yaml, load_sources, merge, merged, parse_yaml, read_keys, read_yaml, union
+from workflow.lib.inputs import Inputs
 from workflow.lib.runs import Runs
+
+T = TypeVar("T")
+YAML = (".yaml", ".yml", ".json")
+DRY = ("-n", "--dry-run", "--dryrun")
+
+
+def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
+    """The values of an option of several. End the process with one line on standard error if it is given twice."""
+    if given[1:]:
+        sys.exit(
+            f"error: {option} is given twice, and Snakemake would use the last; write all values behind one {option}"
+        )
+    return given[0] if given else []
 
 
 def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
@@ -33,8 +50,18 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
         if not re.fullmatch(r"[a-zA-Z_][\w-]*\w", key):
             sys.exit(f"error: --config: {key} cannot be a key here; write it in a file and give --configfile FILE")
     for path in overlays:
-        if path.suffix not in (".yaml", ".yml", ".json") and not path.exists():
+        if path.suffix not in YAML and not path.exists():
             sys.exit(f"error: --configfile: {path}: no such file; {first}")
+
+
+def check_targets(words: Sequence[str]) -> None:
+    """End the process with one line on standard error if an overlay is among the words of no option, as a target."""
+    named = [word for before, word in pairwise(["", *words]) if not before.startswith("-") or before in DRY]
+    for word in named:
+        if word.endswith(YAML) and Path(word).is_file():
+            with contextlib.suppress(InputError):  # it says enough if it is no target either
+                if read_keys(Path(word)).keys() & Experiment.__dataclass_fields__.keys() - {"packages"}:
+                    sys.exit(f"error: {word} is an overlay, not a target; write --configfile {word}")
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:
@@ -60,7 +87,7 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
     When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
 
     Raises ConfigError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources`,
-    `read_sources`, `check_name` and `check_trial`.
+    `read_sources`, `check_name`, `check_trial`, and, for the mirror of the environment, `check_mirror`.
     """
     sources = _sources(overlays, given)
     values = merged([*read_sources([]).values(), config, sources["--config"]])
@@ -75,6 +102,8 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():
             raise ConfigError("", [with_source(Fault((key,), f"{folder}: no such folder; correct it"), sources)])
+    if not experiment.mirror and (mirror := os.environ.get("TRANSFORMER_MIRROR")):
+        check_mirror(Path(mirror))
     return experiment
 
 
@@ -124,16 +153,6 @@ def check_writable(results: Path) -> None:
         )
 
 
-def check_filled_in(*resources: Mapping[str, Any]) -> None:
-    """Raises InputError if an account or a partition in the profile is still FILL_IN."""
-    values = (str(getattr(value, "raw", value)) for some in resources for value in some.values())
-    if any("FILL_IN" in value for value in values):
-        raise InputError(
-            "account or partition is not filled in; copy profiles/slurm to my-slurm, replace each FILL_IN in its "
-            "profile.yaml, and give --profile my-slurm"
-        )
-
-
 def needed(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> dict[str, Download]:
     """The downloads that the experiment needs. Raises the errors of `downloads_of`, with their sources."""
     try:
@@ -145,6 +164,23 @@ def needed(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str
 def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:
     """What a user should know before anything runs (`warnings_of`)."""
     return warnings_of(experiment, _sources(overlays, given))
+
+
+def replaced(experiment: Experiment, inputs: Inputs) -> list[str]:
+    """A line for each task whose corpus in the folder of results is another one, as that of an experiment of this name.
+
+    It would be made again, and all that depends on it.
+    """
+    lines = []
+    for task in tasks_read(experiment):
+        path = Path(inputs.paths.corpus(task), "config.yaml")
+        new = parse_yaml(as_yaml(inputs.task_corpus(SimpleNamespace(task=task))), "")
+        with contextlib.suppress(InputError, OSError):  # where there is none, or a job was interrupted
+            if keys := [".".join(map(str, each)) for each in different(read_yaml(path), new)]:
+                shown = ", ".join(keys[:3] + ["..."] * bool(keys[3:]))
+                text = f"is of another corpus ({shown}), which would be replaced; give this experiment another name, or"
+                lines.append(f"{path}: {text} go on: what depends on it is made again")
+    return lines
 
 
 def check_packages(experiment: Experiment, runs: Runs, scored: Sequence[str]) -> None:

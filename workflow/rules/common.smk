@@ -21,15 +21,16 @@ from transformer.support.files import InputError
 from transformer.support.strict import plain
 from workflow.lib.code import behind_command, behind_kind, behind_module, relative
 from workflow.lib.experiment import (
-    check_filled_in,
     check_packages,
     check_writable,
     checked,
     needed,
+    replaced,
     warnings,
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
+from workflow.lib.profile import check_filled_in, check_set, rule_names
 from workflow.lib.resources import Demands, growing
 from workflow.lib.runs import Runs
 from workflow.lib.trial import cost_line
@@ -79,6 +80,20 @@ try:
 except InputError as error:
     raise WorkflowError(str(error)) from None
 inputs = Inputs(experiment, runs, downloads)
+# Rules of a workflow that has this one as a module are not known here.
+if workflow.modifier.parent_modifier is None:
+    try:
+        check_set(
+            rule_names(Path(CLONE), inputs.makings, (result.rule for _, result in selection.results)),
+            asked.overwrite_resources,
+            asked.overwrite_threads,
+            {*(asked.default_resources or ()), *asked.resources},
+        )
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
+if workflow.is_main_process:
+    for warning in replaced(experiment, inputs):
+        logger.warning(warning)
 demands = Demands(experiment, runs)
 
 DOWNLOADS, RESULTS = paths.downloads, paths.results
