@@ -175,18 +175,33 @@ def test_the_counts_of_claims_of_the_readme_are_those_of_the_released_table():
 
 
 def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
-    released = []
-    for name in ("multi30k-tiny", "multi30k-tiny-enfr"):
-        released += [(row["BLEU, published"], row["BLEU, ours"]) for row in rows_of(f"{name}/marks")]
+    first = [row for name in ("multi30k-tiny", "multi30k-tiny-enfr") for row in rows_of(f"{name}/marks")]
+    second = rows_of("multi30k-tiny-replication/marks")
+    released = [
+        (one["BLEU, published"], one["BLEU, ours"], two["BLEU, ours"], two["BLEU, over sentences"])
+        for one, two in zip(first, second, strict=True)
+    ]
     page = (ROOT / "docs/multi30k-tiny.md").read_text()
-    assert re.findall(r"^\| English.*\| ([\d.]+) \| \*\*([\d.]+)\*\* \|$", page, re.MULTILINE) == released
-    (published, ours), *_, (french_published, french), _, _ = released
-    apart = [float(mine) - float(theirs) for theirs, mine in released]
+    assert re.findall(r"^\| English.*\| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| (.*) \|$", page, re.MULTILINE) == released
+    ranges = [tuple(map(float, over.split(" to "))) for *_, over in released]
+    assert all(least < float(row[0]) < most for row, (least, most) in zip(released, ranges, strict=True))
+    most = max(abs(float(one) - float(two)) for _, one, two, _ in released)
+    assert f"Two trainings differ by up to {most:.1f} BLEU." in page
+    (published, ours, again, _), *_, (french_published, french, french_again, _), _, _ = released
+    one, two = ([float(row[seed]) - float(row[0]) for row in released] for seed in (1, 2))
+    assert f"seed 1's {-min(one):.1f} below on COCO" in page
+    assert f"seed 2 is {-min(two):.1f} below" in page
     sentence = (
-        f"reaches {ours} BLEU (published: {float(published):.1f}), and {french} ({french_published}) for French. "
+        f"reaches {ours} and {again} BLEU in two trainings (published: {float(published):.1f}), and {french} and "
+        f"{french_again} ({french_published}) for French. Over six test sets we are {-min(one):.1f} below to "
+        f"{max(one):.1f} above"
     )
-    sentence += f"Over six test sets we are {-min(apart):.1f} below to {max(apart):.1f} above"
     assert sentence in text_of("README.md")
+    sentence = (
+        f"A second training has {again} and {french_again}. Over six test sets the first is between {-min(one):.1f} "
+        f"below and {max(one):.1f} above, the second between {-min(two):.1f} below and {max(two):.1f} above"
+    )
+    assert sentence in text_of("docs/evidence.md")
     sentence = f"BLEU {ours}, published {float(published):.1f}; English-French {french}, published {french_published}"
     assert sentence in (ROOT / "docs/experiments.md").read_text()
 

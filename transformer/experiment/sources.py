@@ -13,7 +13,11 @@ OWN_FILES = tuple(
     Path(__file__).parents[2] / f"config/{name}.yaml" for name in ("models", "corpora", "length", "claims", "config")
 )
 # Files that are no experiment by themselves, each with one that comes before it, or with one that comes after it.
-AFTER = {"config/paper-base.yaml": "config/paper.yaml", "models/tables.yaml": "config/small.yaml"}
+AFTER = {
+    "config/paper-base.yaml": "config/paper.yaml",
+    "models/tables.yaml": "config/small.yaml",
+    "models/marks.yaml": "config/multi30k-tiny.yaml",
+}
 BEFORE = {"config/own-text.yaml": "mine.yaml"}
 RELEASED = OWN_FILES[0].parents[1] / "docs"  # the released results: a folder for each experiment
 
