@@ -141,6 +141,16 @@ def test_a_text_with_many_long_lines_is_told_with_a_remedy(own, prepare, capsys,
     assert capsys.readouterr().err.startswith(said) == warns
 
 
+def test_few_pairs_in_two_parts_need_no_warning(tmp_path, own, prepare, capsys):
+    for language in ("en", "de"):
+        common = f"in {language}\n"
+        (tmp_path / f"train.{language}").write_text(common)
+        for part in ("dev", "test"):
+            (tmp_path / f"{part}.{language}").write_text(common + "".join(f"{part} {i}\n" for i in range(99)))
+    prepare(own)
+    assert "flatter" not in capsys.readouterr().err
+
+
 def test_pairs_of_dev_and_test_that_another_part_has_are_counted(tmp_path, own, prepare, capsys):
     (tmp_path / "dev.en").write_text(
         "ａ  b\nb c\nother\n", encoding="utf-8"

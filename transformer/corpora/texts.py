@@ -22,6 +22,7 @@ from transformer.support.files import InputError, same_file
 from transformer.support.progress import Progress
 from transformer.support.strict import added
 
+FEW = 0.01  # the share of pairs that two parts may have in common without a warning
 Texts = Some[dict[str, str]]  # a text is language -> location (transformer.corpora.location.Location)
 
 
@@ -107,7 +108,7 @@ class Files(Kind):
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
     def _check_shared(self, folder: Path, sizes: Mapping[str, int], name: str, source: str, target: str) -> None:
-        """Warn of the pairs of dev and test that train has, too, and of those of test that dev has. See `shared`.
+        """Warn if train has many pairs of dev or test, too, or dev of test. See `shared`.
 
         Raises InputError if train has all pairs of a part.
         """
@@ -121,7 +122,7 @@ class Files(Kind):
                     told += f", or leave out {part} and hold pairs of train out, as in hold_out: {{{part}: 1000}}"
                 if one == "train" and count == sizes[part]:
                     raise InputError(f"corpora.{name}: {told}")
-                if count:
+                if count > FEW * sizes[part]:
                     print(f"warning: {name}: {told}", file=sys.stderr)
 
     def _parts(self) -> Sequence[str]:

@@ -58,7 +58,7 @@ def check_targets(words: Sequence[str]) -> None:
     """End the process with one line on standard error if an overlay is among the words of no option, as a target."""
     named = [word for before, word in pairwise(["", *words]) if not before.startswith("-") or before in DRY]
     for word in named:
-        if word.endswith(YAML) and Path(word).is_file():
+        if word.endswith((".yaml", ".yml")) and Path(word).is_file():
             with contextlib.suppress(InputError):  # it says enough if it is no target either
                 if read_keys(Path(word)).keys() & Experiment.__dataclass_fields__.keys() - {"packages"}:
                     sys.exit(f"error: {word} is an overlay, not a target; write --configfile {word}")

@@ -213,7 +213,7 @@ def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_a
     colours = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
     runs = pd.DataFrame([{"task": "copy", "positions": "rotary", "length": 1, "right": 1.0}])
     study = {"positions": ["rotary"], "tasks": ["copy"], "recipe": {"trained": [1, 2], "tested": 3}}
-    [line] = length.draw(runs, study).axes[0].lines
+    [line] = length.draw(runs, study, length.names(published)).axes[0].lines
     assert line.get_color() == colours["rotary"] != colours["ALiBi"]
     assert set(drawing.POSITIONS) == set(get_args(Positions))
 
