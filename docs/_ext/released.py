@@ -60,7 +60,7 @@ def models_page(root: Path) -> str | None:
     shipped = [path.relative_to(root) for path in sorted(root.glob("models/**/package/README.md"))]
     released = [path.relative_to(root) for path in sorted(root.glob("docs/*/models/*.md"))]
     own = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
-    entries = ["A trained model to try </models/README>"] if shipped else []
+    entries = ["Trained models to try </models/README>"] if shipped else []
     entries += [f"in the clone, {'/'.join(card.parts[1:4])} </{card.with_suffix('')}>" for card in shipped]
     entries += [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
     entries += [f"{card.parts[1]} here, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in own]
