@@ -172,13 +172,14 @@ class Experiment(Config):
 
     @check("only", "scale", "table3_average", "tasks", "models")
     def _runs(self) -> Faults:
-        known = read_keys(OWN_FILES[-1])["tasks"]
-        run = [name for name, task in self.tasks.items() if task.models]
-        mine, others = ([name for name in run if (name in known) == shipped] for shipped in (False, True))
-        ours = {"base", *(model for name in mine for model in self.tasks[name].models)}
         faults = [*self._faulty_runs()]
-        if mine and not self.only and any(keys[0] == "models" and keys[1] not in ours for keys, _ in faults):
-            yield ("tasks", mine[0]), run_too(others, mine)
+        if faults and not self.only:
+            known = read_keys(OWN_FILES[-1])["tasks"]
+            run = [name for name, task in self.tasks.items() if task.models]
+            mine, others = ([name for name in run if (name in known) == shipped] for shipped in (False, True))
+            ours = {"base", *(model for name in mine for model in self.tasks[name].models)}
+            if mine and any(keys[0] == "models" and keys[1] not in ours for keys, _ in faults):
+                yield ("tasks", mine[0]), run_too(others, mine)
         yield from faults
 
     def _faulty_runs(self) -> Faults:
