@@ -1,8 +1,12 @@
-"""A replication: what the first seeds said of each claim, what fresh seeds say alone, and how many verdicts agree."""
+"""A replication: what the first seeds said of each claim, what fresh seeds say alone, and how many verdicts agree.
+
+Claims about the time of a step are not in it, because seeds say nothing of them.
+"""
 
 import csv
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ NOTES = [
     "The p-values are corrected within the family (Holm). How seeds become verdicts stands below the table of claims.",
 ]
 DECIDED = ("reproduced", "contrary")
+REPEATED = ("replicated", "not replicated", "reversed")
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -42,6 +47,12 @@ def outcome(first: str | None, now: str) -> str:
     return "reversed" if now in DECIDED else "not replicated"
 
 
+def counted(outcomes: Counter[str]) -> str:
+    """How often each outcome came, and how often none of those that a verdict repeated can have."""
+    names = [*REPEATED, *outcomes] if outcomes.keys() & set(REPEATED) else outcomes
+    return ", ".join(f"{name} {outcomes[name]}" for name in dict.fromkeys(names))
+
+
 def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
     """The first experiment's rows by section, claim and measure without its part. Untested claims are left out."""
     with Path(path).open(encoding="utf-8", newline="") as stream:
@@ -54,22 +65,23 @@ def content(job: Any) -> Content:
     from workflow.results.verdicts import decide, family
 
     known = read_first(job.input.first)
-    rows: list[Row] = []
-    outcomes = Counter[str]()
+    rows: dict[str, list[Row]] = defaultdict(list)
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
     for each in decide(job):
-        if not each.judged:
+        if not each.judged or each.timed:
             continue
         measure, judged = each.measure, each.judged
         first = known.get((each.claim["section"], each.claim["claim"], measure.heading), {})
         became = outcome(first.get("Verdict", "").partition(":")[0] or None, judged.verdict)
-        outcomes[became.partition(":")[0]] += 1
-        rows.append(
+        named = family(each.claim)
+        outcomes[named][became] += 1
+        rows[named].append(
             {
                 ("Section", ""): each.claim["section"],
                 ("Claim", ""): each.claim["claim"],
                 ("Rows", ""): each.rows,
                 ("Measure", ""): measure.heading,
-                ("Family", ""): family(each.claim),
+                ("Family", ""): named,
                 ("First", "difference"): first.get("In favour, ours", ""),
                 ("First", "interval"): first.get("In favour, interval", ""),
                 ("First", "verdict"): first.get("Verdict", ""),
@@ -81,8 +93,8 @@ def content(job: Any) -> Content:
                 ("Outcome", ""): became,
             }
         )
-    counts = ", ".join(f"{name} {count}" for name, count in outcomes.items())
-    return Content(rows, 5, [f"Of {outcomes.total()} claims: {counts}.", *job.params.notes, *NOTES], [])
+    counts = [f"Family {name}, claims {each.total()}: {counted(each)}." for name, each in outcomes.items()]
+    return Content(list(chain(*rows.values())), 5, [*counts, *job.params.notes, *NOTES], [])
 
 
 RESULTS = (

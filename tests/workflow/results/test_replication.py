@@ -1,6 +1,8 @@
+from collections import Counter
+
 import pytest
 
-from workflow.results.replication import outcome
+from workflow.results.replication import counted, outcome
 
 FIRST = """Section,Claim,Measure,"In favour, ours","In favour, interval",Verdict
 6.2 A,One head is worse,"BLEU, dev",+1.0,+0.5 to +1.5,reproduced: trend
@@ -26,6 +28,13 @@ def test_two_verdicts_have_an_outcome(first, now, expected):
     assert outcome(first, now) == expected
 
 
+def test_what_did_not_happen_is_counted_too():
+    assert counted(Counter({"replicated": 2, "new: undecided": 1})) == (
+        "replicated 2, not replicated 0, reversed 0, new: undecided 1"
+    )
+    assert counted(Counter({"reproduced now": 1, "still undecided": 2})) == "reproduced now 1, still undecided 2"
+
+
 def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
     """Every claim is the same pair of rows; what the first experiment said of it differs."""
     (tmp_path / "first.csv").write_text(FIRST)
@@ -37,15 +46,15 @@ def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
         ]
         for model, each in scores.items()
     }
-    claim = {"metric": "bleu", "part": "both", "group": "printed", "family": "fresh", "judged": True}
+    claim = {"metric": "bleu", "part": "both", "group": "printed", "judged": True}
     claim |= {"rows": ["ende/A-h1", "ende/base"], "runs": [("ende", "A-h1"), ("ende", "base")], "ways": ["", ""]}
     claim["scores"] = [[run.scores for run in each] for each in runs.values()]
     told = [
-        {**claim, "name": name, "section": f"6.2 {letter}", "claim": words, "seeds": [6, 7, 8]}
-        for name, letter, words in [
-            ("heads", "A", "One head is worse"),
-            ("keys", "B", "Small keys are worse"),
-            ("layers", "C", "Few layers are worse"),
+        {**claim, "name": name, "section": f"6.2 {letter}", "claim": words, "seeds": [6, 7, 8], "family": family}
+        for name, letter, words, family in [
+            ("heads", "A", "One head is worse", "decided"),
+            ("layers", "C", "Few layers are worse", "new"),
+            ("keys", "B", "Small keys are worse", "decided"),
         ]
     ]
     every = [run for each in runs.values() for run in each]
@@ -55,4 +64,6 @@ def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
     assert [row["Outcome"] for row in rows] == ["replicated", "reproduced now", "new: reproduced"]
     assert [row["First, verdict"] for row in rows] == ["reproduced: trend", "undecided", ""]
     assert {row["Fresh, difference"] for row in rows} == {"+5.0"}
-    assert "Of 3 claims: replicated 1, reproduced now 1, new 1." in text
+    assert [row["Family"] for row in rows] == ["decided", "decided", "new"]
+    assert "Family decided, claims 2: replicated 1, not replicated 0, reversed 0, reproduced now 1." in text
+    assert "Family new, claims 1: new: reproduced 1." in text
