@@ -200,8 +200,9 @@ def named(text: str) -> str:
 
 
 def label_of(claim: Mapping[str, Any]) -> str:
-    """A claim and its section."""
-    return f"{named(claim['claim'])}  ({claim['section']})"
+    """A claim, the least difference that it names, and its section."""
+    least = f", by at least {claim['least']:g}" if claim.get("least") else ""
+    return f"{named(claim['claim'])}{least}  ({claim['section']})"
 
 
 def verdict(result: "Tested") -> str:

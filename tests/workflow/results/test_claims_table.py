@@ -430,3 +430,9 @@ def test_the_papers_f1_is_that_of_table_4_and_a_way_of_decoding_has_no_published
     }
     rows, _, _ = made(claims, {("wsj", "parser"): f1, ("semi", "parser"): f1, ("ende", "base"): bleu(20.0)})
     assert (rows["more"]["In favour, paper"], rows["averaging"]["In favour, paper"]) == ("+1.4", "")
+
+
+def test_the_figure_says_by_how_much_rows_must_differ_at_least():
+    claim = {"claim": "Dropout is very helpful", "section": "6.2 D"}
+    assert claims.label_of(claim) == "Dropout is very helpful  (6.2 D)"
+    assert claims.label_of(claim | {"least": 0.5}) == "Dropout is very helpful, by at least 0.5  (6.2 D)"
