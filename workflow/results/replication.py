@@ -22,7 +22,8 @@ number of the first enters the second. Look at the last column, then whether the
 NOTES = [
     "A verdict is replicated if it is the same again, not replicated if these seeds leave the claim undecided, and "
     "reversed if they show the other side. What the first experiment left undecided may be decided now. Claims that it "
-    "did not test have no entry there.",
+    "did not test have no entry there. If it tested a claim with another bound (within, by at least) or with none, the "
+    "entry says what came of that, and the outcome is new.",
     "The p-values are corrected within the family (Holm). How seeds become verdicts stands below the table of claims.",
 ]
 DECIDED = ("reproduced", "contrary")
@@ -72,7 +73,8 @@ def content(job: Any) -> Content:
             continue
         measure, judged = each.measure, each.judged
         first = known.get((each.claim["section"], each.claim["claim"], measure.heading), {})
-        became = outcome(first.get("Verdict", "").partition(":")[0] or None, judged.verdict)
+        same = first.get("Rows") == each.rows  # with the bound, if any
+        became = outcome(first["Verdict"].partition(":")[0] if same else None, judged.verdict)
         named = family(each.claim)
         outcomes[named][became] += 1
         rows[named].append(

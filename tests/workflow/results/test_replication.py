@@ -1,13 +1,20 @@
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from workflow.results.replication import counted, outcome
+from transformer.experiment.config import read_experiment
+from workflow.results.replication import counted, outcome, read_first
+from workflow.results.verdicts import MEASURES
 
-FIRST = """Section,Claim,Measure,"In favour, ours","In favour, interval",Verdict
-6.2 A,One head is worse,"BLEU, dev",+1.0,+0.5 to +1.5,reproduced: trend
-6.2 B,Small keys are worse,"BLEU, dev",+0.1,-0.5 to +0.7,undecided
-6.2 C,Few layers are worse,"BLEU, dev",not run,,not run
+ROOT = Path(__file__).parents[3]
+
+FIRST = """Section,Claim,Measure,Rows,"In favour, ours","In favour, interval",Verdict
+6.2 A,One head is worse,"BLEU, dev",A-h1 < base,+1.0,+0.5 to +1.5,reproduced: trend
+6.2 B,Small keys are worse,"BLEU, dev",A-h1 < base,+0.1,-0.5 to +0.7,undecided
+6.2 C,Few layers are worse,"BLEU, dev",A-h1 < base,not run,,not run
+6.2 D,Dropout helps,"BLEU, dev",A-h1 < base,-0.1,-0.7 to +0.5,undecided
+6.2 E,Positions are alike,"BLEU, dev",A-h1 ≈ base (within 0.5),base 0.1 better,base 0.0 to 0.2 better,reproduced
 """
 
 
@@ -36,7 +43,7 @@ def test_what_did_not_happen_is_counted_too():
 
 
 def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
-    """Every claim is the same pair of rows; what the first experiment said of it differs."""
+    """Every claim is the same pair of rows; what the first experiment said of it differs, and at the end its bound."""
     (tmp_path / "first.csv").write_text(FIRST)
     scores = {"A-h1": (15.0, 16.1, 16.9), "base": (20.0, 21.0, 22.0)}
     runs = {
@@ -50,20 +57,33 @@ def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
     claim |= {"rows": ["ende/A-h1", "ende/base"], "runs": [("ende", "A-h1"), ("ende", "base")], "ways": ["", ""]}
     claim["scores"] = [[run.scores for run in each] for each in runs.values()]
     told = [
-        {**claim, "name": name, "section": f"6.2 {letter}", "claim": words, "seeds": [6, 7, 8], "family": family}
-        for name, letter, words, family in [
-            ("heads", "A", "One head is worse", "decided"),
-            ("layers", "C", "Few layers are worse", "new"),
-            ("keys", "B", "Small keys are worse", "decided"),
+        {**claim, "name": words, "section": f"6.2 {letter}", "claim": words, "seeds": [6, 7, 8], "family": family}
+        | bound
+        for letter, words, family, bound in [
+            ("A", "One head is worse", "decided", {}),
+            ("C", "Few layers are worse", "new", {}),
+            ("B", "Small keys are worse", "decided", {}),
+            ("D", "Dropout helps", "new", {"least": 0.5}),
+            ("E", "Positions are alike", "new", {"margin": 1.0}),
         ]
     ]
     every = [run for each in runs.values() for run in each]
     rows, [text, *_] = results.table(
         "replication", every, claims=told, table3=[], longest=20, inputs={"first": str(tmp_path / "first.csv")}
     )
-    assert [row["Outcome"] for row in rows] == ["replicated", "reproduced now", "new: reproduced"]
-    assert [row["First, verdict"] for row in rows] == ["reproduced: trend", "undecided", ""]
-    assert {row["Fresh, difference"] for row in rows} == {"+5.0"}
-    assert [row["Family"] for row in rows] == ["decided", "decided", "new"]
+    new = ["new: reproduced", "new: reproduced", "new: contrary"]
+    assert [row["Outcome"] for row in rows] == ["replicated", "reproduced now", *new]
+    assert [row["First, verdict"] for row in rows] == ["reproduced: trend", "undecided", "", "undecided", "reproduced"]
+    assert [row["Fresh, difference"] for row in rows] == ["+5.0"] * 4 + ["base 5.0 better"]
+    assert [row["Family"] for row in rows] == ["decided"] * 2 + ["new"] * 3
     assert "Family decided, claims 2: replicated 1, not replicated 0, reversed 0, reproduced now 1." in text
-    assert "Family new, claims 1: new: reproduced 1." in text
+    assert "Family new, claims 3: new: reproduced 2, new: contrary 1." in text
+
+
+def test_the_claims_that_small_decided_have_its_verdicts_and_its_rows():
+    known = read_first(str(ROOT / "docs/small/tables/claims.csv"))
+    claims = read_experiment([ROOT / "config/replication.yaml"]).claims.values()
+    for claim in [claim for claim in claims if claim.family == "decided"]:
+        first = known[claim.section, claim.claim, MEASURES[claim.metric].heading]
+        assert first["Rows"] == " < ".join(row.removeprefix("ende/") for row in claim.rows)
+        assert first["Verdict"].partition(":")[0] == "reproduced"
