@@ -47,6 +47,10 @@ DIFFERENCES = (
     "number, and each in the paper's. With ≈ the claim is that the two rows are alike: then a difference near zero is "
     "in favour, and we say which row is better."
 )
+LEAST = (
+    "A claim that names a least difference (by at least) is reproduced only if ours is shown to be greater. It is "
+    "contrary if ours is shown to be less, even if it is positive."
+)
 FEW_SEEDS = "Our difference is the mean over runs of the same seed. A verdict needs at least {} seeds."
 JUDGED = [
     "Our difference is the mean over runs of the same seed, with a 95 % interval (Student's t; from three seeds on). "
@@ -125,12 +129,12 @@ def content(job: Any) -> Content:
     told = [f"{claim}: {note}." for claim, note in own_notes(tested)]
     verdicts = JUDGED if any(each.judged and not each.timed for each in tested) else [FEW_SEEDS.format(SEEDS)]
     records = list(map(read_json, job.input.times))
-    times = [TIMES] * bool(records)
+    bounds = [LEAST] * any(each.claim.get("least") for each in tested) + [TIMES] * bool(records)
     rows, beside = beside_verdicts(job, tested, list(map(table_row, tested)))
     return Content(
         rows,
         8,
-        [*agreed, *power_note(tested), *told, *job.params.notes, DIFFERENCES, *verdicts, *times, *beside, *NOTES],
+        [*agreed, *power_note(tested), *told, *job.params.notes, DIFFERENCES, *verdicts, *bounds, *beside, *NOTES],
         [
             *map(corpus_note, map(read_json, job.input.corpora)),
             *chain.from_iterable(map(circumstances, records)),

@@ -432,7 +432,13 @@ def test_the_papers_f1_is_that_of_table_4_and_a_way_of_decoding_has_no_published
     assert (rows["more"]["In favour, paper"], rows["averaging"]["In favour, paper"]) == ("+1.4", "")
 
 
-def test_the_figure_says_by_how_much_rows_must_differ_at_least():
-    claim = {"claim": "Dropout is very helpful", "section": "6.2 D"}
-    assert claims.label_of(claim) == "Dropout is very helpful  (6.2 D)"
-    assert claims.label_of(claim | {"least": 0.5}) == "Dropout is very helpful, by at least 0.5  (6.2 D)"
+def test_a_difference_can_be_positive_and_yet_less_than_the_claim_names(made):
+    """The table and the figure say what is claimed."""
+    scores = {("ende", "base"): bleu(20.1, 21.1, 22.2), ("ende", "D-drop0.0"): bleu(20.0, 21.0, 22.0)}
+    claim = {"claim": "Dropout is very helpful", "rows": ["ende/D-drop0.0", "ende/base"]}
+    rows, text, pictures = made({"dropout": claim | {"least": 3}}, scores)
+    assert (rows["dropout"]["In favour, ours"], rows["dropout"]["Verdict"]) == ("+0.1", "contrary")
+    assert "(by at least)" in text
+    assert "<!-- Dropout is very helpful, by at least 3  (6.2 A) -->" in pictures[0].read_text()
+    _, text, _ = made({"dropout": claim}, scores)
+    assert "(by at least)" not in text
