@@ -79,9 +79,12 @@ def from_base(
 
 
 def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[str, int]) -> Drawing:
-    """Each group, and base: the loss, and below it the perplexity. `warmups` has the tasks that have a base."""
-    base = {"Base": [(task, "base") for task in warmups]} if warmups else {}
-    blocks: dict[str, Sequence[Run]] = {**groups, **base}
+    """Each group that has more than base, and base: the loss, and below it the perplexity.
+
+    `warmups` has the tasks that have a base.
+    """
+    base = [(task, "base") for task in warmups]
+    blocks = {name: runs for name, runs in groups.items() if set(runs) - set(base)} | ({"Base": base} if base else {})
     columns = min(PER_LINE, len(blocks))
     lines = -(-len(blocks) // columns)
     figure, axes = panels(2 * lines, columns, 2.4 * columns, 3.2 * lines)
@@ -89,7 +92,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[s
         each.set_axis_off()
     for place, (name, runs) in enumerate(blocks.items()):
         line, column = divmod(place, columns)
-        apart = name not in base and all(task in warmups for task, _ in runs)
+        apart = runs is not base and all(task in warmups for task, _ in runs)
         shown = axes[2 * line : 2 * line + 2, column]
         for panel, (key, labels) in zip(shown, MEASURES.items(), strict=True):
             draw_group(panel, key, curves, runs, warmups if apart else {})

@@ -111,6 +111,11 @@ def test_curves_without_base_are_drawn_themselves_and_a_longer_run_only_as_far_a
     assert perplexity.get_yscale() == "log"
 
 
+def test_base_alone_has_its_curves_and_no_empty_panels():
+    drawn = curves.draw(histories(base=(3.0, 10.0)), {"Table 2": [("ende", "base")]}, {"ende": 400})
+    assert [axes.lines[0].get_label() for axes in drawn.axes] == ["base", "base"]
+
+
 def test_a_long_curve_has_few_points_and_each_is_a_mean():
     line = curves.thinned(pd.Series(range(1000), index=range(0, 2000, 2)), 10)
     assert line.to_dict() == {99.0 + 200 * i: 49.5 + 100 * i for i in range(10)}
