@@ -19,7 +19,7 @@ from transformer.experiment.downloads import downloads_of, located, tasks_read
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault, with_source
 from transformer.support.files import InputError, check_mirror, future_date
-from transformer.support.strict import as_yaml, load_sources, merge, merged, parse_yaml, read_keys, read_yaml, union
+from transformer.support.strict import load_sources, merge, merged, parse_yaml, read_keys, union
 from workflow.lib.inputs import Inputs
 from workflow.lib.runs import Runs
 
@@ -174,9 +174,9 @@ def replaced(experiment: Experiment, inputs: Inputs) -> list[str]:
     lines = []
     for task in tasks_read(experiment):
         path = Path(inputs.paths.corpus(task), "config.yaml")
-        new = parse_yaml(as_yaml(inputs.task_corpus(SimpleNamespace(task=task))), "")
-        with contextlib.suppress(InputError, OSError):  # where there is none, or a job was interrupted
-            if keys := [".".join(map(str, each)) for each in different(read_yaml(path), new)]:
+        new = inputs.task_corpus(SimpleNamespace(task=task))
+        with contextlib.suppress(InputError):  # where there is none, or a job was interrupted
+            if keys := [".".join(map(str, each)) for each in different(read_keys(path), new)]:
                 shown = ", ".join(keys[:3] + ["..."] * bool(keys[3:]))
                 text = f"is of another corpus ({shown}), which would be replaced; give this experiment another name, or"
                 lines.append(f"{path}: {text} go on: what depends on it is made again")
