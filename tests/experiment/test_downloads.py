@@ -18,11 +18,11 @@ from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.advice import warnings_of
 from transformer.experiment.config import Experiment, read_experiment
-from transformer.experiment.downloads import downloads_of, located
+from transformer.experiment.downloads import downloads_of
 from transformer.experiment.sources import read_sources
 from transformer.support.faults import ConfigError
 from transformer.support.files import InputError
-from transformer.support.strict import parse_yaml
+from transformer.support.strict import located, parse_yaml
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from transformer.cli.command import command, count, option, path, positive, writ
 from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines, write_output
-from transformer.support.strict import load, read_config
+from transformer.support.strict import load, located, read_config
 
 if TYPE_CHECKING:
     from transformer.text.lines import Limit
@@ -54,7 +54,7 @@ def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""
     from transformer.experiment.advice import check_name, warnings_of
     from transformer.experiment.config import read_experiment, read_sources
-    from transformer.experiment.downloads import downloads_of, located
+    from transformer.experiment.downloads import downloads_of
     from transformer.support.faults import ConfigError
 
     experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from transformer.experiment.config import Experiment
-from transformer.experiment.downloads import located, tasks_read
+from transformer.experiment.downloads import tasks_read
 from transformer.experiment.sources import OWN_FILES, mapping, read_sources, run_too
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import same_file
 from transformer.support.languages import doubt
-from transformer.support.strict import added_up, load, merged, plain, read_keys
+from transformer.support.strict import added_up, load, located, merged, plain, read_keys
 from transformer.training.config import endless
 
 UNUSED = "name it in the models of a task or in `trial`, or remove it"

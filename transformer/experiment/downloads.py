@@ -1,16 +1,14 @@
 """The texts that an experiment reads, and the downloads that it needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.location import why_missing
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
-from transformer.support.faults import ConfigError, Fault, with_source
+from transformer.support.faults import ConfigError, Fault
 from transformer.support.files import future_date
-from transformer.support.strict import as_written, merged
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -63,13 +61,6 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
     if faults:
         raise ConfigError("", list(faults))
     return wanted
-
-
-def located(error: ConfigError, sources: Mapping[str, Any]) -> ConfigError:
-    """The error of `downloads_of` with the file and the line of each fault, among the sources of the config."""
-    values = merged(sources.values())
-    faults = [fault._replace(keys=as_written(fault.keys, values)) for fault in error.faults]
-    return ConfigError("", [with_source(fault, sources) for fault in faults])
 
 
 def _way_without(experiment: Experiment, corpus: str) -> str:

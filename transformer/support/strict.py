@@ -100,8 +100,14 @@ def load_sources(cls: type[T], values: Any, sources: Mapping[str, Any]) -> T:
     try:
         return load(cls, added_up(values), written=values)
     except ConfigError as error:
-        faults = [fault._replace(keys=as_written(fault.keys, values)) for fault in error.faults]
-        raise ConfigError("", [with_source(fault, sources) for fault in faults]) from None
+        raise located(error, sources) from None
+
+
+def located(error: ConfigError, sources: Mapping[str, Any]) -> ConfigError:
+    """The error of a config that is merged from `sources`, with the source and the line of each fault."""
+    values = merged(sources.values())
+    faults = [fault._replace(keys=_as_written(fault.keys, values)) for fault in error.faults]
+    return ConfigError("", [with_source(fault, sources) for fault in faults])
 
 
 def read_config(cls: type[T], path: Path) -> T:
@@ -179,7 +185,7 @@ def _added_up(values: Any, place: Keys, faults: list[Fault]) -> Any:
     return summed
 
 
-def as_written(keys: Keys, values: Any) -> Keys:
+def _as_written(keys: Keys, values: Any) -> Keys:
     """The keys of a value in `values`, whose keys in `added_up` of them are given."""
     if not keys or not isinstance(values, Mapping):
         return keys
@@ -191,7 +197,7 @@ def as_written(keys: Keys, values: Any) -> Keys:
         if rest and isinstance(rest[0], int) and rest[0] >= len(given):
             new = [place for place, each in enumerate(added) if each not in given]
             return (f"{first}+", new[rest[0] - len(given)], *rest[1:])
-    return (first, *as_written(tuple(rest), given))
+    return (first, *_as_written(tuple(rest), given))
 
 
 def write_config(path: Path, config: Any) -> None:
