@@ -66,6 +66,7 @@ def test_a_key_that_is_not_read_as_it_is_written_is_refused(key):
         ("{ü: 1,000,000, b: 1}", "ü is 1,000,000, but a comma separates keys; write 1000000"),
         ("{b: {a: 0,05 }, c: 0}", "a is 0,05, but a comma separates keys; write 0.05"),
         ("{a: -1,5,\n b: 1}", "a is -1,5, but a comma separates keys; write -1.5"),
+        ("{a: 1,234,5}", "a is 1,234, but a comma separates keys; write 1234"),
     ],
 )
 def test_a_number_with_a_comma_is_refused_with_the_number_that_is_meant(text, said):

@@ -15,14 +15,14 @@ INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[-+]?[0-9]+)?|[-+]?\.inf|\.nan", re.IGNORECASE)
 # Numbers of YAML 1.2 that PyYAML reads as texts. Of the second, fields of numbers make numbers.
 ONLY_IN_1_2 = re.compile(r"(?:0o[0-7]+|[-+]?0[0-9]+)\Z")
-COMMAS = re.compile(r"[-+]?[0-9]+(,[0-9]{3})*,[0-9]+(?![^\s,}])")  # a whole value
+COMMAS = re.compile(r"[-+]?(?:([1-9][0-9]{0,2}(?:,[0-9]{3})+)|[0-9]+,[0-9]+)(?![^\s,}])")  # group 1: with thousands
 ONLY_TEXT_IN_1_1 = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]\.[0-9]+")
 
 
 def without_comma(word: str) -> str:
     """What is meant by a number with commas: 8000 by 8,000, and 0.05 by 0,05. Empty for other words."""
-    thousands = re.fullmatch("[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+", word)
-    return word.replace(",", "" if thousands else ".") if COMMAS.fullmatch(word) else ""
+    found = COMMAS.fullmatch(word)
+    return word.replace(",", "" if found[1] else ".") if found else ""
 
 
 class Loader(yaml.SafeLoader):
