@@ -1,8 +1,9 @@
 """Snakemake's logger `brief`, which profiles/default uses: trainings, what else has ended, warnings, errors in full.
 
 A training has a line when it ends, with the time that it took. Other jobs share lines, with their numbers: one before
-anything else is shown, and at least one a minute. The job that judges a trial also shows its answer. On a terminal, a
-line shows how far the run is, and a bar shows the progress of each training, which it reads in the training's log.
+anything else is shown, and one when a job ends after a minute without a line. The job that judges a trial also shows
+its answer. On a terminal, a line shows how far the run is, and a bar shows the progress of each training, which it
+reads in the training's log.
 `brief` leaves out Snakemake's other messages about its own work; --verbose and --printshellcmds show them. All messages
 are in .snakemake/log.
 """
@@ -23,7 +24,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from tqdm import tqdm
 
-SILENT = 60  # seconds at most without a line about jobs that have ended
+SILENT = 60  # seconds without a line, after which the next job that ends has one
 LISTED = 6  # kinds of jobs in the first line
 SHOWN = {LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.ERROR}
 # Messages of Snakemake about its own work that do not belong to an event.
