@@ -1,6 +1,6 @@
 """Published marks: BLEU that others published for a model and a text of ours, beside our own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,8 @@ def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu, error: float) -> di
     return {"task": row["task"], "model": row["model"], "seed": seed, **rest, **precisions}
 
 
-def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float]) -> Row:
-    """The row of a mark; `pair` is its pair of languages."""
+def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], each: Sequence[TokenBleu]) -> Row:
+    """The row of a mark; `pair` is its pair of languages, `ours` the means over seeds, and `each` every seed's BLEU."""
     precisions = (ours[f"precision{n}"] for n in range(1, 5))
     least, most = (ours["score"] + sign * QUANTILE * ours["error"] for sign in (-1, 1))
     return {
@@ -71,6 +71,7 @@ def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float]) -> R
         ("Published by", ""): row["source"],
         **beside("BLEU", row.get("bleu"), ours, "score", 1),
         ("BLEU", "over sentences"): f"{least:.1f} to {most:.1f}",
+        ("BLEU", "each seed"): " ".join(number(bleu.score, 1) for bleu in each),
         ("Precisions", "published"): "/".join(number(each, 1) for each in row.get("precisions", ())),
         ("Precisions", "ours"): "/".join(number(each, 1) for each in precisions),
         ("Brevity penalty", "published"): printed(row.get("brevity_penalty"), 3),
@@ -90,10 +91,11 @@ def content(job: Any) -> Content:
         scores = [(token_bleu(*text), token_bleu_error(*text)) for text in texts]
         signatures |= dict.fromkeys(score.signature for score, _ in scores)
         ours = over_seeds(pd.DataFrame(flat(row, seed, *score) for seed, score in enumerate(scores)))
-        rows.append(table_row(row, job.params.pairs[row["task"]], ours[row["task"], row["model"]]))
+        bleus = [bleu for bleu, _ in scores]
+        rows.append(table_row(row, job.params.pairs[row["task"]], ours[row["task"], row["model"]], bleus))
     others = [note for note in made if not note.startswith("Signature of ")]  # those belong to scores of other tables
     signed = [f"Signature of BLEU: {signature}" for signature in signatures]
-    return Content(rows, 3, [*notes, *NOTES, *published["marks_notes"]], [*others, *signed])
+    return Content(rows, 3, [*notes, *NOTES, *published["marks_notes"]], [*others, *signed], ("each seed",))
 
 
 RESULTS = (

@@ -335,6 +335,7 @@ def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, pub
     assert first["BLEU, published"] == "41.02"
     assert first["BLEU, ours"] == f"{(100 + second) / 2:.1f} ± {(100 - second) / 2**0.5:.1f}"
     assert first["BLEU, difference"] == f"{round((100 + second) / 2, 1) - 41.02:+.1f}"
+    assert first["BLEU, each seed"] == f"100.0 {second:.1f}"
     alone = 100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25  # BLEU of the one sentence with a fault
     half = 1.96 * (100 - alone) / 2 / 2  # of two sentences, then of two seeds, of which one has no fault
     assert first["BLEU, over sentences"] == f"{(100 + second) / 2 - half:.1f} to {(100 + second) / 2 + half:.1f}"
