@@ -1,6 +1,8 @@
 """The protocol of the replication says what its config has, and its config is that of `small` with other seeds."""
 
 import dataclasses
+import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,19 @@ def test_the_replication_differs_from_small_in_what_the_protocol_says(replicatio
     same = {"tasks": small.tasks | {"ende": ende}, "models": small.models}
     free = {key: getattr(replication, key) for key in ("experiment", "replicates", "notes", "seeds", "claims")}
     assert dataclasses.replace(small, **same, **free) == replication
+
+
+def test_the_runs_that_are_done_have_one_clean_commit_and_the_configs_of_the_protocol(replication):
+    done = {}
+    with tarfile.open(ROOT / "docs/replication/unfinished.tar.gz") as archive:
+        for name in archive.getnames():
+            if name.endswith("package/config.json"):
+                run = json.load(archive.extractfile(name))["training"]
+                done[run["task"], run["model"], run["seed"]] = run
+    planned = {("ende", model): replication.seeds_of("ende", model) for model in replication.tasks["ende"].models}
+    assert {run["software"]["commit"] for run in done.values()} == {"b214df02fe8a6f7e6bea6950a8b14fe7a491c79a"}
+    for (task, model, seed), run in done.items():
+        assert seed in planned[task, model]
+        assert run["config_sha256"] == replication.run(task, model, seed).sha256()
+    told = f"{len(done)} of its {sum(map(len, planned.values()))} trainings are done"
+    assert told in " ".join((ROOT / "docs/evidence.md").read_text().split())
