@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.released_tables import text_of
 from transformer.experiment.config import read_experiment
 
 ROOT = Path(__file__).parents[1]
@@ -79,4 +80,4 @@ def test_the_runs_that_are_done_have_one_clean_commit_and_the_configs_of_the_pro
         assert seed in planned[task, model]
         assert run["config_sha256"] == replication.run(task, model, seed).sha256()
     told = f"{len(done)} of its {sum(map(len, planned.values()))} trainings are done"
-    assert told in " ".join((ROOT / "docs/evidence.md").read_text().split())
+    assert told in text_of("docs/evidence.md")

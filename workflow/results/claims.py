@@ -129,12 +129,12 @@ def content(job: Any) -> Content:
     told = [f"{claim}: {note}." for claim, note in own_notes(tested)]
     verdicts = JUDGED if any(each.judged and not each.timed for each in tested) else [FEW_SEEDS.format(SEEDS)]
     records = list(map(read_json, job.input.times))
-    bounds = [LEAST] * any(each.claim.get("least") for each in tested) + [TIMES] * bool(records)
+    special = [LEAST] * any(each.claim.get("least") for each in tested) + [TIMES] * bool(records)
     rows, beside = beside_verdicts(job, tested, list(map(table_row, tested)))
     return Content(
         rows,
         8,
-        [*agreed, *power_note(tested), *told, *job.params.notes, DIFFERENCES, *verdicts, *bounds, *beside, *NOTES],
+        [*agreed, *power_note(tested), *told, *job.params.notes, DIFFERENCES, *verdicts, *special, *beside, *NOTES],
         [
             *map(corpus_note, map(read_json, job.input.corpora)),
             *chain.from_iterable(map(circumstances, records)),

@@ -61,8 +61,8 @@ def flat(row: Mapping[str, Any], seed: int, bleu: TokenBleu, error: float) -> di
     return {"task": row["task"], "model": row["model"], "seed": seed, **rest, **precisions}
 
 
-def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], each: Sequence[TokenBleu]) -> Row:
-    """The row of a mark; `pair` is its pair of languages, `ours` the means over seeds, and `each` every seed's BLEU."""
+def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], bleus: Sequence[TokenBleu]) -> Row:
+    """The row of a mark; `pair` is its pair of languages, `ours` the means over seeds, and `bleus` each seed's."""
     precisions = (ours[f"precision{n}"] for n in range(1, 5))
     least, most = (ours["score"] + sign * QUANTILE * ours["error"] for sign in (-1, 1))
     return {
@@ -71,7 +71,7 @@ def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], each
         ("Published by", ""): row["source"],
         **beside("BLEU", row.get("bleu"), ours, "score", 1),
         ("BLEU", "over sentences"): f"{least:.1f} to {most:.1f}",
-        ("BLEU", "each seed"): " ".join(number(bleu.score, 1) for bleu in each),
+        ("BLEU", "each seed"): " ".join(number(bleu.score, 1) for bleu in bleus),
         ("Precisions", "published"): "/".join(number(each, 1) for each in row.get("precisions", ())),
         ("Precisions", "ours"): "/".join(number(each, 1) for each in precisions),
         ("Brevity penalty", "published"): printed(row.get("brevity_penalty"), 3),

@@ -67,7 +67,6 @@ def content(job: Any) -> Content:
 
     known = read_first(job.input.first)
     rows: dict[str, list[Row]] = defaultdict(list)
-    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
     for each in decide(job):
         if not each.judged or each.timed:
             continue
@@ -76,7 +75,6 @@ def content(job: Any) -> Content:
         same = first.get("Rows") == each.rows  # with the bound, if any
         became = outcome(first["Verdict"].partition(":")[0] if same else None, judged.verdict)
         named = family(each.claim)
-        outcomes[named][became] += 1
         rows[named].append(
             {
                 ("Section", ""): each.claim["section"],
@@ -95,6 +93,7 @@ def content(job: Any) -> Content:
                 ("Outcome", ""): became,
             }
         )
+    outcomes = {name: Counter(row["Outcome", ""] for row in each) for name, each in rows.items()}
     counts = [f"Family {name}, claims {each.total()}: {counted(each)}." for name, each in outcomes.items()]
     return Content(list(chain(*rows.values())), 5, [*counts, *job.params.notes, *NOTES], [])
 
