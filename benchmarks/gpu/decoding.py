@@ -76,7 +76,7 @@ def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]
     device = choose_device()
     gpu = device.type == "cuda"
     run, vocabulary = configured("base", tiny)
-    size, count, rounds = (4, 8, 1) if tiny else (512, 3072, 3)  # sentences of a batch; sentences; rounds
+    size, count, rounds = (4, 8, 1) if tiny else (1024, 6144, 3)  # sentences of a batch; sentences; rounds
     yield {"batch": size, "sentences": count, "beam": SECTION_6_1.beam}
     systems: dict[str, Any] = {}
     with TemporaryDirectory() as name:

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
 
+from transformer.decoding.search import Search, Sentence, decoding
+from transformer.model.config import AttentionOverParametersConfig
 from transformer.model.recurrent import StepwiseLSTM
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
@@ -124,6 +127,31 @@ def test_a_gpu_translates_like_a_cpu(save, text, translations):
         [each.texts[0] for each in translations(load_package(folder, device), lines, 4, 512)] for device in (GPU, CPU)
     )
     assert sum(map(str.__eq__, on_gpu, on_cpu)) >= 0.99 * len(lines)
+
+
+NETWORKS = {
+    "base": {},
+    "additive attention": {"attention": "additive"},
+    "rotary positions": {"positions": "rotary"},
+    "attention over parameters": {
+        "attention_over_parameters": AttentionOverParametersConfig(h_p=2, d_pk=8, d_pv=8, n_p=16)
+    },
+    "recurrent": {"network": "recurrent", "N": 2},
+    "convolutional": {"network": "convolutional", "positions": "learned", "max_length": 60},
+}
+
+
+@pytest.mark.parametrize("changes", NETWORKS.values(), ids=NETWORKS)
+def test_decoding_in_bfloat16_finds_translations_of_about_the_same_score(save, text, changes):
+    package, lines = load_package(save(**changes), GPU), text(7, 100)
+    sentences = [Sentence(number, ids) for number, ids in enumerate(package.subwords.encode(lines), 1)]
+    scores = {}
+    for precision in ("float32", "bfloat16"):
+        with decoding(package, Path(), Search(4, 0.6, 10), precision, 1) as decode:
+            [found] = decode([sentences])
+        scores[precision] = np.array([best.score for best, *_ in found])
+    difference = np.abs(scores["bfloat16"] / scores["float32"] - 1)  # is large where the searches part
+    assert 0 < np.median(difference) < 0.01
 
 
 def test_a_command_locks_the_gpu_by_its_uuid(tmp_path):

@@ -116,7 +116,7 @@ def advance(beam: Beam, logits_BWV: Tensor, length: int, alpha: float) -> tuple[
     width, vocabulary = beam.finished_score.size(1), logits_BWV.size(2)
     # At most W of 2W candidates end, so at least W stay alive. A beam of one is greedy search.
     candidates = min(2 * width if width > 1 else 1, logits_BWV[0].numel())
-    logp, flat = top(logits_BWV.float().log_softmax(2), beam.alive_logp, candidates)
+    logp, flat = top(logits_BWV.log_softmax(2, dtype=torch.float32), beam.alive_logp, candidates)
     origin = flat // vocabulary
     ended = flat % vocabulary == END
 

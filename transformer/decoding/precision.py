@@ -20,7 +20,10 @@ LEAST = 1e-30  # scale of a row of zeros
 
 
 class _Linear(nn.Module):
-    """A linear map in float32 or bfloat16. On x86 CPUs it calls oneDNN, because PyTorch's own choice can be slower."""
+    """A linear map in float32 or bfloat16. On x86 CPUs it calls oneDNN, because PyTorch's own choice can be slower.
+
+    On a GPU its result stays in bfloat16, and on a CPU it becomes float32.
+    """
 
     def __init__(self, linear: nn.Linear, dtype: torch.dtype):
         super().__init__()
@@ -35,7 +38,8 @@ class _Linear(nn.Module):
             self.product = lambda x: F.linear(x, weight, bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.product(x.to(self.dtype)).float()
+        y = self.product(x.to(self.dtype))
+        return y if y.is_cuda else y.float()
 
 
 def has_fbgemm() -> bool:
@@ -95,7 +99,7 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
-    """A copy of a model that computes its projections in one of PRECISIONS. Everything else stays in float32.
+    """A copy of a model that computes its projections in one of PRECISIONS, and the rest in the type of `between`.
 
     The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises the errors of
     `check_precision`.
@@ -117,3 +121,12 @@ def in_precision(model: Network, precision: str) -> Network:
                 setattr(module, name, make(child))
     model.softmax = make(softmax)
     return model
+
+
+def between(model: Network) -> torch.autocast:
+    """The context in which a copy of `in_precision` decodes: bfloat16 between its linear maps, too, if on a GPU.
+
+    That is how a GPU trains. Elsewhere it is float32.
+    """
+    device, dtype = model.embedding.device.type, getattr(model.softmax, "dtype", torch.float32)
+    return torch.autocast(device, torch.bfloat16, enabled=device == "cuda" and dtype == torch.bfloat16)

@@ -48,8 +48,10 @@ class Cache:
     """
 
     def __init__(self, config: ModelConfig, sentences: int, device: torch.device):
+        cast = torch.is_autocast_enabled(device.type)
+        none = torch.empty(0, dtype=torch.get_autocast_dtype(device.type) if cast else torch.float32, device=device)
         self.tensors = [
-            KeysValues(*(torch.empty(sentences, config.h, 0, size, device=device) for size in (config.d_k, config.d_v)))
+            KeysValues(*(none.new_empty(sentences, config.h, 0, size) for size in (config.d_k, config.d_v)))
             for _ in range(config.N)
         ]
         self.used, self.full, self.length = 0, FULL, 0
