@@ -1,12 +1,23 @@
 """Report the results of `make gpu` as text, and list what is wrong."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer.support.markdown import markdown
 
 NOT_STARTED = "not started"  # how a part ends for which no time is left
+SHOWN = 15  # the most kernels in a table
+KINDS = {  # of kernels: the first one whose pattern is in the name
+    "attention": "fmha|flash|sdpa",
+    "products": "nvjet|gemm|splitK",
+    "loss": "softmax",
+    "LayerNorm, with dropout and residual": "layer_norm",
+    "Adam and copies of weights": "multi_tensor",
+    "all others": "",
+}
 Results = Mapping[str, Mapping[str, Any]]
+Kernel = tuple[str, int, float]  # name, calls, ms
 
 
 def faults(results: Results) -> list[str]:
@@ -47,7 +58,8 @@ def report(results: Results) -> str:
     training = {name.partition(" ")[2]: part for name, part in results.items() if name.startswith("training")}
     if training:
         texts += [_speeds(training), _steps(training)]
-        texts += [_profile(model, part["profile"]) for model, part in training.items() if "profile" in part]
+        profiles = {model: part["profile"] for model, part in training.items() if "profile" in part}
+        texts += [_kinds(profiles), *(_profile(model, rows) for model, rows in profiles.items())]
     if systems := results.get("decoding", {}).get("systems"):
         texts += [_decoding(results["decoding"], systems)]
     if "multi30k" in results:
@@ -114,12 +126,28 @@ def _steps(training: Results) -> str:
     return markdown("Steps", headings, rows, notes, 2)
 
 
-def _profile(model: str, rows: Sequence[Sequence[Any]]) -> str:
-    total = sum(ms for *_, ms in rows) or 1.0
-    texts = [
-        [name[:90].replace("|", "/"), str(calls), f"{ms:.3f}", f"{100 * ms / total:.1f} %"] for name, calls, ms in rows
+def _kinds(profiles: Mapping[str, Sequence[Kernel]]) -> str:
+    rows = {kind: [kind] for kind in [*KINDS, "sum"]}
+    for kernels in profiles.values():
+        sums = dict.fromkeys(rows, 0.0)
+        for name, _, ms in kernels:
+            sums[next(kind for kind, pattern in KINDS.items() if re.search(pattern, name))] += ms
+            sums["sum"] += ms
+        for kind, ms in sums.items():
+            rows[kind].append(f"{ms:.2f}")
+    notes = ["Kernels by their names; those of the loss are the ones of its probabilities."]
+    return markdown("One step, ms", ["kernels", *profiles], list(rows.values()), notes, 1)
+
+
+def _profile(model: str, kernels: Sequence[Kernel]) -> str:
+    total = sum(ms for *_, ms in kernels) or 1.0
+    shown, rest = list(kernels[:SHOWN]), kernels[SHOWN:]
+    if rest:
+        shown += [(f"{len(rest)} more", sum(calls for _, calls, _ in rest), sum(ms for *_, ms in rest))]
+    rows = [
+        [name[:90].replace("|", "/"), str(calls), f"{ms:.3f}", f"{100 * ms / total:.1f} %"] for name, calls, ms in shown
     ]
-    return markdown(f"One step of {model}", ["kernel", "calls", "ms", "share"], texts, [f"{total:.1f} ms in all."], 1)
+    return markdown(f"One step of {model}", ["kernel", "calls", "ms", "share"], rows, [f"{total:.1f} ms in all."], 1)
 
 
 def _decoding(part: Mapping[str, Any], systems: Results) -> str:

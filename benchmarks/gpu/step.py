@@ -17,7 +17,6 @@ ATTENTION = "aten::_scaled_dot_product_"
 # A CUDA graph has no operations, only kernels, whose names say what they are.
 FUSED_KERNELS = {"fmha_cutlass": "efficient_attention", "flash_fwd": "flash_attention", "sdpa": "cudnn_attention"}
 FLOAT32_KERNELS = re.compile(r"sgemm|f32f32_f32|tf32|fmha_cutlass\w_f32")
-SHOWN = 15  # the most rows of a table
 
 Event = Mapping[str, Any]
 Row = tuple[str, int, float]  # name, calls, ms
@@ -47,14 +46,6 @@ def kernels(events: Iterable[Event]) -> list[Row]:
             name, calls, ms = sums.get(event["name"], (event["name"], 0, 0.0))
             sums[name] = name, calls + 1, ms + event["dur"] / 1e3
     return list(sums.values())
-
-
-def table(rows: Iterable[Row]) -> list[Row]:
-    """The rows with the most time, and one row for the rest."""
-    ordered = sorted(rows, key=lambda row: -row[2])
-    rest = ordered[SHOWN:]
-    more = [(f"{len(rest)} more", sum(row[1] for row in rest), sum(row[2] for row in rest))] if rest else []
-    return ordered[:SHOWN] + more
 
 
 def unfused(events: Iterable[Event]) -> set[str]:

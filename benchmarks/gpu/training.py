@@ -20,7 +20,7 @@ import torch
 from torch._dynamo.utils import counters
 
 from benchmarks.gpu.made import ROOT, drawn_lengths, drawn_pairs
-from benchmarks.gpu.step import attentions, in_float32, profiled, table, unfused
+from benchmarks.gpu.step import attentions, in_float32, profiled, unfused
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
@@ -113,7 +113,7 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
         for shape in warm[1:]:
             events += profiled(partial(meter.system.step, steps[shape]))[1]
         yield {
-            "profile": table(rows),
+            "profile": sorted(rows, key=lambda row: -row[2]),
             "attention": sorted(attentions(events)),
             "unfused": sorted(unfused(events)),
             "in_float32": sorted(in_float32(events)),

@@ -150,8 +150,8 @@ def count(run: RunConfig, vocabulary: int, shape: Shape) -> Counts:
         call._boxed_call = True  # type: ignore[attr-defined]
         return call
 
-    def backend(graph: GraphModule, example: Sequence[Tensor], **_: Any) -> Any:
-        return inductor.compile_fx(graph, example, inner_compile=inner)
+    def backend(graph: GraphModule, example: Sequence[Tensor], options: dict[str, Any] | None = None) -> Any:
+        return inductor.compile_fx(graph, example, inner_compile=inner, config_patches=options)
 
     with (
         torch._inductor.config.patch(fx_graph_cache=False, profile_bandwidth=True),

@@ -158,7 +158,7 @@ def test_bfloat16_is_close_to_float32(model):
 
 
 def test_the_network_is_neither_compiled_nor_recorded_on_a_gpu(model):
-    compile_in_place(model)
+    compile_in_place(model, CONFIG.d_model)
     assert model._compiled_call_impl is None
     assert model.waits
 

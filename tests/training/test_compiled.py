@@ -31,8 +31,13 @@ def from_the_start():
 
 def compiled(model, backend):
     """A model compiled like that of a training, but by `backend`. Graph breaks and other failures are errors."""
-    model.compile = lambda **given: nn.Module.compile(model, backend=backend, fullgraph=True, **given)
-    compile_in_place(model)
+
+    def compile_it(dynamic, options):
+        assert options == {"triton.mix_order_reduction": False}  # of PyTorch's own compiler
+        nn.Module.compile(model, backend=backend, fullgraph=True, dynamic=dynamic)
+
+    model.compile = compile_it
+    compile_in_place(model, model.config.d_model)
     return model
 
 

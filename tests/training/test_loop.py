@@ -591,7 +591,7 @@ def test_a_run_that_leaves_out_much_of_its_text_warns(start, capsys):
 def test_on_a_gpu_the_model_is_compiled_if_possible(run_config, encoded, tmp_path, monkeypatch, able):
     compiled = []
     monkeypatch.setattr(update, "can_compile", lambda: able)
-    monkeypatch.setattr(update, "compile_in_place", compiled.append)
+    monkeypatch.setattr(update, "compile_in_place", lambda model, _: compiled.append(model))
     monkeypatch.setattr(update.Network, "to", lambda model, _: model)
     with FakeTensorMode():
         trainer = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, torch.device("cuda", 0))

@@ -182,7 +182,7 @@ def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
         device == "cuda" and packed and dtype == torch.bfloat16
     )  # as in training; compiling takes most of the time
     if compiled:
-        compile_in_place(model)
+        compile_in_place(model, model.config.d_model)
     model.zero_grad()
     with torch.autocast(device, dtype, enabled=dtype == torch.bfloat16):
         loss = batch_loss(model, batch, EPS_LS, compiled=compiled)

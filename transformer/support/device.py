@@ -21,6 +21,7 @@ from torch import nn
 from transformer.support.files import InputError, locked, one_line
 
 SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
+LONG = 1024  # on an H100, LayerNorm's gradient is slow in one kernel for rows of 512, but not of 1024
 WHOLE = 2**62  # how many bytes of its lock file stand for a whole GPU; the file itself is empty
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # options of glibc's mallopt
 
@@ -212,10 +213,14 @@ def can_compile() -> bool:
     return not missing
 
 
-def compile_in_place(model: nn.Module) -> None:
-    """Make PyTorch compile a model when it first sees a batch of a new shape; there must be few shapes."""
+def compile_in_place(model: nn.Module, width: int) -> None:
+    """Make PyTorch compile a model when it first sees a batch of a new shape; there must be few shapes.
+
+    `width` is the length of the rows that LayerNorm normalises.
+    """
     torch._dynamo.config.recompile_limit = SHAPES
-    model.compile(dynamic=False)
+    # One kernel would sum a LayerNorm's gradients over rows and over columns. For short rows, two are faster.
+    model.compile(dynamic=False, options={"triton.mix_order_reduction": width >= LONG})
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:

@@ -42,7 +42,7 @@ class Updater:
         self.precision = "float32"  # of matrix products; the weights stay in float32
         self.compiled = device.type == "cuda" and can_compile()  # on a CPU, compiled code is slower (docs/speed.md)
         if self.compiled:
-            compile_in_place(model)
+            compile_in_place(model, model.config.d_model)
         self.replica: nn.Module = _Loss(model)
         self.optimizer = Adam(model.parameters(), training.beta1, training.beta2, training.epsilon)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
