@@ -1,4 +1,5 @@
 import functools
+import itertools
 import multiprocessing
 import os
 import signal
@@ -12,15 +13,15 @@ import pytest
 
 from transformer.support import processes
 from transformer.support.files import InputError
-from transformer.support.processes import shared
+from transformer.support.processes import ahead, shared
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 30
 WORK = "import os, pathlib, time; pathlib.Path(str(os.getpid())).touch(); time.sleep(600)"
 PARENT = f"""
 import functools
-from transformer.support.processes import shared
-with shared(2, "--workers", functools.partial, exec) as done:
+from transformer.support.processes import ahead, shared
+with shared(2, "--workers", functools.partial, exec) as done, ahead("waiting", map, exec, [{WORK!r}]) as waited:
     list(done([{WORK!r}] * 4))
 """
 
@@ -75,14 +76,67 @@ def test_a_process_that_ends_by_itself_is_told():
         list(done(["import os; os._exit(3)"]))
 
 
-def test_too_few_open_files_are_told_with_a_remedy(monkeypatch):
-    def full(*_):
-        raise OSError(24, "Too many open files")
+def full(*_):
+    raise OSError(24, "Too many open files")
 
+
+def test_too_few_open_files_are_told_with_a_remedy(monkeypatch):
     monkeypatch.setattr(multiprocessing.context.SpawnContext, "Pipe", full)
     message = "--workers 2: cannot start: too many open files; raise the limit .*, or give --workers 1"
     with pytest.raises(InputError, match=message), shared(2, "--workers", functools.partial, abs) as absolute:
         list(absolute([1]))
+
+
+def test_items_of_another_process_come_in_their_order_and_end():
+    with ahead("counting", range, 5000) as items:
+        assert list(items) == list(range(5000))
+    assert not multiprocessing.active_children()
+
+
+def test_another_process_goes_on_until_its_items_are_taken(tmp_path):
+    with ahead("counting", map, (tmp_path / "seen").touch, [0o600]) as items:
+        end = time.monotonic() + SECONDS
+        while not (tmp_path / "seen").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert (tmp_path / "seen").exists()
+        assert list(items) == [None]
+
+
+def test_items_without_end_end_with_their_context():
+    with ahead("counting", itertools.count) as items:
+        assert [next(items) for _ in range(3)] == [0, 1, 2]
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize(("given", "error"), [([0], ZeroDivisionError), (["x"], TypeError), (3, TypeError)])
+def test_an_error_of_items_is_raised_here(given, error):
+    with pytest.raises(error), ahead("dividing", map, functools.partial(divmod, 1), given) as items:
+        list(items)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_of_items_ignores_what_may_reach_all_processes(number):
+    with ahead("counting", itertools.count) as items:
+        next(items)
+        [process] = multiprocessing.active_children()
+        os.kill(process.pid, number)
+        assert [next(items) for _ in range(50_000)][-1] == 50_000
+
+
+def test_a_process_of_items_that_is_killed_is_told():
+    with (
+        pytest.raises(InputError, match="counting: a process was ended by SIGKILL"),
+        ahead("counting", itertools.count) as items,
+    ):
+        [multiprocessing.active_children()[0].kill() for _ in items]
+
+
+def test_too_few_open_files_for_a_process_of_items_are_told(monkeypatch):
+    monkeypatch.setattr(multiprocessing.context.SpawnContext, "Pipe", full)
+    message = "counting: cannot start a process: too many open files; raise the limit"
+    with pytest.raises(InputError, match=message), ahead("counting", itertools.count):
+        pass
 
 
 def gone(pids):
@@ -111,13 +165,13 @@ def test_no_process_outlives_its_parent(tmp_path, number, to):
         stderr=subprocess.PIPE,
         text=True,
     ) as parent:
-        while len(pids := [int(file.name) for file in tmp_path.iterdir()]) < 2 and parent.poll() is None:
+        while len(pids := [int(file.name) for file in tmp_path.iterdir()]) < 3 and parent.poll() is None:
             time.sleep(0.01)
         to(parent.pid, number)
         errors = parent.stderr.read()  # until all processes have closed it
     assert parent.returncode == -number
     assert gone(pids)
-    assert len(pids) == 2
+    assert len(pids) == 3
     assert errors.count("Traceback") == (number == signal.SIGINT)  # the parent's own
     assert "Process SpawnProcess" not in errors
     assert "leaked" not in errors

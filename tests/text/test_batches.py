@@ -2,6 +2,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,17 @@ def numbers(step):
 
 def sequence(batches, epoch, index, steps):
     return [(e, i, numbers(step)) for e, i, step in islice(batches.from_position(epoch, index), steps)]
+
+
+def test_another_process_packs_the_same_steps(pairs):
+    one = batches(pairs)
+    epoch = len(list(one.epoch(2)))
+    given = [islice(one.from_position(2, epoch - 5, apart), 20) for apart in (True, False)]
+    for (*after, theirs), (*position, ours) in zip(*given, strict=True):
+        assert after == position
+        for mine, yours in zip(ours, theirs, strict=True):
+            assert all(map(torch.equal, [*mine.source, *mine.target], [*yours.source, *yours.target]))
+            assert (mine.lengths == yours.lengths).all()
 
 
 @pytest.mark.parametrize("tokens", [480, 512, 2048, 25_000])

@@ -1,6 +1,7 @@
 import contextlib
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -101,6 +102,17 @@ def whole(start):
     trainer = start("whole")
     trainer.train()
     return trainer
+
+
+def test_a_run_whose_batches_another_process_packs_ends_like_one_that_packs_them(start, whole):
+    for step in (5, 13):
+        trainer = start()
+        trainer.apart = True  # as on a GPU
+        before(trainer, step, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with contextlib.suppress(Interrupted):
+            trainer.train()
+        assert not multiprocessing.active_children()
+    assert_same(trainer, whole)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

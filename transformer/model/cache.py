@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from transformer.model import kernels
 from transformer.model.config import ModelConfig
 
 ROOM = 16  # when the cache grows, it makes room for at least this many tokens of each hypothesis
@@ -48,8 +49,7 @@ class Cache:
     """
 
     def __init__(self, config: ModelConfig, sentences: int, device: torch.device):
-        cast = torch.is_autocast_enabled(device.type)
-        none = torch.empty(0, dtype=torch.get_autocast_dtype(device.type) if cast else torch.float32, device=device)
+        none = torch.empty(0, dtype=kernels.cached_in(device), device=device)
         self.tensors = [
             KeysValues(*(none.new_empty(sentences, config.h, 0, size) for size in (config.d_k, config.d_v)))
             for _ in range(config.N)

@@ -271,6 +271,11 @@ def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
     return [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(ENCODED)]
 
 
+def cached_in(device: torch.device) -> torch.dtype:
+    """The type of keys and values in decoding: that to which products are cast on a device (autocast), or float32."""
+    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else torch.float32
+
+
 def missing(length: int, device: torch.device) -> int:
     """How many more places rows of a length need on a device."""
     return -length % UNIT if device.type == "cuda" else 0

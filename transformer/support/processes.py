@@ -38,6 +38,61 @@ def shared(
         pool.end()
 
 
+@contextmanager
+def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Iterator[Iterator[Item]]:
+    """`make(*given)`, computed in a new process, which goes on until some items wait in the pipe.
+
+    `what` says what the process does. The process ignores SIGINT and SIGTERM, which often reach all processes: it ends
+    with the context or with this process. Raises the errors of `make` and of its iterator, and InputError when the
+    process cannot be started or dies.
+    """
+    try:
+        pipe, process = _started(_produce, pickle.dumps((make, given)), {signal.SIGINT, signal.SIGTERM})
+    except OSError as error:
+        why = explained(error) or f"{error}; free resources"
+        raise InputError(f"{what}: cannot start a process: {why}") from error
+
+    def items() -> Iterator[Item]:
+        while True:
+            try:
+                item, error = pipe.recv()
+            except (EOFError, OSError) as died:
+                raise InputError(f"{what}: {_how_it_died(process)}") from died
+            if isinstance(error, StopIteration):
+                return
+            if error:
+                raise error
+            yield item
+
+    try:
+        yield items()
+    finally:
+        process.kill()
+        pipe.close()
+        process.join()
+
+
+def _started(work: Callable[..., None], given: bytes, blocked: set[signal.Signals]) -> tuple[Any, SpawnProcess]:
+    """A new process that calls work(pipe, given), and the pipe to it. It never sees the `blocked` signals."""
+    spawn = get_context("spawn")
+    resource_tracker.ensure_running()  # or `start` would do it, and unblock the signals
+    ours, its = spawn.Pipe()
+    process = spawn.Process(target=work, args=(its, given), daemon=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)  # a new process inherits what is blocked
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        its.close()  # or reading from `ours` would never end if the process died
+    return ours, process
+
+
+def _how_it_died(process: SpawnProcess) -> str:
+    process.join()
+    code = process.exitcode or 0
+    return f"a process {f'was ended by {signal.Signals(-code).name}' if code < 0 else 'has died'}"
+
+
 class _Pool(Generic[Item, Result]):
     def __init__(self, processes: int, option: str, work: bytes):
         self.processes, self.option, self.work = processes, option, work
@@ -66,35 +121,22 @@ class _Pool(Generic[Item, Result]):
                 yield done.pop(first)
                 first += 1
 
-    def start(self) -> Connection:
+    def start(self) -> Any:
         """The pipe to a new process."""
-        spawn = get_context("spawn")
         try:
-            resource_tracker.ensure_running()  # or `start` would do it, and unblock the signal
-            ours, its = spawn.Pipe()
-            process = spawn.Process(target=_work, args=(its, self.work), daemon=True)
-            # A new process inherits what is blocked. Ctrl-C reaches all processes, but this one ends the others.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                process.start()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-                its.close()  # or reading from `ours` would never end if the process died
+            pipe, process = _started(_work, self.work, {signal.SIGINT})  # Ctrl-C reaches all; this one ends the others
         except OSError as error:
             why = explained(error) or f"{error}; free resources"
             raise InputError(f"{self.option} {self.processes}: cannot start: {why}, or give {self.option} 1") from error
-        self.workers[ours] = process
-        return ours
+        self.workers[pipe] = process
+        return pipe
 
     def answer(self, pipe: Any) -> Result:
         """The result that a process sends. Raises the error that it sends, and InputError when it has died."""
         try:
             result, error = pipe.recv()
         except (EOFError, OSError) as died:
-            self.workers[pipe].join()
-            code = self.workers[pipe].exitcode or 0
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "has died"
-            what = f"{self.option} {self.processes}: a process {how}"
+            what = f"{self.option} {self.processes}: {_how_it_died(self.workers[pipe])}"
             raise InputError(f"{what}, perhaps because memory ran out; use fewer") from died
         if error:
             raise error
@@ -125,6 +167,20 @@ def _work(pipe: Connection, work: bytes) -> None:
                 error.add_note(traceback.format_exc())
                 answer = (None, error)
             pipe.send(answer)
+
+
+def _produce(pipe: Connection, work: bytes) -> None:
+    """What a process of `ahead` does: it sends each item and an error, one of which is None. StopIteration is last."""
+    Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(OSError):  # the parent has died
+        try:
+            make, given = pickle.loads(work)
+            for item in make(*given):
+                pipe.send((item, None))
+            pipe.send((None, StopIteration()))
+        except Exception as error:
+            error.add_note(traceback.format_exc())
+            pipe.send((None, error))
 
 
 def _end_with_parent() -> None:

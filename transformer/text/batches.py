@@ -1,7 +1,8 @@
 """Batches of few shapes: pairs are packed into rows (section 5.1), in an order given by the seed and the epoch."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import torch
 
 from transformer.model.masks import Rows
 from transformer.support.files import InputError
+from transformer.support.processes import ahead
 from transformer.text.tokens import Pairs
 
 # How many sentences of mean length a row may hold. With fewer, attention spends less on pairs of subwords of different
@@ -204,6 +206,29 @@ def once(pairs: Pairs, which: np.ndarray, tokens: int) -> Iterator[Batch]:
         yield step.batch(pairs, np.unique(step.rows))
 
 
+@dataclass(frozen=True)
+class Order:
+    """The steps of a corpus, epoch after epoch. `lengths` are those of all pairs, `kept` the pairs to use."""
+
+    lengths: np.ndarray
+    kept: np.ndarray
+    shapes: Sequence[Shape]
+    seed: int
+
+    def epoch(self, epoch: int) -> Iterator[Step]:
+        """The steps of one epoch, in random order."""
+        order = np.random.default_rng([self.seed, epoch]).permutation(self.kept)
+        return in_order(self.lengths, order, self.shapes)
+
+    def after(self, epoch: int, index: int) -> Iterator[tuple[int, int, Step]]:
+        """The steps after position (epoch, index), without end, and the position after each."""
+        while True:
+            for number, step in enumerate(self.epoch(epoch), start=1):
+                if number > index:
+                    yield epoch, number, step
+            epoch, index = epoch + 1, 0
+
+
 class Batches:
     """The batches of a corpus, epoch after epoch."""
 
@@ -221,29 +246,28 @@ class Batches:
         Pairs longer than `longest_pair` are left out. Of each step, only the rows in the slice `share` are returned.
         Raises InputError when no pair is short enough.
         """
-        self.pairs, self.micro_tokens, self.seed, self.share = pairs, micro_tokens, seed, share
+        self.pairs, self.micro_tokens, self.share = pairs, micro_tokens, share
         self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)
         if not len(self.kept):
             raise InputError(f"no pair has at most {longest_pair} subwords on both sides; raise longest_pair")
         self.shapes = shapes(pairs.lengths[self.kept], tokens)
+        self.order = Order(pairs.lengths, self.kept, self.shapes, seed)
+        self.epoch = self.order.epoch
 
-    def epoch(self, epoch: int) -> Iterator[Step]:
-        """The steps of one epoch, in random order."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.kept)
-        return in_order(self.pairs.lengths, order, self.shapes)
-
-    def from_position(self, epoch: int, index: int) -> Iterator[tuple[int, int, list[Batch]]]:
+    def from_position(
+        self, epoch: int, index: int, apart: bool = False
+    ) -> Generator[tuple[int, int, list[Batch]], None, None]:
         """The steps after position (epoch, index), without end: the position after each, and its micro-batches.
 
-        A micro-batch has at least one pair. There are no micro-batches if the share of a step is empty.
+        A micro-batch has at least one pair. There are no micro-batches if the share of a step is empty. With `apart`,
+        another process packs the steps ahead, until this iterator is closed; it raises the InputErrors of `ahead`.
         """
-        while True:
-            for number, step in enumerate(self.epoch(epoch), start=1):
-                if number > index:
-                    rows = np.arange(step.shape.rows)[self.share]
-                    micro = [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]
-                    yield epoch, number, [batch for batch in micro if len(batch.lengths)]
-            epoch, index = epoch + 1, 0
+        steps = self.order.after(epoch, index)
+        with ahead("packing batches", self.order.after, epoch, index) if apart else nullcontext(steps) as packed:
+            for after, number, step in packed:
+                rows = np.arange(step.shape.rows)[self.share]
+                micro = [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]
+                yield after, number, [batch for batch in micro if len(batch.lengths)]
 
     def _micro(self, rows: np.ndarray, shape: Shape) -> list[np.ndarray]:
         if not len(rows):

@@ -80,6 +80,7 @@ class Trainer:
         self.batches = Batches(
             train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
         )
+        self.apart = device.type == "cuda"  # a small model trains as fast as a CPU core makes its batches
         most = max(config.architecture.max_length, training.longest_pair)
         which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= most)
         self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
@@ -137,8 +138,14 @@ class Trainer:
         saved = mark = time.monotonic()
         wait = min(save_seconds, FIRST_SAVE)
         self.model.train()
-        with postponed_signals() as caught, self.within_memory(), self.writer:
-            for epoch, index, batches in self.batches.from_position(self.state.epoch, self.state.index):
+        position = self.state.epoch, self.state.index
+        with (
+            postponed_signals() as caught,
+            self.within_memory(),
+            self.writer,
+            contextlib.closing(self.batches.from_position(*position, apart=self.apart)) as packed,
+        ):
+            for epoch, index, batches in packed:
                 if self.state.step >= steps:
                     break
                 self.step(batches)
