@@ -141,12 +141,14 @@ def read(monkeypatch) -> list[torch.Size]:
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(monkeypatch, model, gpu, read, precision):
+def test_beam_search_reads_nothing_from_the_gpu_for_eight_steps(request, monkeypatch, model, gpu, read, precision):
     steps = []
     monkeypatch.setattr(copy, "deepcopy", lambda model: model)  # a copy would belong to another FakeTensorMode
     searched = in_precision(model.eval(), precision)
     decode = searched.decode
     searched.decode = lambda *given: steps.append(given) or decode(*given)
+    if precision == "bfloat16":
+        request.getfixturevalue("bfloat16")
     found = beam.beam_search(searched, rows(5, 9).ids.to(gpu), 4, 0.6, 15)
     assert len(steps) == beam.LOOK["cuda"] == 8  # then the first list is read, whose zeros mean that all are done
     assert read == [
