@@ -9,8 +9,8 @@ from transformer.support.markdown import markdown
 NOT_STARTED = "not started"  # how a part ends for which no time is left
 SHOWN = 15  # the most kernels in a table
 KINDS = {  # of kernels: the first one whose pattern is in the name
-    "attention": "fmha|flash|sdpa",
-    "products": "nvjet|gemm|splitK",
+    "attention": "fmha|flash|sdpa|attn_",
+    "products": "nvjet|gemm|splitK|Cijk",
     "loss": "softmax",
     "LayerNorm, with dropout and residual": "layer_norm",
     "Adam and copies of weights": "multi_tensor",
@@ -59,7 +59,8 @@ def report(results: Results) -> str:
     if training:
         texts += [_speeds(training), _steps(training)]
         profiles = {model: part["profile"] for model, part in training.items() if "profile" in part}
-        texts += [_kinds(profiles), *(_profile(model, rows) for model, rows in profiles.items())]
+        texts += [_kinds(profiles)] if profiles else []
+        texts += [_profile(model, rows) for model, rows in profiles.items()]
     if systems := results.get("decoding", {}).get("systems"):
         texts += [_decoding(results["decoding"], systems)]
     if "multi30k" in results:

@@ -37,11 +37,12 @@ def test_each_line_s_translation_depends_on_that_line_alone(package, lines, tran
     assert [next(translate(loaded, [line], 2, 1)) for line in lines[:5]] == together[:5]
 
 
-@pytest.mark.parametrize(("gigabytes", "subwords"), [(4, 8192), (8, 8192), (80, 81920)])
+@pytest.mark.parametrize(("gigabytes", "subwords"), [(8, 8192), (16, 8192), (80, 40960)])
 def test_the_batch_size_grows_with_the_memory_of_a_gpu_but_not_of_a_cpu(monkeypatch, gigabytes, subwords):
     memory = SimpleNamespace(total_memory=gigabytes * 2**30)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
     assert padded_subwords(torch.device("cuda", 0)) == subwords
+    assert padded_subwords(torch.device("cuda", 0), "bfloat16") == max(8192, 1024 * gigabytes)
     assert padded_subwords(torch.device("cpu")) == 8192
 
 

@@ -108,6 +108,12 @@ def test_items_without_end_end_with_their_context():
     assert not multiprocessing.active_children()
 
 
+def test_items_that_are_never_closed_do_not_keep_python_from_ending():
+    code = "import itertools; from transformer.support.processes import ahead; "
+    code += "ahead('counting', itertools.count).__enter__()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=SECONDS)
+
+
 @pytest.mark.parametrize(("given", "error"), [([0], ZeroDivisionError), (["x"], TypeError), (3, TypeError)])
 def test_an_error_of_items_is_raised_here(given, error):
     with pytest.raises(error), ahead("dividing", map, functools.partial(divmod, 1), given) as items:
@@ -125,11 +131,11 @@ def test_a_process_of_items_ignores_what_may_reach_all_processes(number):
 
 
 def test_a_process_of_items_that_is_killed_is_told():
-    with (
-        pytest.raises(InputError, match="counting: a process was ended by SIGKILL"),
-        ahead("counting", itertools.count) as items,
-    ):
-        [multiprocessing.active_children()[0].kill() for _ in items]
+    message = "counting: a process was ended by SIGKILL, perhaps because main memory ran out; the same command goes on"
+    with ahead("counting", itertools.count) as items:
+        multiprocessing.active_children()[0].kill()
+        with pytest.raises(InputError, match=message):
+            list(items)
 
 
 def test_too_few_open_files_for_a_process_of_items_are_told(monkeypatch):

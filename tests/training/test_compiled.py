@@ -33,7 +33,7 @@ def compiled(model, backend):
     """A model compiled like that of a training, but by `backend`. Graph breaks and other failures are errors."""
 
     def compile_it(dynamic, options):
-        assert options == {"triton.mix_order_reduction": False}  # of PyTorch's own compiler
+        assert options == {"triton.mix_order_reduction": False}  # for PyTorch's own compiler
         nn.Module.compile(model, backend=backend, fullgraph=True, dynamic=dynamic)
 
     model.compile = compile_it

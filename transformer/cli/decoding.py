@@ -150,7 +150,7 @@ def translate(arguments: argparse.Namespace) -> None:
     search = Search.of(loaded.config, *options)
     page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
     sure, made = _output(arguments.log_probabilities), _output(arguments.record)
-    tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device)
+    tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device, arguments.precision)
     how = (loaded, arguments.package, search, arguments.precision, arguments.workers)
     if arguments.engine == "ctranslate2":
         from transformer.export.ctranslate2 import by_ctranslate2

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from transformer.decoding.beam import BLOCK
 from transformer.model.network import Network
+from transformer.support.device import auto_precision
 from transformer.support.files import InputError
 
 ROWS = 256  # number of input rows for which oneDNN optimises the layout of weights
@@ -22,7 +23,7 @@ LEAST = 1e-30  # scale of a row of zeros
 class _Linear(nn.Module):
     """A linear map in float32 or bfloat16. On x86 CPUs it calls oneDNN, because PyTorch's own choice can be slower.
 
-    On a GPU its result stays in bfloat16, and on a CPU it becomes float32.
+    The result becomes float32, except in the context `between`.
     """
 
     def __init__(self, linear: nn.Linear, dtype: torch.dtype):
@@ -39,7 +40,7 @@ class _Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.product(x.to(self.dtype))
-        return y if y.is_cuda else y.float()
+        return y if torch.is_autocast_enabled(y.device.type) else y.float()
 
 
 def has_fbgemm() -> bool:
@@ -99,7 +100,7 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
-    """A copy of a model that computes its projections in one of PRECISIONS, and the rest in the type of `between`.
+    """A copy of a model that computes its projections in one of PRECISIONS. All else is in float32, except in `between`.
 
     The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises the errors of
     `check_precision`.
@@ -124,9 +125,11 @@ def in_precision(model: Network, precision: str) -> Network:
 
 
 def between(model: Network) -> torch.autocast:
-    """The context in which a copy of `in_precision` decodes: bfloat16 between its linear maps, too, if on a GPU.
+    """The context for decoding with a copy of `in_precision`.
 
-    That is how a GPU trains. Elsewhere it is float32.
+    If the copy is in bfloat16 on a GPU that multiplies bfloat16, it also keeps all between the linear maps, attention
+    and caches in bfloat16, as training does. Elsewhere it changes nothing.
     """
-    device, dtype = model.embedding.device.type, getattr(model.softmax, "dtype", torch.float32)
-    return torch.autocast(device, torch.bfloat16, enabled=device == "cuda" and dtype == torch.bfloat16)
+    device, dtype = model.embedding.device, getattr(model.softmax, "dtype", torch.float32)
+    able = device.type == "cuda" and auto_precision(device) == "bfloat16"
+    return torch.autocast(device.type, torch.bfloat16, enabled=able and dtype == torch.bfloat16)

@@ -272,7 +272,7 @@ def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
 
 
 def cached_in(device: torch.device) -> torch.dtype:
-    """The type of keys and values in decoding: that to which products are cast on a device (autocast), or float32."""
+    """The type of cached keys and values: that of autocast if it is on, else float32."""
     return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else torch.float32
 
 

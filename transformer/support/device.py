@@ -21,7 +21,7 @@ from torch import nn
 from transformer.support.files import InputError, locked, one_line
 
 SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
-LONG = 1024  # on an H100, LayerNorm's gradient is slow in one kernel for rows of 512, but not of 1024
+LONG = 1024  # on an H100, one kernel for LayerNorm's gradient is slow for rows of 512, and fast for rows of 1024
 WHOLE = 2**62  # how many bytes of its lock file stand for a whole GPU; the file itself is empty
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # options of glibc's mallopt
 
@@ -220,7 +220,9 @@ def compile_in_place(model: nn.Module, width: int) -> None:
     """
     torch._dynamo.config.recompile_limit = SHAPES
     # One kernel would sum a LayerNorm's gradients over rows and over columns. For short rows, two are faster.
-    model.compile(dynamic=False, options={"triton.mix_order_reduction": width >= LONG})
+    mixed = "triton.mix_order_reduction"
+    apart = width < LONG and mixed in torch._inductor.list_options()  # which may change with PyTorch
+    model.compile(dynamic=False, options={mixed: False} if apart else None)
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:

@@ -1,5 +1,6 @@
 """Work that several processes share. They end with this process, however it ends."""
 
+import atexit
 import os
 import pickle
 import signal
@@ -42,7 +43,7 @@ def shared(
 def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Iterator[Iterator[Item]]:
     """`make(*given)`, computed in a new process, which goes on until some items wait in the pipe.
 
-    `what` says what the process does. The process ignores SIGINT and SIGTERM, which often reach all processes: it ends
+    `what` says what the process does. The process ignores SIGINT and SIGTERM, which often reach all processes. It ends
     with the context or with this process. Raises the errors of `make` and of its iterator, and InputError when the
     process cannot be started or dies.
     """
@@ -51,13 +52,15 @@ def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Ite
     except OSError as error:
         why = explained(error) or f"{error}; free resources"
         raise InputError(f"{what}: cannot start a process: {why}") from error
+    atexit.register(process.kill)  # or Python would wait for it at its end, if the context is never left
 
     def items() -> Iterator[Item]:
         while True:
             try:
                 item, error = pipe.recv()
             except (EOFError, OSError) as died:
-                raise InputError(f"{what}: {_how_it_died(process)}") from died
+                how = f"{what}: {_how_it_died(process)}, perhaps because main memory ran out"
+                raise InputError(f"{how}; the same command goes on from the last saved state") from died
             if isinstance(error, StopIteration):
                 return
             if error:
@@ -70,6 +73,7 @@ def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Ite
         process.kill()
         pipe.close()
         process.join()
+        atexit.unregister(process.kill)
 
 
 def _started(work: Callable[..., None], given: bytes, blocked: set[signal.Signals]) -> tuple[Any, SpawnProcess]:
@@ -175,6 +179,7 @@ def _produce(pipe: Connection, work: bytes) -> None:
     with suppress(OSError):  # the parent has died
         try:
             make, given = pickle.loads(work)
+            del work  # it may be large
             for item in make(*given):
                 pipe.send((item, None))
             pipe.send((None, StopIteration()))

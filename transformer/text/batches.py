@@ -206,19 +206,24 @@ def once(pairs: Pairs, which: np.ndarray, tokens: int) -> Iterator[Batch]:
         yield step.batch(pairs, np.unique(step.rows))
 
 
+def short_enough(lengths: np.ndarray, longest_pair: int) -> np.ndarray:
+    """The pairs of `lengths` [pairs, 2] that have at most `longest_pair` subwords on both sides."""
+    return np.flatnonzero(lengths.max(1) <= longest_pair)
+
+
 @dataclass(frozen=True)
 class Order:
-    """The steps of a corpus, epoch after epoch. `lengths` are those of all pairs, `kept` the pairs to use."""
+    """The steps of a corpus, epoch after epoch. `lengths` are those of all its pairs."""
 
     lengths: np.ndarray
-    kept: np.ndarray
+    longest_pair: int
     shapes: Sequence[Shape]
     seed: int
 
     def epoch(self, epoch: int) -> Iterator[Step]:
         """The steps of one epoch, in random order."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.kept)
-        return in_order(self.lengths, order, self.shapes)
+        kept = short_enough(self.lengths, self.longest_pair)
+        return in_order(self.lengths, np.random.default_rng([self.seed, epoch]).permutation(kept), self.shapes)
 
     def after(self, epoch: int, index: int) -> Iterator[tuple[int, int, Step]]:
         """The steps after position (epoch, index), without end, and the position after each."""
@@ -247,11 +252,11 @@ class Batches:
         Raises InputError when no pair is short enough.
         """
         self.pairs, self.micro_tokens, self.share = pairs, micro_tokens, share
-        self.kept = np.flatnonzero(pairs.lengths.max(1) <= longest_pair)
+        self.kept = short_enough(pairs.lengths, longest_pair)
         if not len(self.kept):
             raise InputError(f"no pair has at most {longest_pair} subwords on both sides; raise longest_pair")
         self.shapes = shapes(pairs.lengths[self.kept], tokens)
-        self.order = Order(pairs.lengths, self.kept, self.shapes, seed)
+        self.order = Order(pairs.lengths, longest_pair, self.shapes, seed)
         self.epoch = self.order.epoch
 
     def from_position(

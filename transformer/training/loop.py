@@ -80,7 +80,7 @@ class Trainer:
         self.batches = Batches(
             train, training.batch_tokens, self.micro_tokens, training.longest_pair, config.seed, world.share
         )
-        self.apart = device.type == "cuda"  # a small model trains as fast as a CPU core makes its batches
+        self.apart = device.type == "cuda"  # a CPU core packs batches as slowly as a GPU trains a small model
         most = max(config.architecture.max_length, training.longest_pair)
         which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= most)
         self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
