@@ -14,6 +14,7 @@ from transformer.experiment.cost import DEVICES, step_flops
 DOCS = Path(__file__).parents[1] / "docs"
 MEASURED = json.loads((DOCS / "h100/results.json").read_text())
 STEPS = pd.read_csv(DOCS / "h100/steps.csv")
+OTHERS = pd.read_csv(DOCS / "h100/others.csv")
 
 
 def cells(page, heading):
@@ -25,19 +26,42 @@ def cells(page, heading):
 
 @pytest.mark.parametrize("model", ["base", "big", "aop1"])
 def test_the_page_has_the_speeds_that_were_measured(model):
-    systems = MEASURED[f"training {model}"]["systems"]
-    ours, *others = systems.values()
-    shown = [f"{ours['ms']:.1f}", f"{round(ours['subwords_per_second'], -3):,.0f}", f"{100 * ours['mfu']:.0f} %"]
-    shown += [f"{ours['bytes'] / 1e9:.1f} GB", *(f"{each['ms']:.1f}" for each in others)]
+    ours, *others = MEASURED[f"training {model}"]["systems"].values()
+    speeds = [f"{round(each['subwords_per_second'], -3):,.0f}" for each in (ours, *others)]
+    shown = [f"{ours['ms']:.1f}", speeds[0], f"{100 * ours['mfu']:.0f} %", f"{ours['bytes'] / 1e9:.1f} GB", *speeds[1:]]
     assert cells("gpu.md", "| model | ms a step |")[model] == shown + [""] * (6 - len(shown))
+
+
+def rounded(sentences, subwords):
+    return [f"{sentences:,.0f}", f"{round(subwords, -2):,.0f}"]
+
+
+def test_the_page_has_the_speeds_of_decoding():
+    rows = [line.strip("| ").split(" | ") for line in (DOCS / "gpu.md").read_text().splitlines() if " call | " in line]
+    first, found = MEASURED["decoding"]["systems"], []
+    for precision in ("float32", "bfloat16"):
+        found.append(["512", *rounded(*first[f"ours, {precision}"].values())])
+    for size in (512, 1024):
+        of = OTHERS[OTHERS.what == f"decoding in bfloat16, {size} sentences in a batch"].value
+        found.append([f"{size:,}", *rounded(*of)])
+    assert [row[1:] for row in rows] == found
+
+
+def test_the_notes_have_the_times_of_attention():
+    table, of = cells("notes/gpu.md", "| | ms |"), OTHERS.set_index("what").value
+    at = "one layer's attention, not causal:"
+    names = ["memory-efficient attention with a bias", "cuDNN's attention with a bias"]
+    names += ["FlexAttention, all rows as one sequence", "FlexAttention, row by row"]
+    names += ["FlashAttention for sequences of different lengths"]
+    assert [shown for [shown] in table.values()] == [f"{of[f'{at} {name}']:.2f}" for name in names]
 
 
 def test_the_page_has_the_tests_and_the_bleu_that_were_found():
     page, found = " ".join((DOCS / "gpu.md").read_text().split()), MEASURED["multi30k"]
     assert re.match(r"(\d+) passed, [^f]* warnings", MEASURED["tests"]["summary"])[1] == "54"
-    assert "all 54 tests marked `gpu` pass" in page
+    assert f"At commit {MEASURED['machine']['software']['commit'][:7]}, all 54 tests marked `gpu` passed." in page
     assert f"all its {found['of']:,} steps in {found['training_seconds']:.0f} s" in page
-    assert f"{found['bleu']:.1f} BLEU, {round(found['sentences_per_second'], -1):,.0f} sentences/s" in page
+    assert f"test 2016: {found['bleu']:.1f} BLEU, {round(found['sentences_per_second'], -1):,.0f} sentences/s" in page
 
 
 @pytest.mark.parametrize("name", ["base, at first", "base", "big", "aop1", "parser"])

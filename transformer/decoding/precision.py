@@ -100,7 +100,7 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
-    """A copy of a model that computes its projections in one of PRECISIONS. All else is in float32, except in `between`.
+    """A copy of a model that computes its projections in one of PRECISIONS, and all else in float32, but in `between`.
 
     The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises the errors of
     `check_precision`.

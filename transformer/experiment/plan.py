@@ -141,8 +141,8 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         "micro-batches also need less: those of a CPU, and those that `micro_batch_tokens` sets. The last row has the "
         "maximum, not the sum.",
         "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. A GPU's step takes at "
-        f"least {1000 * SHORTEST_STEP:.0f} ms, as base of `multi30k` does on an H100. Recurrent models, and models narrower "
-        "than a device's first width, are less efficient, so their hours are a lower bound.",
+        f"least {1000 * SHORTEST_STEP:.0f} ms, as base of `multi30k` does on an H100. Recurrent models, and models "
+        "narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
         "4/3 of the planned memory plus 2 GB. A job that ended without its result gets up to three times the memory. "
         "profiles/slurm sets the GPUs and the limits of any job; a longer training continues in its next job.",
