@@ -28,7 +28,7 @@ def cells(page, heading):
 def test_the_page_has_the_speeds_that_were_measured(model):
     ours, *others = MEASURED[f"training {model}"]["systems"].values()
     speeds = [f"{round(each['subwords_per_second'], -3):,.0f}" for each in (ours, *others)]
-    shown = [f"{ours['ms']:.1f}", speeds[0], f"{100 * ours['mfu']:.0f} %", f"{ours['bytes'] / 1e9:.1f} GB", *speeds[1:]]
+    shown = [f"{ours['ms']:.1f}", f"{100 * ours['mfu']:.0f} %", f"{ours['bytes'] / 1e9:.1f} GB", *speeds]
     assert cells("gpu.md", "| model | ms a step |")[model] == shown + [""] * (6 - len(shown))
 
 
