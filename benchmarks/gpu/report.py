@@ -110,19 +110,19 @@ def _speeds(training: Results) -> str:
 
 def _steps(training: Results) -> str:
     headings = ["model", "attention", "shapes", "of which measured", "graphs", "breaks", "without CUDA graph"]
-    headings += ["warm-up, s", "packing, ms"]
+    headings += ["warm-up, s", "packing, ms", "main memory, GB"]
     rows = [
         [
             *(model, ", ".join(part.get("attention", [])) or "written out"),
             *(str(part.get(key, "")) for key in ("shapes", "warm", "graphs", "breaks", "without_cuda_graph")),
-            *(f"{part['warming']:.1f}", f"{part['packing_ms']:.1f}"),
+            *(f"{part['warming']:.1f}", f"{part['packing_ms']:.1f}", f"{part['main_memory'] / 1e9:.1f}"),
         ]
         for model, part in training.items()
         if "shapes" in part
     ]
     notes = [
         "Warm-up is three steps of each shape, with its compilation. It is shorter if compiled code is still cached.",
-        "Packing is the CPU time to make a batch.",
+        "Packing is the CPU time to make a batch. Main memory is that of all processes, after the warm-up.",
     ]
     return markdown("Steps", headings, rows, notes, 2)
 

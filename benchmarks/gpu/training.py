@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from torch._dynamo.utils import counters
 
@@ -59,6 +60,13 @@ def packed(step: Step, pairs: Pairs) -> list[Batch]:
     return [step.batch(pairs, np.arange(step.shape.rows))]
 
 
+def main_memory() -> int:
+    """Bytes of main memory of this process and of those that it started, where shared memory counts once."""
+    own = psutil.Process()
+    used = [each.memory_full_info() for each in (own, *own.children(recursive=True))]
+    return sum(getattr(each, "pss", each.uss) for each in used)
+
+
 def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
     """The speeds of our model, its profile, and then the speeds of each peer."""
     end = time.monotonic() + limit / 2  # of the steps to warm up
@@ -99,6 +107,7 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
             "warm": len(warm),
             "warming": warming,
             "packing_ms": 1e3 * packing,
+            "main_memory": main_memory(),
             "graphs": counters["stats"]["unique_graphs"],
             "breaks": sum(counters["graph_break"].values()),
             "compiled": trainer.updater.compiled,
