@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.gpu.report import KINDS
 from transformer.experiment.config import read_experiment
-from transformer.experiment.cost import DEVICES, step_flops
+from transformer.experiment.cost import DEVICES, cost, step_flops
 
 DOCS = Path(__file__).parents[1] / "docs"
 MEASURED = json.loads((DOCS / "h100/results.json").read_text())
@@ -75,6 +75,19 @@ def test_the_notes_sum_the_kernels_that_were_measured(name):
         **{kind: f"{sums[kind]:.1f}" for kind in KINDS},
         "sum": f"{sums.sum():.1f}",
     }
+
+
+@pytest.mark.parametrize("model", ["base", "big", "aop1", "parser"])
+def test_the_planned_memory_in_bfloat16_is_within_a_third_of_what_was_measured(model):
+    paper = read_experiment([DOCS.parent / "config/paper.yaml"])
+    task = "wsj" if model == "parser" else "ende"
+    if model == "parser":
+        [measured] = OTHERS[OTHERS.what == "a step of parser: the most GPU memory"].value
+    else:
+        measured = MEASURED[f"training {model}"]["systems"]["ours"]["bytes"] / 1e9
+    planned = cost(paper.run(task, model, 1), paper.tasks[task].vocabulary, 1, [])
+    assert planned.memory_bfloat16 / 1e9 == pytest.approx(measured, rel=0.34)
+    assert f"{measured:.1f} GB" in (DOCS / "cost.md").read_text()
 
 
 @pytest.mark.parametrize(("model", "width"), [("base", 512), ("big", 1024)])

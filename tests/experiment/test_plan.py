@@ -27,18 +27,18 @@ def test_seeds_that_a_claim_adds_count_for_its_rows():
     mine = {"claim": "mine", "section": "own", "metric": "bleu", "part": "dev", "rows": ["ende/base", "ende/big"]}
     mine |= {"differ": ["steps"], "further_seeds": [3, 4, 5]}
     rows = cells(plan(experiment(seeds=[1, 2], claims={"mine": mine})))
-    hours = {name: float(rows["ende", name][6]) for name in ("base", "big")}
+    hours = {name: float(rows["ende", name][7]) for name in ("base", "big")}
     without = cells(plan(experiment(seeds=[1, 2])))["all", "10 runs"]
-    assert float(rows["all", "16 runs"][6]) == pytest.approx(float(without[6]) + 3 * sum(hours.values()), abs=0.1)
+    assert float(rows["all", "16 runs"][7]) == pytest.approx(float(without[7]) + 3 * sum(hours.values()), abs=0.1)
     assert rows["ende", "dev, test"][0] == "60,000"  # two models, five seeds, two parts of 3,000
 
 
 def test_the_total_sums_all_tasks_models_and_seeds():
     rows = cells(plan(experiment(seeds=[1, 2])))
-    hours = [float(rows[key][6]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]
-    parsers = [float(rows[key, "parser"][6]) for key in ("wsj", "semi")]
-    assert rows["all", "10 runs"][5] == rows["ende", "big"][5]
-    assert float(rows["all", "10 runs"][6]) == pytest.approx(2 * sum(hours + parsers), abs=0.1)
+    hours = [float(rows[key][7]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]
+    parsers = [float(rows[key, "parser"][7]) for key in ("wsj", "semi")]
+    assert rows["all", "10 runs"][5:7] == rows["ende", "big"][5:7]
+    assert float(rows["all", "10 runs"][7]) == pytest.approx(2 * sum(hours + parsers), abs=0.1)
     assert rows["all", "10 runs"][3] == si(2 * (4 * 5e9 + 15e9))
     assert ("none", "") not in rows
 
@@ -76,13 +76,13 @@ def test_the_last_table_sums_hours_processors_and_disk():
     one = experiment(seeds=[1, 2])
     printed = plan(one)
     rows, whole = cells(printed.split("**Data**")[0]), cells(printed.partition("**The whole")[2])
-    for column, (name, device) in enumerate(DEVICES.items(), 6):
+    for column, (name, device) in enumerate(DEVICES.items(), 7):
         hours, decoding, processors, longest = (
             float(cell.replace(",", "")) for key, row in whole.items() if key[0] == name for cell in row
         )
         if name != "cpu":
             assert hours == pytest.approx(float(rows["all", "10 runs"][column]) + decoding, abs=0.015)
-            parts = [float(row[column - 4]) for key, row in rows.items() if key[1] in ("dev, test", "plain sentences")]
+            parts = [float(row[column - 5]) for key, row in rows.items() if key[1] in ("dev, test", "plain sentences")]
             assert len(parts) == 5
             assert decoding == pytest.approx(sum(parts), abs=0.01)
             assert processors == pytest.approx(device.count * hours, abs=0.05)
@@ -129,7 +129,7 @@ def test_the_page_of_costs_has_the_cost_of_each_run_as_plan_prints_it():
     printed = squeezed(plan(read_experiment([CONFIG / "paper.yaml"])).partition("**Decoding")[0])
     page = page_of_costs("Each run")
     [names, *_] = table = columns(page)
-    assert {"Model", "Memory", "Disk", "Hours, A100", "Job, MB"} <= {*names}
+    assert {"Model", "Memory, float32", "Memory, bfloat16", "Disk", "Hours, A100", "Job, MB"} <= {*names}
     assert table == columns(printed, names)
     notes = [line for line in page if line.startswith("-")]
     assert notes == [line for line in printed if line.startswith(("- Disk", "- Memory", "- Hours", "- Job"))]
@@ -163,9 +163,10 @@ def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
             [(hours, _, _, longest)] = [row for key, row in whole.items() if key[0] == device]
             assert all(map(rounded, rows[name][column], map(float, (hours, longest))))
         every = [row for key, row in runs.items() if key[0] in ("ende", "enfr", "wsj", "semi")]
-        most = [max(float(row[place].split()[0].replace(",", "")) for row in every) for place in (5, -1)]
+        most = [max(float(row[place].split()[0].replace(",", "")) for row in every) for place in (5, 6, -1)]
         assert rounded(rows["GPU memory, float32"][column][0], most[0])
-        assert rounded(rows["main memory that the largest training requests"][column][0], most[1] / 1000)
+        assert rounded(rows["GPU memory, bfloat16"][column][0], most[1])
+        assert rounded(rows["main memory that the largest training requests"][column][0], most[2] / 1000)
         assert f"- Disk: {rows['disk'][column][0]} GB" in printed
         states = [STATE_BYTES * one.parameters / 1e9 for one in costs(planned, []).values()]
         at_most = float(rows["disk"][column][0]) + sum(states) - max(states)

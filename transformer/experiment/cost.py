@@ -86,7 +86,8 @@ class Cost:
     step_flops: float
     tokens: int  # source and target tokens of all steps
     disk: int  # bytes of the checkpoints to average, and of the packages
-    memory: int  # bytes of weights, gradients, Adam's moments and the activations of a micro-batch
+    memory: int  # bytes of weights, gradients, Adam's moments and the activations of a micro-batch, in float32
+    memory_bfloat16: int  # the same on a GPU that trains in bfloat16
     hours: tuple[float, ...]  # on each device
 
 
@@ -105,13 +106,16 @@ def step_flops(run: RunConfig, vocabulary: int) -> float:
     return 3 * pairs * forward_flops(run.architecture, vocabulary, np.full((1, 2), length))
 
 
-def activations(run: RunConfig, vocabulary: int) -> int:
+def activations(run: RunConfig, vocabulary: int, fused: bool = False) -> int:
     """Bytes that a GPU's micro-batch of the longest pairs keeps from the forward to the backward pass, in float32.
 
-    One layer counts twice, for the temporary results of its backward pass.
+    One layer counts twice, for the temporary results of its backward pass. With `fused`, as on a GPU that trains in
+    bfloat16: attention does not keep its weights, and the gradient of the logits takes their place. This holds only for
+    Transformers with dot-product attention; for others we know only the bytes in float32.
     """
     sizes, training = run.architecture, run.training
     tokens, length = min(MICRO_BATCH_TOKENS["cuda"], training.batch_tokens), training.longest_pair
+    fused = fused and sizes.network == "transformer" and sizes.attention != "additive"
     logits = 2 * tokens * vocabulary + min(tokens * vocabulary, max(PROBABILITIES.values()))
     if sizes.network == "recurrent":
         # An LSTM keeps four gates, the cell, the output and its input after dropout. Additive attention keeps the
@@ -124,14 +128,16 @@ def activations(run: RunConfig, vocabulary: int) -> int:
     parameters = sizes.attention_over_parameters
     inner = sizes.d_ff
     if parameters is not None:
-        inner = parameters.h_p * (parameters.d_pk + parameters.d_pv + 2 * parameters.n_p)
+        inner = parameters.h_p * (parameters.d_pk + parameters.d_pv + (0 if fused else 2 * parameters.n_p))
     # Three attentions keep queries, keys, values, their output, and the weights before and after normalisation.
     # Additive attention also keeps the hidden layer of each score. The five sub-layers of both sides keep a dropout
     # mask and the input and the output of a LayerNorm. Dropout of attention's weights keeps six more numbers for each.
     hidden = sizes.d_k if sizes.attention == "additive" else 0
     dropped = 6 if sizes.attention_dropout else 0
-    attention = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + (2 + hidden + dropped) * length)
-    layer = attention + 2 * inner + 5 * 3 * sizes.d_model
+    weights = 0 if fused else (2 + hidden + dropped) * length
+    layer = 3 * sizes.h * (2 * (sizes.d_k + sizes.d_v) + weights) + 2 * inner + 5 * 3 * sizes.d_model
+    if fused:
+        return 2 * tokens * ((sizes.N + 1) * layer + vocabulary)
     return 4 * (tokens * (sizes.N + 1) * layer + logits)
 
 
@@ -145,6 +151,7 @@ def cost(run: RunConfig, vocabulary: int, table3_average: int, devices: Iterable
         tokens=2 * training.steps * training.batch_tokens,
         disk=(training.average + len({training.average, table3_average})) * 4 * count,
         memory=16 * count + activations(run, vocabulary),
+        memory_bfloat16=16 * count + activations(run, vocabulary, fused=True),
         hours=tuple(training.steps * device.step_seconds(flops, run.architecture.d_model) / 3600 for device in devices),
     )
 

@@ -114,7 +114,8 @@ def decoded(experiment: Experiment, devices: Collection[Device]) -> list[Decoded
 
 
 def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[tuple[str, str], Cost]) -> str:
-    heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", "Memory")
+    memories = ("Memory, float32", "Memory, bfloat16")
+    heading = ("Task", "Model", "Parameters", "FLOPs a step", "Steps", "Tokens", "Disk", *memories)
     rows: list[tuple[str, ...]] = [(*heading, *(f"Hours, {name}" for name in devices), "Job, minutes", "Job, MB")]
     for (task, model), one in runs.items():
         run = experiment.run(task, model, experiment.seeds[0])
@@ -122,29 +123,30 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         asked = request(run, experiment.tasks[task].vocabulary)
         job = (f"{asked.minutes:,}", f"{asked.megabytes:,}")
         names = ", ".join(experiment.equal_models(task)[model])
-        rows.append((task, names, *work, si(one.disk, "B"), si(one.memory, "B"), *map(_hours, one.hours), *job))
+        held = (si(size, "B") for size in (one.disk, one.memory, one.memory_bfloat16))
+        rows.append((task, names, *work, *held, *map(_hours, one.hours), *job))
     every = _with_seeds(experiment, runs)
     tokens, disk = (sum(getattr(one, key) for one in every) for key in ("tokens", "disk"))
     hours = [_hours(sum(column)) for column in zip(*(one.hours for one in every), strict=True)]
-    most = si(max((one.memory for one in every), default=0), "B")
+    most = [si(max((getattr(one, key) for one in every), default=0), "B") for key in ("memory", "memory_bfloat16")]
     count = len(every)
     total = f"{count} run{'s' * (count != 1)}"
-    rows.append(("all", total, "", "", "", si(tokens), si(disk, "B"), most, *hours, "", ""))
+    rows.append(("all", total, "", "", "", si(tokens), si(disk, "B"), *most, *hours, "", ""))
     notes = [
         "FLOPs a step count the matrix products of the forward and backward pass, for sentences of "
         f"{LENGTH} subwords (assumed; longest_pair if that is less). Tokens count source and target over all steps.",
         f"Disk is for checkpoints and packages. A run needs {STATE_BYTES} bytes per parameter more while it trains.",
         "Memory is 16 bytes per parameter (weight, gradient, Adam's two moments) plus what a GPU's micro-batch of the "
-        "longest pairs keeps in float32. This is within a third of what we measured on a CPU. PyTorch itself needs "
-        "about 0.4 GB more. With bfloat16 and a GPU's fused attention much less is needed: on an H100 we measured "
-        "8.7 GB for the paper's base, 16.5 GB for big, 8.6 GB for aop1 and 7.8 GB for the parser. Smaller "
-        "micro-batches also need less: those of a CPU, and those that `micro_batch_tokens` sets. The last row has the "
-        "maximum, not the sum.",
+        "longest pairs keeps. Float32 is within a third of what we measured on a CPU, and bfloat16 of what we measured "
+        "on an H100: 8.7 GB for the paper's base, 16.5 GB for big, 8.6 GB for aop1 and 7.8 GB for the parser. "
+        "Additive attention and other networks than the Transformer count alike in both. PyTorch itself needs about "
+        "0.4 GB more. Smaller micro-batches need less: those of a CPU, and those that `micro_batch_tokens` sets. The "
+        "last row has the maximum, not the sum.",
         "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. A GPU's step takes at "
         f"least {1000 * SHORTEST_STEP:.0f} ms, as base of `multi30k` does on an H100. Recurrent models, and models "
         "narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
-        "4/3 of the planned memory plus 2 GB. A job that ended without its result gets up to three times the memory. "
+        "4/3 of the memory in float32 plus 2 GB. A job that ended without its result gets up to three times as much. "
         "profiles/slurm sets the GPUs and the limits of any job; a longer training continues in its next job.",
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
