@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.gpu.report import KINDS
+from benchmarks.gpu.report import KINDS, kind_of
 from transformer.experiment.config import read_experiment
 from transformer.experiment.cost import DEVICES, cost, step_flops
 
@@ -67,8 +67,7 @@ def test_the_page_has_the_tests_and_the_bleu_that_were_found():
 @pytest.mark.parametrize("name", ["base, at first", "base", "big", "aop1", "parser"])
 def test_the_notes_sum_the_kernels_that_were_measured(name):
     kernels = STEPS[STEPS.model == {"base, at first": "base, mixed sums"}.get(name, name)]
-    kinds = kernels.kernel.map(lambda kernel: next(kind for kind, part in KINDS.items() if re.search(part, kernel)))
-    sums = kernels.ms.groupby(kinds).sum()
+    sums = kernels.ms.groupby(kernels.kernel.map(kind_of)).sum()
     table = cells("notes/gpu.md", "| ms per step ")
     column = ["base, estimated", "base, at first", "base", "big", "aop1", "parser"].index(name)
     assert {kind: cells[column] for kind, cells in table.items()} == {

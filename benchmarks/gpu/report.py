@@ -127,12 +127,17 @@ def _steps(training: Results) -> str:
     return markdown("Steps", headings, rows, notes, 2)
 
 
+def kind_of(kernel: str) -> str:
+    """The kind of a kernel, by its name."""
+    return next(kind for kind, pattern in KINDS.items() if re.search(pattern, kernel))
+
+
 def _kinds(profiles: Mapping[str, Sequence[Kernel]]) -> str:
     rows = {kind: [kind] for kind in [*KINDS, "sum"]}
     for kernels in profiles.values():
         sums = dict.fromkeys(rows, 0.0)
         for name, _, ms in kernels:
-            sums[next(kind for kind, pattern in KINDS.items() if re.search(pattern, name))] += ms
+            sums[kind_of(name)] += ms
             sums["sum"] += ms
         for kind, ms in sums.items():
             rows[kind].append(f"{ms:.2f}")

@@ -102,10 +102,10 @@ def test_a_beam_wide_enough_finds_what_brute_force_finds(seed, alpha):
     (found,) = beam_search(model, source, LONG, alpha, 3)
     wanted = all_ended(model, source, 3, alpha)
     assert len(found) == len(wanted) == 1 + 3 + 9 + 27 + 81
-    assert [h.score for h in found] == pytest.approx([score for _, score in wanted], rel=1e-4, abs=1e-6)
+    assert [h.score for h in found] == pytest.approx([score for _, score in wanted], rel=1e-4)
     scores = {tuple(ids): score for ids, score in wanted}
     assert len({tuple(h.ids) for h in found}) == len(wanted)
-    assert all(h.score == pytest.approx(scores[tuple(h.ids)], rel=1e-4, abs=1e-6) for h in found)
+    assert all(h.score == pytest.approx(scores[tuple(h.ids)], rel=1e-4) for h in found)
 
 
 @pytest.mark.agreement(witness="exhaustive search")
@@ -128,7 +128,7 @@ def test_a_wide_beam_finds_what_brute_force_finds_for_other_models(changes):
     model, source = toy(5, **changes), padded([3])
     (found,) = beam_search(model, source, LONG, 0.6, 2)
     wanted = all_ended(model, source, 2, 0.6)
-    assert (found[0].ids, found[0].score) == (wanted[0][0], pytest.approx(wanted[0][1], rel=1e-4, abs=1e-6))
+    assert (found[0].ids, found[0].score) == (wanted[0][0], pytest.approx(wanted[0][1], rel=1e-4))
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0, 2))
@@ -178,7 +178,7 @@ def test_hypotheses_end_if_their_end_is_among_the_best_2_x_width_continuations(w
         model = ending(toy(seed, vocabulary=9), [])
         (found,) = beam_search(model, source, width, alpha, 5, early=early)
         assert [h.ids for h in found] == [ids for _, ids in wanted]
-        assert [h.score for h in found] == pytest.approx([score for score, _ in wanted], rel=1e-4, abs=1e-6)
+        assert [h.score for h in found] == pytest.approx([score for score, _ in wanted], rel=1e-4)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
@@ -204,7 +204,7 @@ def test_pruning_changes_no_result_and_an_early_stop_prunes_more(monkeypatch, al
     assert (fewest < fewer) == (alpha > 0)
     for one, other in zip(pruned, whole, strict=True):
         assert [h.ids for h in one] == [h.ids for h in other]
-        assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4, abs=1e-6)
+        assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
     assert [found[0].ids for found in best] == [found[0].ids for found in whole]
 
 
@@ -225,7 +225,7 @@ def test_checking_seldom_for_finished_sentences_changes_nothing(monkeypatch, nbe
     for seldom in runs[1:]:
         for one, other in zip(runs[0], seldom, strict=True):
             assert [h.ids for h in one] == [h.ids for h in other]
-            assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4, abs=1e-6)
+            assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
 @pytest.mark.parametrize("look", [1, 8])
@@ -276,7 +276,7 @@ def test_the_best_alive_hypothesis_is_the_best_of_all_unended_outputs():
     ((alive,),) = beam_search(model, source, LONG, 0.6, 2)
     best = max(itertools.product([0, 2, 3], repeat=4), key=lambda ids: without_end(model, source, ids))
     assert alive.ids == list(best)
-    assert alive.score == pytest.approx(without_end(model, source, best) / length_penalty(5, 0.6), rel=1e-4, abs=1e-6)
+    assert alive.score == pytest.approx(without_end(model, source, best) / length_penalty(5, 0.6), rel=1e-4)
 
 
 @torch.no_grad()
@@ -306,6 +306,7 @@ def test_other_sentences_in_a_batch_and_their_order_change_nothing(changes, seed
     for order in (range(len(sources)), range(len(sources))[::-1]):
         together = beam_search(model, padded(*(sources[i] for i in order)), 3, 0.6, 6, early=early)
         for i, found in zip(order, together, strict=True):
+            # An almost certain output has a score of about -1e-3, whose rounding in float32 is more than 1e-4 of it.
             assert found[0].score == pytest.approx(alone[i][0].score, rel=1e-4, abs=1e-6)
             assert [h.score for h in found] == pytest.approx([h.score for h in alone[i]], rel=1e-4, abs=1e-6)
 
@@ -327,7 +328,7 @@ def test_padding_the_vocabulary_to_whole_blocks_changes_nothing():
         runs = [beam_search(each, sources, 3, 0.6, 5) for each in (model, in_precision(model, "float32"))]
         for one, other in zip(*runs, strict=True):
             assert [h.ids for h in one] == [h.ids for h in other]
-            assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4, abs=1e-6)
+            assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
 @pytest.mark.agreement(witness="other papers")
@@ -351,7 +352,7 @@ def test_dropping_unread_places_of_the_cache_changes_no_result(monkeypatch, enco
     assert few < many
     for one, other in zip(tidied, whole, strict=True):
         assert [h.ids for h in one] == [h.ids for h in other]
-        assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4, abs=1e-6)
+        assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-4)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "t5", "alibi"])

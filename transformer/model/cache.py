@@ -49,9 +49,9 @@ class Cache:
     """
 
     def __init__(self, config: ModelConfig, sentences: int, device: torch.device):
-        none = torch.empty(0, dtype=kernels.cached_in(device), device=device)
+        sizes, dtype = (config.d_k, config.d_v), kernels.of_products(device, torch.float32)
         self.tensors = [
-            KeysValues(*(none.new_empty(sentences, config.h, 0, size) for size in (config.d_k, config.d_v)))
+            KeysValues(*(torch.empty(sentences, config.h, 0, size, dtype=dtype, device=device) for size in sizes))
             for _ in range(config.N)
         ]
         self.used, self.full, self.length = 0, FULL, 0

@@ -181,7 +181,7 @@ def rectified(definition: Operation) -> Operation:
     def faster(linear: nn.Module, x: Tensor) -> Tensor:
         if not (x.is_cuda and isinstance(linear, nn.Linear)):
             return definition(linear, x)
-        dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+        dtype = of_products(x.device, x.dtype)
         return _GPURectified.apply(*(each.to(dtype) for each in (x, linear.weight, linear.bias)))
 
     return cast(Operation, faster)
@@ -271,9 +271,9 @@ def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
     return [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(ENCODED)]
 
 
-def cached_in(device: torch.device) -> torch.dtype:
-    """The type of cached keys and values: that of autocast if it is on, else float32."""
-    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else torch.float32
+def of_products(device: torch.device, otherwise: torch.dtype) -> torch.dtype:
+    """The type in which a device computes products: that of autocast if it is on, and `otherwise` else."""
+    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else otherwise
 
 
 def missing(length: int, device: torch.device) -> int:

@@ -47,11 +47,8 @@ def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Ite
     with the context or with this process. Raises the errors of `make` and of its iterator, and InputError when the
     process cannot be started or dies.
     """
-    try:
-        pipe, process = _started(_produce, pickle.dumps((make, given)), {signal.SIGINT, signal.SIGTERM})
-    except OSError as error:
-        why = explained(error) or f"{error}; free resources"
-        raise InputError(f"{what}: cannot start a process: {why}") from error
+    blocked = {signal.SIGINT, signal.SIGTERM}
+    pipe, process = _started(_produce, pickle.dumps((make, given)), blocked, f"{what}: cannot start a process")
     atexit.register(process.kill)  # or Python would wait for it at its end, if the context is never left
 
     def items() -> Iterator[Item]:
@@ -76,18 +73,27 @@ def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Ite
         atexit.unregister(process.kill)
 
 
-def _started(work: Callable[..., None], given: bytes, blocked: set[signal.Signals]) -> tuple[Any, SpawnProcess]:
-    """A new process that calls work(pipe, given), and the pipe to it. It never sees the `blocked` signals."""
+def _started(
+    work: Callable[[Connection, bytes], None], given: bytes, blocked: set[signal.Signals], failed: str, remedy: str = ""
+) -> tuple[Connection, SpawnProcess]:
+    """The pipe to a new process, which calls work(pipe, given), and the process. It never sees the `blocked` signals.
+
+    Raises InputError, which begins with `failed` and ends with `remedy`, when the process cannot be started.
+    """
     spawn = get_context("spawn")
-    resource_tracker.ensure_running()  # or `start` would do it, and unblock the signals
-    ours, its = spawn.Pipe()
-    process = spawn.Process(target=work, args=(its, given), daemon=True)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)  # a new process inherits what is blocked
     try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        its.close()  # or reading from `ours` would never end if the process died
+        resource_tracker.ensure_running()  # or `start` would do it, and unblock the signals
+        ours, its = spawn.Pipe()
+        process = spawn.Process(target=work, args=(its, given), daemon=True)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)  # a new process inherits what is blocked
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            its.close()  # or reading from `ours` would never end if the process died
+    except OSError as error:
+        why = explained(error) or f"{error}; free resources"
+        raise InputError(f"{failed}: {why}{remedy}") from error
     return ours, process
 
 
@@ -125,13 +131,11 @@ class _Pool(Generic[Item, Result]):
                 yield done.pop(first)
                 first += 1
 
-    def start(self) -> Any:
+    def start(self) -> Connection:
         """The pipe to a new process."""
-        try:
-            pipe, process = _started(_work, self.work, {signal.SIGINT})  # Ctrl-C reaches all; this one ends the others
-        except OSError as error:
-            why = explained(error) or f"{error}; free resources"
-            raise InputError(f"{self.option} {self.processes}: cannot start: {why}, or give {self.option} 1") from error
+        blocked = {signal.SIGINT}  # Ctrl-C reaches all processes, but this one ends the others
+        failed, remedy = f"{self.option} {self.processes}: cannot start", f", or give {self.option} 1"
+        pipe, process = _started(_work, self.work, blocked, failed, remedy)
         self.workers[pipe] = process
         return pipe
 
