@@ -200,6 +200,21 @@ def test_compiled_code_is_returned_and_used_by_the_next_call(offline_folder, tmp
     assert "everything is compiled anew" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("../out", tarfile.REGTYPE), ("/tmp/out", tarfile.REGTYPE), ("link", tarfile.SYMTYPE)]
+)
+@pytest.mark.usefixtures("offline_folder")
+def test_an_archive_that_would_leave_its_folder_is_not_unpacked(tmp_path, capsys, name, kind):
+    with tarfile.open(tmp_path / offline.PACKED, "w:xz") as archive:
+        archive.addfile(tarfile.TarInfo("good"))
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "good"
+        archive.addfile(member)
+    offline.unpack(tmp_path / offline.PACKED)
+    assert f"{name} is no file inside the archive's folder; everything is compiled anew" in capsys.readouterr().err
+    assert not (tmp_path / "compiled/good").exists()
+
+
 @pytest.mark.usefixtures("offline_folder")
 def test_what_was_compiled_first_in_this_call_is_kept_if_not_all_fits(tmp_path, monkeypatch, capsys):
     for number, name in enumerate(["old", "first", "second", "third"]):

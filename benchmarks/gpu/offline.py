@@ -106,7 +106,11 @@ def unpack(path: Path) -> None:
     """Unpack compiled code of an earlier call, if there is any."""
     try:
         with tarfile.open(path) as archive:
-            archive.extractall(COMPILED, filter="data")
+            for each in archive:
+                if not each.isfile() or Path(each.name).is_absolute() or ".." in Path(each.name).parts:
+                    raise tarfile.ExtractError(f"{each.name} is no file inside the archive's folder")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python has it from 3.11.4 on
+            archive.extractall(COMPILED)
     except FileNotFoundError:
         return
     except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
