@@ -58,7 +58,7 @@ PARTS = (  # in the order of their worth
     Part("machine", "", 60),
     Part("training", "base", 150),
     Part("tests", "", 130),
-    Part("decoding", "", 45),
+    Part("decoding", "", 60),
     Part("multi30k", "", 120),
     Part("training", "big", 110),
     Part("training", "aop1", 70),

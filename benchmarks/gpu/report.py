@@ -161,7 +161,9 @@ def _decoding(part: Mapping[str, Any], systems: Results) -> str:
     for name, its in systems.items():
         speeds = [its.get(f"{unit}_per_second") for unit in ("sentences", "subwords")]
         rows.append([name, its.get("reason", ""), *("" if speed is None else f"{speed:,.0f}" for speed in speeds)])
-    notes = [f"base, beam {part['beam']}, {part['sentences']} sentences in batches of {part['batch']}."]
+    notes = [
+        f"base, beam {part['beam']}, {part['sentences']} sentences, {part['batch']} in a batch if no others are named."
+    ]
     return markdown("Decoding", ["", "why not", "sentences/s", "output subwords/s"], rows, notes, 2)
 
 

@@ -43,6 +43,18 @@ class _Linear(nn.Module):
         return y if torch.is_autocast_enabled(y.device.type) else y.float()
 
 
+class _LayerNorm(nn.Module):
+    """A LayerNorm in bfloat16, for the context `between`. Autocast would convert its input to float32 and back."""
+
+    def __init__(self, norm: nn.LayerNorm):
+        super().__init__()
+        self.weight, self.bias, self.eps = norm.weight.bfloat16(), norm.bias.bfloat16(), norm.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return F.layer_norm(x.bfloat16(), self.weight.shape, self.weight, self.bias, self.eps)
+
+
 def has_fbgemm() -> bool:
     """Whether this PyTorch has FBGEMM's int8 products, which need an x86 CPU."""
     return "fbgemm" in torch.backends.quantized.supported_engines
@@ -131,5 +143,10 @@ def between(model: Network) -> torch.autocast:
     and caches in bfloat16, as training does. Elsewhere it changes nothing.
     """
     device, dtype = model.embedding.device, getattr(model.softmax, "dtype", torch.float32)
-    able = device.type == "cuda" and auto_precision(device) == "bfloat16"
-    return torch.autocast(device.type, torch.bfloat16, enabled=able and dtype == torch.bfloat16)
+    whole = dtype == torch.bfloat16 and _whole("bfloat16", device)
+    return torch.autocast(device.type, torch.bfloat16, enabled=whole)
+
+
+def _whole(precision: str, device: torch.device) -> bool:
+    """Whether a copy in this precision also has all between its linear maps in bfloat16."""
+    return precision == "bfloat16" and device.type == "cuda" and auto_precision(device) == "bfloat16"

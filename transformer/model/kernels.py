@@ -7,12 +7,14 @@ PyTorch's operations and their own. docs/speed.md says what each kernel gains. S
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.model.ids import PADDING
 from transformer.support.device import auto_precision
@@ -21,6 +23,12 @@ GROUPS = 16  # how many groups of positions a GPU treats at a time in attention 
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 UNIT = 8  # a GPU would copy the bias of attention for rows whose length is no multiple of this
 FEW_ROWS = 64  # the gradient of a table with at most so many rows is a product
+CUDNN_FIRST = [
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+]
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
 
 Operation = TypeVar("Operation", bound=Callable[..., Tensor])
@@ -29,7 +37,8 @@ Operation = TypeVar("Operation", bound=Callable[..., Tensor])
 def attention(definition: Operation) -> Operation:
     """Equation 1. On a GPU, PyTorch's fused attention computes it; on a CPU it is slow, because sentences are short.
 
-    On a CPU, training and inference in float32 have forms of their own. They have no dropout, and need a bias.
+    An H100 trains attention without a bias, which is that over parameters, with cuDNN's. On a CPU, training and
+    inference in float32 have forms of their own. They have no dropout, and need a bias.
     """
 
     @wraps(definition)
@@ -43,9 +52,11 @@ def attention(definition: Operation) -> Operation:
     ) -> Tensor:
         if q_BHTK.is_cuda:
             bias = None if bias is None else bias.to(q_BHTK.dtype)
-            return F.scaled_dot_product_attention(
-                q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale
-            )
+            cudnn = bias is None and q_BHTK.requires_grad and _has_fast_cudnn()
+            with sdpa_kernel(CUDNN_FIRST, set_priority=True) if cudnn else nullcontext():
+                return F.scaled_dot_product_attention(
+                    q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale
+                )
         if bias is not None and not dropout:
             if q_BHTK.requires_grad:
                 return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
@@ -55,6 +66,12 @@ def attention(definition: Operation) -> Operation:
         return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
 
     return cast(Operation, faster)
+
+
+@torch.compiler.assume_constant_result
+def _has_fast_cudnn() -> bool:
+    """Whether this process's GPU is an H100 or newer."""
+    return torch.cuda.get_device_capability() >= (9, 0)
 
 
 class _CPUAttention(torch.autograd.Function):
@@ -237,6 +254,13 @@ _operations.impl(
     lambda gradient, ids, rows: torch.ops.aten.embedding_dense_backward(gradient, ids, rows, -1, False),
     "CompositeExplicitAutograd",
 )
+
+
+def bias(bias_RHTS: Tensor) -> Tensor:
+    """The bias of a mask. In inference on a GPU it has the type of products, so that each layer need not convert it."""
+    if bias_RHTS.is_cuda and not torch.is_grad_enabled():
+        return bias_RHTS.to(of_products(bias_RHTS.device, bias_RHTS.dtype))
+    return bias_RHTS
 
 
 def groups(x_BTD: Tensor) -> int:

@@ -52,7 +52,7 @@ class Mask:
     def __init__(self, shown: Tensor, scores: Tensor | None = None):
         self.shown = shown
         bias = torch.where(shown, 0.0, HIDDEN)[:, None]
-        self.bias = bias if scores is None else bias + scores
+        self.bias = kernels.bias(bias if scores is None else bias + scores)
 
     @classmethod
     def between(cls, queries: Rows, keys: Rows, causal: bool = False, scores: Tensor | None = None) -> "Mask":
