@@ -46,6 +46,23 @@ def test_changing_the_precision_leaves_the_original_model_unchanged(package, pre
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
+def test_on_a_gpu_layer_norm_reads_and_writes_bfloat16(package, monkeypatch):
+    """Autocast would convert to float32 and back."""
+    model, x = package(N=2).model, torch.randn(9, 16).bfloat16()
+    monkeypatch.setattr(precisions, "_whole", lambda *_: True)
+    lower = in_precision(model, "bfloat16")
+    norms = [module for module in lower.modules() if isinstance(module, precisions._LayerNorm)]
+    originals = [module for module in model.modules() if isinstance(module, torch.nn.LayerNorm)]
+    assert len(norms) == len(originals) == 10
+    with torch.autocast("cpu", torch.bfloat16):
+        for norm, original in zip(norms, originals, strict=True):
+            torch.nn.init.normal_(original.weight)
+            torch.testing.assert_close(
+                precisions._LayerNorm(original)(x).float(), original(x.float()), rtol=0.02, atol=0.02
+            )
+            assert norm(x).dtype == torch.bfloat16
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_without_onednn_pytorch_s_own_product_is_used(package, precision, monkeypatch):
     model = package(N=2).model

@@ -132,6 +132,8 @@ def in_precision(model: Network, precision: str) -> Network:
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, make(child))
+            elif isinstance(child, nn.LayerNorm) and _whole(precision, child.weight.device):
+                setattr(module, name, _LayerNorm(child))
     model.softmax = make(softmax)
     return model
 
