@@ -9,7 +9,7 @@ from transformer.support.markdown import markdown
 NOT_STARTED = "not started"  # how a part ends for which no time is left
 SHOWN = 15  # the most kernels in a table
 KINDS = {  # of kernels: the first one whose pattern is in the name
-    "attention": "fmha|flash|sdpa|attn_",
+    "attention": "fmha|flash|sdpa|attn_|cudnn::fusion",
     "products": "nvjet|gemm|splitK|Cijk",
     "loss": "softmax",
     "LayerNorm, with dropout and residual": "layer_norm",

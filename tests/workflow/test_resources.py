@@ -10,14 +10,20 @@ from calls import touch_treebank
 
 ROOT = Path(__file__).parents[2]
 ON_GPU = ("train", "translate", "score", "measure_lengths", "measure_step_time")
+MEMORY = '    mem_mb: "32000 * min(attempt, 3)"\n'  # of a training on a GPU, in the profile
 LOCAL = re.compile("all|fetch|configure|gather|remove|write|show|draw_(?!plain)")
 
 
 @pytest.fixture(scope="module", params=[1, 2])
 def jobs(request, tmp_path_factory):
-    """All jobs of `paper`: rule -> the requests of its jobs in the first or the second attempt."""
+    """All jobs of `paper`: rule -> the requests of its jobs in the first or the second attempt.
+
+    In the second one, trainings have the memory that they request without a GPU.
+    """
     profile = tmp_path_factory.mktemp("slurm") / "profile.yaml"
-    profile.write_text((ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine"))
+    text = (ROOT / "profiles/slurm/profile.yaml").read_text().replace("FILL_IN", "mine")
+    assert MEMORY in text
+    profile.write_text(text if request.param == 1 else text.replace(MEMORY, ""))
     touch_treebank(profile.parent / "wsj")
     overlay = profile.parent / "trees.yaml"
     overlay.write_text(f"corpora: {{penn-treebank: {{trees: {profile.parent}/wsj}}}}")
@@ -100,13 +106,13 @@ def test_on_a_cluster_time_is_measured_with_the_cpus_of_a_training(jobs):
 
 
 @pytest.mark.workflow
-def test_a_large_model_requests_more_and_a_second_attempt_twice_the_memory(jobs):
+def test_without_a_gpu_a_large_model_requests_more_memory_and_a_second_attempt_twice_as_much(jobs):
     attempt, requests = jobs
     trainings = [(job, resources) for job, resources in requests["train"] if "task=ende, " in job]
     base, big = (
         next(resources for job, resources in trainings if f" model={model}," in job) for model in ("base", "big")
     )
-    assert int(base["mem_mb"]) == attempt * 42_215
-    assert int(big["mem_mb"]) == min(attempt * 73_634, 128_000)
+    asked = [int(each["mem_mb"]) for each in (base, big)]
+    assert asked == ([32_000, 32_000] if attempt == 1 else [2 * 42_215, 128_000])
     assert 60 < int(base["runtime"]) < int(big["runtime"])
     assert base["slurm_extra"] == "--signal=TERM@120"

@@ -138,12 +138,12 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         f"Disk is for checkpoints and packages. A run needs {STATE_BYTES} bytes per parameter more while it trains.",
         "Memory is 16 bytes per parameter (weight, gradient, Adam's two moments) plus what a GPU's micro-batch of the "
         "longest pairs keeps. Float32 is within a third of what we measured on a CPU, and bfloat16 of what we measured "
-        "on an H100: 8.7 GB for the paper's base, 16.5 GB for big, 8.6 GB for aop1 and 7.8 GB for the parser. "
+        "on an H100: 8.7 GB for the paper's base, 16.7 GB for big, 8.6 GB for aop1 and 7.8 GB for the parser. "
         "Additive attention and other networks than the Transformer count alike in both. PyTorch itself needs about "
         "0.4 GB more. Smaller micro-batches need less: those of a CPU, and those that `micro_batch_tokens` sets. The "
         "last row has the maximum, not the sum.",
         "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. A GPU's step takes at "
-        f"least {1000 * SHORTEST_STEP:.0f} ms, as base of `multi30k` does on an H100. Recurrent models, and models "
+        f"least {1000 * SHORTEST_STEP:.1f} ms, as base of `multi30k` does on an H100. Recurrent models, and models "
         "narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
         "4/3 of the memory in float32 plus 2 GB. A job that ended without its result gets up to three times as much. "
