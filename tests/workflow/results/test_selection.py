@@ -243,6 +243,16 @@ def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
     )
 
 
+def test_a_parser_that_learns_from_a_user_s_own_trees_is_a_row_with_the_name_of_the_corpus(select):
+    trees = {"origin": "treebank", "trees": "bank", "train": [1, 2], "dev": [3, 3], "test": [4, 4]}
+    plain = {"task": "ende", "sentences": 9, "words": [1, 9], "seed": 1}
+    overlay = {"tasks": only(wsj=["parser"], semi=["parser"]), "corpora": {"mine": {**trees, "plain": plain}}}
+    assert select(**overlay).own_rows("table4") == []
+    overlay["tasks"]["wsj"]["corpus"] = "mine"
+    rows = [(row["task"], row["model"], row["training"]) for row in select(**overlay).own_rows("table4")]
+    assert rows == [("wsj", "parser", "mine"), ("semi", "parser", "self-parsed-english")]
+
+
 def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
     found = select(tasks=only(ende=["base", "big-enfr"]))
     assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
