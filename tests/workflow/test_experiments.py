@@ -233,7 +233,10 @@ def test_a_text_that_is_missing_is_told_with_its_line_by_snakemake_and_plan(proj
         "  mine: {origin: files, train: [{nl: no.nl, en: no.en}], hold_out: {dev: 1, test: 1}, licence: CC0}\n"
     )
     given = ("--configfile", "config/quick-captions.yaml", "mine.yaml")
-    told = [f"mine.yaml, line 7: corpora.mine: no.{language}: no such file; paths are" for language in ("nl", "en")]
+    told = [
+        f"mine.yaml, line 7: corpora.mine.train[0].{language}: no.{language}: no such file; paths are"
+        for language in ("nl", "en")
+    ]
     run = snakemake(project, "--dry-run", *given)
     assert run.returncode == 1
     assert "the config has 2 faults:" in run.stdout + run.stderr
