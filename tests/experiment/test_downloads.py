@@ -54,7 +54,8 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
     known = {archive: Download(5, "0" * 64), "http://a.org/other": Download(6, "1" * 64)}
     assert downloads_of(experiment(corpus, known)) == {archive: known[archive]}
     with pytest.raises(
-        InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256; write (downl.*) beside"
+        InputError,
+        match=r"corpora\.c\.train\[0\]\.en: http://a\.org/x\.tgz has no size and SHA-256; write (downl.*) beside",
     ) as error:
         downloads_of(experiment(corpus, {}))
     remedy = re.search("write (.*) beside", str(error.value))[1]
@@ -66,8 +67,13 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
     [
         (
             "train: [{nl: all.nl, EN: all.en}]",
+            8,
+            "tasks.nlen.target: unknown language en; did you mean EN? (tasks.nlen.target reads corpora.mine)",
+        ),
+        (
+            "train: [{nl: a.nl, en: a.en}, {nl: b.nl, EN: b.en}]",
             3,
-            "corpora.mine.train[0]: unknown language en; did you mean EN? (the task ",
+            "corpora.mine.train[1]: unknown language en; did you mean EN? (the task ",
         ),
         (
             "train: [{nl: ~/all.nl, en: all.en}]",
@@ -105,6 +111,34 @@ def test_a_fault_of_a_location_or_a_language_names_its_file_and_its_line(tmp_pat
     assert list(map(str, error.value.faults)) == told
 
 
+@pytest.mark.parametrize(
+    ("overlay", "said"),
+    [
+        ("{ende: {\n source: EN}}", "line 2: tasks.ende.source: unknown language EN; did you mean en?"),
+        ("{ende: {\n target: nl}}\nonly: [ende]", "line 2: tasks.ende.target: unknown language nl; known: "),
+        (
+            "{ende: {corpus: own}}\ncorpora:\n own: {origin: files, hold_out: {dev: 5, test: 5},\n"
+            "  train: [{nl: x, en: y}]}",
+            "line 4: corpora.own.train: unknown language de; known: nl, en (tasks.ende.target reads corpora.own)",
+        ),
+        (
+            "{ende: {corpus: own}}\ncorpora:\n own: {origin: files, hold_out: {dev: 5, test: 5}, train: [\n"
+            "  {en: mine.yaml,\n   de: mine.txt}]}",
+            "line 5: corpora.own.train[0].de: mine.txt: no such file; paths are relative to",
+        ),
+    ],
+)
+def test_a_fault_of_a_language_is_where_it_is_set_last_and_that_of_a_file_where_it_is_named(
+    tmp_path, monkeypatch, overlay, said
+):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(f"tasks: {overlay}\n")
+    with pytest.raises(ConfigError) as error:
+        downloads_of(read_experiment([Path("mine.yaml")]))
+    [fault] = located(error.value, read_sources([Path("mine.yaml")])).faults
+    assert str(fault).startswith(f"mine.yaml, {said}")
+
+
 def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_from(own):
     task = {name: SimpleNamespace(corpus=name, source="en", target="de", models=()) for name in ("ende", "wsj", "semi")}
     task["semi"].models = ("parser",)
@@ -123,7 +157,9 @@ def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_fr
 def test_a_missing_file_of_a_further_test_set_is_refused_before_anything_runs(own, tmp_path):
     missing = ({"en": str(tmp_path / "dev.en"), "de": str(tmp_path / "newer.de")},)
     corpus = MosesFiles("moses-lowercase", train=own.train, dev=own.dev, test=own.test, tests={"newer": missing})
-    with pytest.raises(InputError, match=r"^corpora\.c: .*newer\.de: no such file; paths are relative to "):
+    with pytest.raises(
+        InputError, match=r"^corpora\.c\.tests\.newer\[0\]\.de: .*newer\.de: no such file; paths are relative to "
+    ):
         downloads_of(experiment(corpus, {}))
 
 
@@ -185,7 +221,8 @@ def test_a_text_with_a_date_in_the_future_is_refused_with_its_cure(own, tmp_path
         text = tmp_path / "a link.en"
     corpus = replace(own, train=({**own.train[0], "en": str(text)},))
     with pytest.raises(
-        InputError, match=rf"^corpora\.c: {text}: its date, 2.* in the future.*; run touch {shlex.quote(str(text))}"
+        InputError,
+        match=rf"^corpora\.c\.train\[0\]\.en: {text}: its date, 2.* in the fut.*; run touch {shlex.quote(str(text))}",
     ):
         downloads_of(experiment(corpus, {}))
     os.utime(text)

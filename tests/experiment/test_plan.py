@@ -62,6 +62,12 @@ def test_notes_list_the_devices_and_the_assumptions():
     assert "- H100 reaches 28 % at d_model 512, 42 % at d_model 1024 (measured with this code" in text
 
 
+def test_a_trial_is_told_to_be_another_matter():
+    assert "trial" not in plan(experiment())
+    told = plan(experiment(trial={"row": "mine"}))
+    assert "- The trial of mine is not in these tables, and trains its runs alone. `snakemake --dry-run trial`" in told
+
+
 @pytest.mark.parametrize(
     ("width", "shown"), [(1, "1 x 250 GFLOP/s, bfloat16"), ("1/16", "1 x 100 GFLOP/s, float32")], ids=["wide", "narrow"]
 )

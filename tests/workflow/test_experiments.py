@@ -200,6 +200,10 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
         (["--set-resources", "trian:gpu=1"], "--set-resources: trian: unknown rule trian; did you mean train?"),
         (["--set-resources", "train:micro_batch_tokens=two"], "train.micro_batch_tokens: two is not a whole number"),
         (["smoke.yaml"], "error: smoke.yaml is an overlay, not a target; write --configfile smoke.yaml"),
+        (
+            ["--configfile", "smoke.yaml", "--forceall", "smoke.yaml"],
+            "error: smoke.yaml is an overlay, not a target; write --configfile smoke.yaml smoke.yaml",
+        ),
         (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
         (["--config", "seeds+=[2]"], "error: --config: seeds+ cannot be a key here; write it in a file"),
         (["--config", "models={base: {steps: 0100}}"], "--config: models: 0100 is octal in YAML 1.1"),
@@ -233,7 +237,10 @@ def test_a_text_that_is_missing_is_told_with_its_line_by_snakemake_and_plan(proj
         "  mine: {origin: files, train: [{nl: no.nl, en: no.en}], hold_out: {dev: 1, test: 1}, licence: CC0}\n"
     )
     given = ("--configfile", "config/quick-captions.yaml", "mine.yaml")
-    told = [f"mine.yaml, line 7: corpora.mine: no.{language}: no such file; paths are" for language in ("nl", "en")]
+    told = [
+        f"mine.yaml, line 7: corpora.mine.train[0].{language}: no.{language}: no such file; paths are"
+        for language in ("nl", "en")
+    ]
     run = snakemake(project, "--dry-run", *given)
     assert run.returncode == 1
     assert "the config has 2 faults:" in run.stdout + run.stderr

@@ -17,7 +17,7 @@ from snakemake.utils import update_config
 from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
-from transformer.support.strict import as_yaml, merge, merged
+from transformer.support.strict import as_yaml, merge, merged, write_config
 from workflow.lib.experiment import (
     add_all,
     check_report,
@@ -146,10 +146,22 @@ def test_an_overlay_as_a_target_is_told_how_to_give_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text("only: [ende]")
     (tmp_path / "run.yaml").write_text("task: ende")
-    for words in (["mine.yaml"], ["tables", "--cores", "all", "mine.yaml"], ["-n", "mine.yaml"]):
+    for words in (["mine.yaml"], ["tables", "--cores", "all", "mine.yaml"], ["-n", "mine.yaml"], ["-F", "mine.yaml"]):
         with pytest.raises(SystemExit, match=r"^error: mine\.yaml is an overlay, .* --configfile mine\.yaml$"):
-            check_targets(words)
-    check_targets(["run.yaml", "none.yaml", "tables", "--slurm-partition-config", "mine.yaml"])
+            check_targets(words, [])
+    with pytest.raises(SystemExit, match=r"write --configfile a\.yaml 'my own\.yaml' mine\.yaml$"):
+        check_targets(["mine.yaml"], [Path("a.yaml"), Path("my own.yaml")])
+    check_targets(["run.yaml", "none.yaml", "tables"], [])
+
+
+def test_the_file_of_all_values_of_an_experiment_is_a_target_also_once_it_exists(tmp_path, monkeypatch, select):
+    monkeypatch.chdir(tmp_path)
+    target = Path(select(experiment="mine").runs.paths.results, "experiment.yaml")
+    write_config(target, read_experiment([]))
+    with pytest.raises(SystemExit):  # the one of another experiment
+        check_targets([str(target)], [])
+    write_config(target, select(experiment="mine").experiment)
+    check_targets([str(target)], [])
 
 
 def test_a_slash_at_the_end_of_results_changes_nothing(select):

@@ -54,6 +54,10 @@ class LibreOfficeHelp(Kind):
                 raise ConfigError("", [Fault(("corpora", name, "packages"), text)])
         return []
 
+    def languages(self) -> tuple[str, list[str]]:
+        """See `Kind.languages`."""
+        return "packages", list(self.packages)
+
     def write(self, folder: Path, given: Given, *, name: str, source: str, target: str) -> None:
         """Pair, clean and split two languages of the LibreOffice help, and write the corpus.
 

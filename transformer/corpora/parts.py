@@ -53,6 +53,10 @@ class Kind(Config):
         """
         return []
 
+    def languages(self) -> tuple[str, list[str]]:
+        """The key that names languages, and all languages that it names."""
+        return "", []
+
     def tasks(self) -> dict[str, str]:
         """The tasks that its config names: key -> task."""
         return {}

@@ -59,6 +59,11 @@ class Files(Kind):
         pairs = [pair for part in self._parts() for pair in self._texts(part, name, source, target)]
         return list(dict.fromkeys(Location.parse(text).file for pair in pairs for text in pair))
 
+    def languages(self) -> tuple[str, list[str]]:
+        """See `Kind.languages`."""
+        texts = (text for part in self._parts() for text in self._part(part)[1])
+        return "train", list(dict.fromkeys(language for text in texts for language in text))
+
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
         """See `Kind.count`."""
         return self.pairs, 0

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import t
 
+from transformer.evaluation.standard_error import standard_error
 from transformer.support.files import InputError
 
 LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
@@ -145,7 +146,7 @@ def second_opinion(claims: Mapping[str, Effects], errors: Mapping[str, Error]) -
 
 def own_error(each: np.ndarray) -> Error:
     """The error of the mean of a claim's effects, from their spread."""
-    return Error(float(each.std(ddof=1) / len(each) ** 0.5), len(each) - 1)
+    return Error(standard_error(each), len(each) - 1)
 
 
 def pooled_error(scores: Sequence[Sequence[float]], compared: int) -> Error:

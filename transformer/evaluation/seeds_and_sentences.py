@@ -6,6 +6,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
+from transformer.evaluation.standard_error import standard_error
+
 LEAST = 1e-9  # no smaller p is told
 
 
@@ -18,7 +20,7 @@ def p_over_seeds_and_sentences(differences: Sequence[Sequence[float]]) -> float:
     more frequent than the level: what a sentence has in one seed only is in both errors.
     """
     values = np.asarray(differences, dtype=float)
-    errors = [_error(values.mean(axis)) for axis in (1, 0)]
+    errors = [standard_error(values.mean(axis)) for axis in (1, 0)]
     square = values.mean() ** 2
 
     def excess(level: float) -> float:
@@ -28,8 +30,3 @@ def p_over_seeds_and_sentences(differences: Sequence[Sequence[float]]) -> float:
     if not square or not any(errors):
         return 1.0 if not square else LEAST
     return LEAST if excess(LEAST) < square else float(brentq(lambda level: excess(level) - square, LEAST, 1.0))
-
-
-def _error(means: np.ndarray) -> float:
-    """The standard error of the mean of means."""
-    return float(means.std(ddof=1) / len(means) ** 0.5)

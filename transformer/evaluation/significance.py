@@ -9,6 +9,7 @@ import numpy as np
 
 from transformer.evaluation.bleu import check, sacrebleu_metric, token_metric
 from transformer.evaluation.chrf import chrf
+from transformer.evaluation.standard_error import standard_error
 from transformer.support.files import InputError
 
 
@@ -111,5 +112,4 @@ def pseudo_values(metric: Any, translations: Sequence[str], references: Sequence
 
 def token_bleu_error(translations: Sequence[str], references: Sequence[str]) -> float:
     """The standard error of `token_bleu` over the choice of sentences. There are at least two."""
-    values = pseudo_values(token_metric(), translations, references)
-    return float(values.std(ddof=1) / len(values) ** 0.5)
+    return standard_error(pseudo_values(token_metric(), translations, references))

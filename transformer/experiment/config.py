@@ -239,9 +239,18 @@ class Experiment(Config):
         return self.corpus_of(task).count(self.corpus_of)
 
     def files_of(self, task: str) -> list[str]:
-        """The files and URLs from which a task's corpus is read. Raises the errors of `Kind.files`."""
-        settings = self.tasks[task]
-        return self.corpus_of(task).files(settings.corpus, settings.source, settings.target)
+        """The files and URLs from which a task's corpus is read.
+
+        Raises the errors of `Kind.files`, and ConfigError for a side that none of several languages of the corpus is.
+        """
+        settings, corpus = self.tasks[task], self.corpus_of(task)
+        sides, (place, known) = {"source": settings.source, "target": settings.target}, corpus.languages()
+        for key, side in sides.items():
+            if known[1:] and side not in known:
+                text = f"{unknown(side, known, 'language')} (tasks.{task}.{key} reads corpora.{settings.corpus})"
+                others = (("corpora", settings.corpus, place),)
+                raise ConfigError("", [Fault(("tasks", task, key), text, others=others)])
+        return corpus.files(settings.corpus, *sides.values())
 
     def searched(self) -> list[Decoding]:
         """The settings with which the run of `figures` decodes dev for the table `decoding`.

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.location import why_missing
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
-from transformer.support.faults import ConfigError, Fault
+from transformer.support.faults import ConfigError, Fault, Keys
 from transformer.support.files import future_date
+from transformer.support.strict import plain
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -45,6 +47,7 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
             faults |= dict.fromkeys(error.faults)
             continue
         for file in files:
+            place = ("corpora", corpus, *_place(plain(trees), file))
             if file in experiment.downloads:
                 wanted[file] = experiment.downloads[file]
             elif "://" in file:
@@ -52,15 +55,25 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                     f"{file} has no size and SHA-256; write downloads: {{{file}: {{bytes: ..., sha256: ...}}}} beside "
                 )
                 text += "`corpora`, with the numbers that wc -c and sha256sum tell of the file"
-                faults[Fault(("corpora", corpus), text)] = None
+                faults[Fault(place, text)] = None
             elif not Path(file).is_file():
-                text = f"{file}: {why_missing(file, 'file')}"
-                faults[Fault(("corpora", corpus), text)] = None
+                faults[Fault(place, f"{file}: {why_missing(file, 'file')}")] = None
             elif text := future_date(Path(file)):
-                faults[Fault(("corpora", corpus), text)] = None
+                faults[Fault(place, text)] = None
     if faults:
         raise ConfigError("", list(faults))
     return wanted
+
+
+def _place(values: Any, file: str) -> Keys:
+    """The keys of the first text among `values` that is a file, or lies in it; empty if there is none."""
+    items = values.items() if isinstance(values, dict) else enumerate(values if isinstance(values, list) else [])
+    for key, value in items:
+        if isinstance(value, str) and value.startswith(file) and value[len(file) :][:1] in ("", "/", "#"):
+            return (key,)
+        if place := _place(value, file):
+            return (key, *place)
+    return ()
 
 
 def _way_without(experiment: Experiment, corpus: str) -> str:

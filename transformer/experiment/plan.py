@@ -219,6 +219,9 @@ def _whole(
         f"Disk: {si(sum(disk.values()), 'B')} ({parts}).",
         *(f"{name} {device.reached()}" for name, device in devices.items()),
     ]
+    if experiment.trial:
+        told = f"The trial of {experiment.trial.row} is not in these tables, and trains its runs alone."
+        notes.insert(0, f"{told} `snakemake --dry-run trial` with the same config says what it trains and its hours.")
     return markdown(f"The whole experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
 
 

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -25,7 +24,6 @@ from workflow.lib.runs import Runs
 
 T = TypeVar("T")
 YAML = (".yaml", ".yml", ".json")
-DRY = ("-n", "--dry-run", "--dryrun")
 
 
 def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
@@ -54,14 +52,20 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
             sys.exit(f"error: --configfile: {path}: no such file; {first}")
 
 
-def check_targets(words: Sequence[str]) -> None:
-    """End the process with one line on standard error if an overlay is among the words of no option, as a target."""
-    named = [word for before, word in pairwise(["", *words]) if not before.startswith("-") or before in DRY]
-    for word in named:
+def check_targets(words: Iterable[str], overlays: Iterable[Path]) -> None:
+    """End the process with one line on standard error if there is an overlay among the words that belong to no option.
+
+    It may also stand behind an option that takes no value, or no overlay. The file of all values of an experiment, in
+    its own place, is a target.
+    """
+    for word in words:
         if word.endswith((".yaml", ".yml")) and Path(word).is_file():
             with contextlib.suppress(InputError):  # it says enough if it is no target either
-                if read_keys(Path(word)).keys() & Experiment.__dataclass_fields__.keys() - {"packages"}:
-                    sys.exit(f"error: {word} is an overlay, not a target; write --configfile {word}")
+                values = read_keys(Path(word))
+                target = Path(*(str(values.get(key)) for key in ("results", "experiment")), "experiment.yaml")
+                if target != Path(word) and values.keys() & Experiment.__dataclass_fields__.keys() - {"packages"}:
+                    given = shlex.join(map(str, [*overlays, word]))
+                    sys.exit(f"error: {word} is an overlay, not a target; write --configfile {given}")
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:

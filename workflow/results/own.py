@@ -24,10 +24,10 @@ OF_PAPER = ("published", "difference")  # columns that this table does not have
 
 
 def curves(selection: Selection) -> dict[str, list[Run]]:
-    """The rows of each task; base is the first of them."""
+    """The rows of each task; base is the first. No task's name has a space, so no two groups have one name."""
     groups: dict[str, list[Run]] = {}
     for run in sorted(selection.shown["own"], key=lambda run: run[1] != "base"):
-        groups.setdefault(run[0], []).append(run)
+        groups.setdefault(f"Task {run[0]}", []).append(run)
     return groups
 
 

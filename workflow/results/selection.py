@@ -10,8 +10,9 @@ from typing import Any
 from snakemake.iocontainers import Wildcards
 
 from transformer.experiment.config import Experiment
+from transformer.experiment.sources import OWN_FILES
 from transformer.model.config import last_position
-from transformer.support.strict import listed, plain, read_yaml
+from transformer.support.strict import listed, plain, read_keys, read_yaml
 from workflow.lib.runs import Runs, Some
 from workflow.results import load
 from workflow.results.plan import Plan, Run
@@ -166,6 +167,12 @@ class Selection:
         """The trees that each parsing task is trained on. They stand beside each number of Table 4."""
         tasks = [task for task in self.some("table4") if task in self.runs.trained]
         return {task: self.experiment.corpus_of(task).description for task in tasks}
+
+    def on_own_trees(self, task: str) -> bool:
+        """Whether a task's trees, or those of the parser from which it learns, are no corpus of config/corpora.yaml."""
+        gold = self.experiment.corpus_of(task).tasks().get("gold")
+        own = self.experiment.tasks[task].corpus not in read_keys(OWN_FILES[1])["corpora"]
+        return own or (gold is not None and self.on_own_trees(gold))
 
     def parsers(self) -> Some:
         """All runs of the tasks of Table 4."""

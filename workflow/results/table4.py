@@ -26,8 +26,15 @@ NOTES = [
 
 
 def shows(selection: Selection) -> list[Run]:
-    """The paper's own rows."""
-    return [(row["task"], row["model"]) for row in selection.published["table4"] if "task" in row]
+    """The paper's own rows, but for those whose task a user trains on other trees: these are rows of their own."""
+    rows = ((row["task"], row["model"]) for row in selection.published["table4"] if "task" in row)
+    return [run for run in rows if not (run[0] in selection.runs.trained and selection.on_own_trees(run[0]))]
+
+
+def own_row(selection: Selection, task: str, model: str) -> dict[str, Any]:
+    """A row that says on which corpus it is trained, if that is the user's own."""
+    training = selection.experiment.tasks[task].corpus if selection.on_own_trees(task) else OWN
+    return {"name": model, "model": model, "task": task, "training": training}
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -66,13 +73,15 @@ def detail(ours: Mapping[str, float], column: Column) -> str:
 def content(job: Any) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
-    ours = over_seeds(runs)
+    papers = over_seeds(runs)
+    own = {(row["task"], row["model"]): papers.pop((row["task"], row["model"]), {}) for row in job.params.own}
     printed = (
-        row for row in published["table4"] if "task" not in row or is_shown(job, ours, row["task"], row["model"])
+        row for row in published["table4"] if "task" not in row or is_shown(job, papers, row["task"], row["model"])
     )
     rows = [
-        table_row(row, ours.get((row.get("task"), row.get("model")), {}), job.params.trained_on)
-        for row in [*job.params.own, *printed]
+        table_row(row, of.get((row.get("task"), row.get("model")), {}), job.params.trained_on)
+        for some, of in ((job.params.own, own), (printed, papers))
+        for row in some
     ]
     return Content(rows, 3, [*notes, *NOTES], made, ["difference", *(column.heading for column in DETAILS)])
 
@@ -86,7 +95,7 @@ RESULTS = (
         caption=CAPTION,
         shows=shows,
         owns=lambda _, task: task.kind == "parsing",
-        own_row=lambda _, task, model: {"name": model, "model": model, "task": task, "training": OWN},
+        own_row=own_row,
         curves=lambda selection: selection.curve("Table 4", "table4"),
         plan=plan,
         content=content,

@@ -12,6 +12,7 @@ from transformer.experiment.downloads import downloads_of
 from workflow.lib.inputs import Inputs
 from workflow.results import decoding, load
 from workflow.results.claimed import Claims
+from workflow.results.curves import draw
 from workflow.results.marks import marks
 from workflow.results.result import BASE, EVERY, Table
 
@@ -243,6 +244,16 @@ def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
     )
 
 
+def test_a_parser_that_learns_from_a_user_s_own_trees_is_a_row_with_the_name_of_the_corpus(select):
+    trees = {"origin": "treebank", "trees": "bank", "train": [1, 2], "dev": [3, 3], "test": [4, 4]}
+    plain = {"task": "ende", "sentences": 9, "words": [1, 9], "seed": 1}
+    overlay = {"tasks": only(wsj=["parser"], semi=["parser"]), "corpora": {"mine": {**trees, "plain": plain}}}
+    assert select(**overlay).own_rows("table4") == []
+    overlay["tasks"]["wsj"]["corpus"] = "mine"
+    rows = [(row["task"], row["model"], row["training"]) for row in select(**overlay).own_rows("table4")]
+    assert rows == [("wsj", "parser", "mine"), ("semi", "parser", "self-parsed-english")]
+
+
 def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
     found = select(tasks=only(ende=["base", "big-enfr"]))
     assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
@@ -255,6 +266,15 @@ def test_notes_name_models_that_are_equal_at_a_scale(select):
     assert {"write_table3", "write_claims"} == {rule for rule in noted if rule.startswith("write_")}
     whole = select(scale={"depth": 1})
     assert not any("same model" in note for plan in plans(whole).values() for note in plan.params.get("notes", ()))
+
+
+def test_a_task_with_the_name_of_a_group_of_the_training_curves_has_a_group_of_its_own(select):
+    task = {"corpus": "multi30k", "source": "en", "target": "fr", "vocabulary": 99, "models": ["base", "A-h1"]}
+    named = select(tasks={"Base": task, "Positions": task}).curves
+    assert set(named) - set(select().curves) == {"Task Base", "Task Positions"}
+    figure = draw({run: {} for runs in named.values() for run in runs}, named, {"ende": 1, "Base": 1, "Positions": 1})
+    titles = {axes.get_legend().get_title().get_text() for axes in figure.axes if axes.get_legend()}
+    assert titles == {*named, "Base"}
 
 
 def test_rows_of_section_3_2_1_have_their_own_table_and_curves(select):
@@ -364,7 +384,7 @@ def test_a_task_of_ones_own_has_a_table_of_its_rows_and_rows_in_table_2(select):
     made = table.params(own, found.experiment.tasks["ende"])
     assert made["title"] == "Your own tasks (Dutch-English, development set)"
     assert "Each row of Dutch-English, measured on the development set as in Table 3: 3 runs" in made["caption"]
-    assert found.curves == {"nlen": [("nlen", "base"), ("nlen", "A-h1"), ("nlen", "mine")]}
+    assert found.curves == {"Task nlen": [("nlen", "base"), ("nlen", "A-h1"), ("nlen", "mine")]}
     assert plans(found)["draw_attention"].params == {"task": "nlen", "model": "base"}
     assert "/runs/nlen/base/1/" in plans(found)["draw_attention"].input["attention"]
     assert {path.split("/")[3] for path in plans(found)["write_decoding"].input["scores"]} == {"nlen"}

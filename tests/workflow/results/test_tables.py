@@ -88,6 +88,14 @@ def test_a_model_of_ones_own_is_a_row_with_empty_published_cells(results):
     assert (rows[0]["Training"], rows[0]["F1, ours"], rows[0]["F1, published"]) == ("own", "88.1", "")
 
 
+def test_a_parser_of_a_user_s_own_trees_does_not_stand_in_the_paper_s_row(results):
+    own = [{"name": "parser", "model": "parser", "task": "wsj", "training": "mine"}]
+    runs = [results.run("wsj", "parser", part="test")]
+    rows, _ = results.table("table4", runs, in_full=["wsj"], own=own, trained_on={"wsj": "own trees"})
+    ours = [(row["Training"], row["F1, published"], row["F1, ours"]) for row in rows if row["F1, ours"]]
+    assert ours == [("mine", "", "88.1"), ("WSJ only, discriminative", "91.3", "not run")]
+
+
 def test_rows_that_are_one_model_show_its_one_run(results):
     runs = [results.run("ende", "base"), results.run("ende", "C-N2", p=0.01)]
     equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
