@@ -49,7 +49,7 @@ def test_changing_the_precision_leaves_the_original_model_unchanged(package, pre
 def test_on_a_gpu_layer_norm_reads_and_writes_bfloat16(package, monkeypatch):
     """Autocast would convert to float32 and back."""
     model, x = package(N=2).model, torch.randn(9, 16).bfloat16()
-    monkeypatch.setattr(precisions, "_whole", lambda *_: True)
+    monkeypatch.setattr(precisions, "all_in_bfloat16", lambda *_: True)
     lower = in_precision(model, "bfloat16")
     norms = [module for module in lower.modules() if isinstance(module, precisions._LayerNorm)]
     originals = [module for module in model.modules() if isinstance(module, torch.nn.LayerNorm)]

@@ -38,11 +38,14 @@ def test_each_line_s_translation_depends_on_that_line_alone(package, lines, tran
 
 
 @pytest.mark.parametrize(("gigabytes", "subwords"), [(8, 8192), (16, 8192), (80, 40960)])
-def test_the_batch_size_grows_with_the_memory_of_a_gpu_but_not_of_a_cpu(monkeypatch, gigabytes, subwords):
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0)])  # only the second multiplies bfloat16
+def test_the_batch_size_grows_with_the_memory_of_a_gpu_but_not_of_a_cpu(monkeypatch, capability, gigabytes, subwords):
     memory = SimpleNamespace(total_memory=gigabytes * 2**30)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    in_bfloat16 = max(8192, 1024 * gigabytes) if capability == (8, 0) else subwords
     assert padded_subwords(torch.device("cuda", 0)) == subwords
-    assert padded_subwords(torch.device("cuda", 0), "bfloat16") == max(8192, 1024 * gigabytes)
+    assert padded_subwords(torch.device("cuda", 0), "bfloat16") == in_bfloat16
     assert padded_subwords(torch.device("cpu")) == 8192
 
 

@@ -132,7 +132,7 @@ def in_precision(model: Network, precision: str) -> Network:
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, make(child))
-            elif isinstance(child, nn.LayerNorm) and _whole(precision, child.weight.device):
+            elif isinstance(child, nn.LayerNorm) and all_in_bfloat16(precision, child.weight.device):
                 setattr(module, name, _LayerNorm(child))
     model.softmax = make(softmax)
     return model
@@ -145,10 +145,10 @@ def between(model: Network) -> torch.autocast:
     and caches in bfloat16, as training does. Elsewhere it changes nothing.
     """
     device, dtype = model.embedding.device, getattr(model.softmax, "dtype", torch.float32)
-    whole = dtype == torch.bfloat16 and _whole("bfloat16", device)
+    whole = dtype == torch.bfloat16 and all_in_bfloat16("bfloat16", device)
     return torch.autocast(device.type, torch.bfloat16, enabled=whole)
 
 
-def _whole(precision: str, device: torch.device) -> bool:
-    """Whether a copy in this precision also has all between its linear maps in bfloat16."""
+def all_in_bfloat16(precision: str, device: torch.device) -> bool:
+    """Whether a copy in this precision also has all between its linear maps, and its caches, in bfloat16."""
     return precision == "bfloat16" and device.type == "cuda" and auto_precision(device) == "bfloat16"

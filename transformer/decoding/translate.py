@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from transformer.decoding.beam import Hypothesis
+from transformer.decoding.precision import all_in_bfloat16
 from transformer.decoding.search import Decode, Sentence
 from transformer.model.config import last_position
 from transformer.package.config import PackageConfig
@@ -20,12 +21,13 @@ ON_CPU = 8192  # padded subwords of a batch on a CPU
 def padded_subwords(device: torch.device, precision: str = "float32") -> int:
     """The default size of a batch on a device; on a GPU, 512 padded subwords for each GiB of its memory.
 
-    In bfloat16 it is twice that. Then the keys and values of the paper's parser take a sixth of the memory, if outputs
-    are ten times as long as the source and hypotheses share no beginnings. We computed this and did not try it.
+    If caches are in bfloat16, it is twice that. The keys and values of the paper's parser then take a sixth of the
+    memory, if outputs are ten times as long as the source and hypotheses share no beginnings. We computed this and did
+    not try it.
     """
     if device.type != "cuda":
         return ON_CPU
-    each = 1024 if precision == "bfloat16" else 512
+    each = 1024 if all_in_bfloat16(precision, device) else 512
     return max(ON_CPU, each * torch.cuda.get_device_properties(device).total_memory // 2**30)
 
 
