@@ -57,8 +57,9 @@ def device() -> Iterator[torch.device]:
 
 
 @pytest.fixture
-def gpu(device) -> Iterator[torch.device]:
-    """The device of the fake tensors. With autocast, matrix products are in bfloat16."""
+def gpu(device, monkeypatch) -> Iterator[torch.device]:
+    """The device of the fake tensors, an H100. With autocast, matrix products are in bfloat16."""
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
     torch.set_autocast_dtype("cuda", torch.bfloat16)
     with FakeTensorMode():
         yield device
