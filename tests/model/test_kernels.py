@@ -1,5 +1,6 @@
 """Each kernel against the definition that it replaces."""
 
+import os
 from functools import partial
 
 import pytest
@@ -143,3 +144,12 @@ def test_positions_in_groups_read_the_same_parameters(monkeypatch):
         y.square().sum().backward()
         results.append([y, *(each.grad.clone() for each in layer.parameters())])
     torch.testing.assert_close(*results)
+
+
+def test_pytorch_s_compiler_calls_what_asks_for_the_gpu_and_reads_its_result(monkeypatch):
+    """It cannot compile the question itself."""
+    asked = []
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: asked.append(os.getpid()) or (9, 0))
+    compiled = torch.compile(lambda x: x + kernels._has_fast_cudnn(), backend="eager", fullgraph=True)
+    assert compiled(torch.zeros(())) == 1
+    assert asked == [os.getpid()]

@@ -68,10 +68,13 @@ def attention(definition: Operation) -> Operation:
     return cast(Operation, faster)
 
 
-@torch.compiler.assume_constant_result
 def _has_fast_cudnn() -> bool:
     """Whether this process's GPU is an H100 or newer."""
     return torch.cuda.get_device_capability() >= (9, 0)
+
+
+# So PyTorch's compiler calls it and reads its result. torch.compiler.assume_constant_result would load the compiler.
+_has_fast_cudnn._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 class _CPUAttention(torch.autograd.Function):
