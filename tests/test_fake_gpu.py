@@ -14,10 +14,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.decoding import beam, sampling
 from transformer.decoding.precision import in_precision
 from transformer.model import kernels
+from transformer.model.attention import attention
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END
 from transformer.model.masks import Rows
@@ -99,10 +101,10 @@ def test_reading_a_fake_tensor_is_an_error(gpu):
 def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, training):
     """A PyTorch built for CPUs cannot compute gradients of fake GPU tensors, so only the forward pass is tested."""
     seen = []
-    attention = F.scaled_dot_product_attention
+    fused = F.scaled_dot_product_attention
 
     def noted(*given, **named):
-        seen.append((*given, attention(*given, **named)))
+        seen.append((*given, fused(*given, **named)))
         return seen[-1][-1]
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
@@ -116,6 +118,26 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
     assert (logits.device, logits.dtype, logits.shape) == (gpu, torch.bfloat16, (3, 22, VOCABULARY))
     assert {values.dtype for *_, values in seen} == {torch.bfloat16}
     assert {tensor.dim() for tensors in seen for tensor in tensors} == {4}  # fused kernels need four
+
+
+@pytest.mark.parametrize("capability", [(8, 9), (9, 0), (10, 0)])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_from_the_h100_on_training_without_a_bias_prefers_cudnn(monkeypatch, gpu, capability, biased, training):
+    seen = []
+
+    def noted(q, *_, **__):
+        first = torch._C._get_sdp_priority_order()[0] == SDPBackend.CUDNN_ATTENTION.value
+        seen.append((torch.backends.cuda.cudnn_sdp_enabled(), first))
+        return q
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    q = torch.empty(2, 2, 8, 8, device=gpu, requires_grad=training)
+    with sdpa_kernel(kernels.CUDNN_FIRST[1:], set_priority=True):  # without cuDNN, as `use_gpu` leaves it
+        attention(q, q, q, torch.empty(2, 1, 8, 8, device=gpu) if biased else None, 1.0)
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    assert seen == [(True, True) if training and not biased and capability >= (9, 0) else (False, False)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
