@@ -20,6 +20,8 @@ from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.gpu.report import faults, report
 from benchmarks.gpu.step import attentions, in_float32, kernels, profiled, unfused
 from transformer.corpora.fetch import local_path
+from transformer.decoding.beam import Hypothesis
+from transformer.decoding.search import Search
 from transformer.experiment.config import read_experiment
 from transformer.model.ids import END
 
@@ -86,6 +88,21 @@ def test_training_measures_at_least_the_most_frequent_shape():
 def test_decoding_is_measured_beside_ctranslate2():
     systems = all_of(decoding.measure("", 100, True))["systems"]
     assert systems["CTranslate2, float32"]["subwords_per_second"] > 0
+
+
+def test_batches_like_those_of_translate_hold_all_hypotheses_of_the_beam(monkeypatch):
+    monkeypatch.setattr(decoding, "in_precision", lambda model, _: model)
+    monkeypatch.setattr(decoding, "padded_subwords", lambda *_: 40)
+    sizes = []
+
+    class Counted(Search):
+        def __call__(self, _, batch):
+            sizes.append(len(batch))
+            return [[Hypothesis([], 0.0)]] * len(batch)
+
+    package = SimpleNamespace(model=SimpleNamespace(embedding=torch.zeros(1)))
+    decoding.like_translate(package, Counted(4, 0.6, 0), "float32")([[5] * 5] * 6)
+    assert sizes == [2, 2, 2]  # 2 sentences of 5 subwords with 4 hypotheses each
 
 
 def of_multi30k(findings):

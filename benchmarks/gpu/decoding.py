@@ -56,7 +56,7 @@ def ours(package: Package, search: Search, precision: str, size: int) -> Transla
 def like_translate(package: Package, search: Search, precision: str) -> Translator:
     """Our model with the search and the batches of `translate`, in one process."""
     model = in_precision(package.model, precision)
-    subwords = padded_subwords(model.embedding.device, precision)
+    subwords = max(1, padded_subwords(model.embedding.device, precision) // search.width)
 
     def run(some: Sentences) -> Sentences:
         decode = partial(map, partial(search, model))
