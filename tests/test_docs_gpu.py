@@ -3,13 +3,17 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import torch
 
 from benchmarks.gpu.report import KINDS, kind_of
+from transformer.decoding.translate import padded_subwords
 from transformer.experiment.config import read_experiment
 from transformer.experiment.cost import DEVICES, cost, step_flops
+from transformer.package.config import SECTION_6_1
 
 DOCS = Path(__file__).parents[1] / "docs"
 MEASURED = json.loads((DOCS / "h100/results.json").read_text())
@@ -47,8 +51,26 @@ def test_the_page_has_the_speeds_of_decoding():
     assert [row[1:] for row in rows if row[0].endswith(("3", "4"))] == [
         ["1,024", *rounded(slower, slower * subwords / sentences)],  # each system makes the same subwords
         ["1,024", *rounded(*fourth["ours, bfloat16"].values())],
-        ["as `translate` makes them", *rounded(*fourth["ours, bfloat16, batches of translate"].values())],
+        ["about 2,800", *rounded(*fourth["ours, bfloat16, batches of translate"].values())],
     ]
+    text, of = (
+        " ".join((DOCS / "gpu.md").read_text().split()),
+        OTHERS[OTHERS.unit == "subwords/s"].set_index("what").value,
+    )
+    small, large = (of[f"decoding in bfloat16, {size} sentences in a batch"] for size in (512, 1024))
+    assert (
+        f"512 sentences at once gave {round(small, -2):,.0f} subwords/s, and 1,024 gave {round(large, -3):,.0f}" in text
+    )
+    assert f"In call 3 it gave {round(subwords, -2):,.0f} with" in (DOCS / "notes/gpu.md").read_text()
+
+
+def test_the_page_has_the_batches_of_translate(monkeypatch):
+    memory = SimpleNamespace(total_memory=80 * 2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+    sentences = padded_subwords(torch.device("cuda"), "bfloat16") / SECTION_6_1.beam / 29
+    assert sentences == pytest.approx(700, rel=0.02)
+    assert "takes about 700 sentences of 29 subwords at once" in " ".join((DOCS / "gpu.md").read_text().split())
 
 
 def test_the_notes_have_the_times_of_attention():
@@ -70,6 +92,7 @@ def test_the_page_has_the_tests_and_the_bleu_that_were_found():
     assert f"all its {found['of']:,} steps in {found['training_seconds']:.0f} s (call 3)" in page
     assert f"test 2016: {found['bleu']:.1f} BLEU, {found['sentences_per_second']:,.0f} sentences/s" in page
     assert found["bleu"] == MEASURED["multi30k"]["bleu"]
+    assert f"at {round(MEASURED['multi30k']['sentences_per_second'], -1):,.0f} sentences/s" in page
 
 
 def test_the_page_has_the_steps_of_trainings_that_share_a_gpu():
@@ -85,8 +108,11 @@ def test_the_page_has_the_steps_of_trainings_that_share_a_gpu():
 
 def test_a_training_takes_the_main_memory_that_the_page_tells():
     taken = [LATEST[f"training {model}"]["main_memory"] / 1e9 for model in ("base", "big", "aop1")]
-    assert "A training took less than 3 GB of main memory." in (DOCS / "gpu.md").read_text()
+    [whole] = OTHERS[OTHERS.what.str.contains("max_pss")].value
+    page = (DOCS / "gpu.md").read_text()
+    assert "A training took less than 3 GB of main memory." in page
     assert 2.5 < max(taken) < 3
+    assert f"`multi30k` took at most {whole:.1f} GB" in page
 
 
 @pytest.mark.parametrize("name", ["base, at first", "base", "big", "aop1", "parser"])
