@@ -108,6 +108,14 @@ def test_items_without_end_end_with_their_context():
     assert not multiprocessing.active_children()
 
 
+def test_a_process_of_items_holds_what_it_is_given_once():
+    size = 2**28
+    with ahead("counting", enumerate, bytes(size)) as items:
+        next(items)
+        [process] = multiprocessing.active_children()
+        assert size < psutil.Process(process.pid).memory_info().rss < 1.8 * size
+
+
 def test_items_that_are_never_closed_do_not_keep_python_from_ending():
     code = "import itertools; from transformer.support.processes import ahead; "
     code += "ahead('counting', itertools.count).__enter__()"

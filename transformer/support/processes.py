@@ -74,9 +74,15 @@ def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Ite
 
 
 def _started(
-    work: Callable[[Connection, bytes], None], given: bytes, blocked: set[signal.Signals], failed: str, remedy: str = ""
+    work: Callable[[Connection, list[bytes]], None],
+    given: bytes,
+    blocked: set[signal.Signals],
+    failed: str,
+    remedy: str = "",
 ) -> tuple[Connection, SpawnProcess]:
-    """The pipe to a new process, which calls work(pipe, given), and the process. It never sees the `blocked` signals.
+    """The pipe to a new process, which calls work(pipe, [given]), and the process. It never sees the `blocked` signals.
+
+    The work takes `given` out of the list. Python keeps the list, but no longer its content, which may be large.
 
     Raises InputError, which begins with `failed` and ends with `remedy`, when the process cannot be started.
     """
@@ -84,7 +90,7 @@ def _started(
     try:
         resource_tracker.ensure_running()  # or `start` would do it, and unblock the signals
         ours, its = spawn.Pipe()
-        process = spawn.Process(target=work, args=(its, given), daemon=True)
+        process = spawn.Process(target=work, args=(its, [given]), daemon=True)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)  # a new process inherits what is blocked
         try:
             process.start()
@@ -159,7 +165,7 @@ class _Pool(Generic[Item, Result]):
             process.join()
 
 
-def _work(pipe: Connection, work: bytes) -> None:
+def _work(pipe: Connection, work: list[bytes]) -> None:
     """What a process does: it answers each item with a result and an error, one of which is None."""
     function, answer = None, (None, None)  # type: tuple[Any, Any]
     with suppress(EOFError, OSError):  # the parent has died
@@ -168,7 +174,7 @@ def _work(pipe: Connection, work: bytes) -> None:
             try:
                 if function is None:
                     Thread(target=_end_with_parent, daemon=True).start()
-                    make, given = pickle.loads(work)
+                    make, given = pickle.loads(work.pop())
                     function = make(*given)
                 answer = (function(item), None)
             except Exception as error:
@@ -177,13 +183,12 @@ def _work(pipe: Connection, work: bytes) -> None:
             pipe.send(answer)
 
 
-def _produce(pipe: Connection, work: bytes) -> None:
+def _produce(pipe: Connection, work: list[bytes]) -> None:
     """What a process of `ahead` does: it sends each item and an error, one of which is None. StopIteration is last."""
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError):  # the parent has died
         try:
-            make, given = pickle.loads(work)
-            del work  # it may be large
+            make, given = pickle.loads(work.pop())
             for item in make(*given):
                 pipe.send((item, None))
             pipe.send((None, StopIteration()))
