@@ -22,7 +22,7 @@ from transformer.model import kernels
 from transformer.model.attention import attention
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END
-from transformer.model.masks import Rows
+from transformer.model.masks import Mask, Rows
 from transformer.model.network import Network
 from transformer.model.networks import network
 from transformer.text.batches import Batch
@@ -138,6 +138,13 @@ def test_from_the_h100_on_training_without_a_bias_prefers_cudnn(monkeypatch, gpu
         attention(q, q, q, torch.empty(2, 1, 8, 8, device=gpu) if biased else None, 1.0)
         assert not torch.backends.cuda.cudnn_sdp_enabled()
     assert seen == [(True, True) if training and not biased and capability >= (9, 0) else (False, False)]
+
+
+@pytest.mark.usefixtures("bfloat16")
+@pytest.mark.parametrize(("training", "dtype"), [(True, torch.float32), (False, torch.bfloat16)])
+def test_in_inference_a_mask_is_converted_once_and_not_in_each_layer(gpu, training, dtype):
+    with torch.set_grad_enabled(training):
+        assert Mask(torch.ones(1, 3, 3, dtype=torch.bool, device=gpu)).bias.dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -1,6 +1,7 @@
 import platform
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from transformer.decoding import precision as precisions
 from transformer.decoding.beam import BLOCK
-from transformer.decoding.precision import PRECISIONS, check_precision, in_precision
+from transformer.decoding.precision import PRECISIONS, between, check_precision, in_precision
 from transformer.decoding.search import Search, decoding
 from transformer.decoding.translate import translate
 from transformer.model.masks import Rows
@@ -61,6 +62,17 @@ def test_on_a_gpu_layer_norm_reads_and_writes_bfloat16(package, monkeypatch):
                 precisions._LayerNorm(original)(x).float(), original(x.float()), rtol=0.02, atol=0.02
             )
             assert norm(x).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_only_bfloat16_on_a_gpu_that_multiplies_it_is_kept_between_linear_maps(monkeypatch, device, capability, dtype):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(torch, "autocast", lambda *some, enabled: (*some, enabled))
+    embedding, softmax = SimpleNamespace(device=torch.device(device)), SimpleNamespace(dtype=dtype)
+    whole = device == "cuda" and capability == (8, 0) and dtype == torch.bfloat16
+    assert between(SimpleNamespace(embedding=embedding, softmax=softmax)) == (device, torch.bfloat16, whole)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

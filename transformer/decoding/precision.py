@@ -112,7 +112,7 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
-    """A copy of a model that computes its projections in one of PRECISIONS, and all else in float32, but in `between`.
+    """A copy of a model that computes its projections in one of PRECISIONS. `between` says how it computes all else.
 
     The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises the errors of
     `check_precision`.
@@ -142,7 +142,7 @@ def between(model: Network) -> torch.autocast:
     """The context for decoding with a copy of `in_precision`.
 
     If the copy is in bfloat16 on a GPU that multiplies bfloat16, it also keeps all between the linear maps, attention
-    and caches in bfloat16, as training does. Elsewhere it changes nothing.
+    and caches in bfloat16, as training does. Elsewhere it changes nothing, and all else is in float32.
     """
     device, dtype = model.embedding.device, getattr(model.softmax, "dtype", torch.float32)
     whole = dtype == torch.bfloat16 and all_in_bfloat16("bfloat16", device)

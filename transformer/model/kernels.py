@@ -37,8 +37,8 @@ Operation = TypeVar("Operation", bound=Callable[..., Tensor])
 def attention(definition: Operation) -> Operation:
     """Equation 1. On a GPU, PyTorch's fused attention computes it; on a CPU it is slow, because sentences are short.
 
-    An H100 trains attention without a bias, which is that over parameters, with cuDNN's. On a CPU, training and
-    inference in float32 have forms of their own. They have no dropout, and need a bias.
+    Only attention over parameters has no bias. From the H100 on (CUDA capability 9.0), it is trained with cuDNN's. On a
+    CPU, training and inference in float32 have forms of their own. They have no dropout, and need a bias.
     """
 
     @wraps(definition)
