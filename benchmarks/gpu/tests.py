@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-MARKED = ("tests/gpu", "tests/training/test_reference.py")  # have all tests marked `gpu`; others need more packages
+# These have all tests marked `gpu`. Others need more packages.
+MARKED = ("tests/gpu", "tests/model/test_kernels.py", "tests/training/test_reference.py")
 PROCESSES = 8  # most of a test's time is compiling
 PLUGIN = "benchmarks.gpu.tests"
 OUTCOME = re.compile(r'\{"(passed|failed)": .*\}$')
