@@ -55,7 +55,7 @@ PUBLISHED = (
     "from the tokens/s published for big: fairseq's in LightSeq's documentation (22 %) and NVIDIA's in "
     "DeepLearningExamples (33 %); we assume the lower one for base"
 )
-H100 = "measured with this code: 34 ms for a step of base and 78 ms for big; base decodes 35,000 subwords/s in float32"
+H100 = "measured with this code: 34 ms for a step of base and 78 ms for big; base decodes 24,000 subwords/s in float32"
 LIKE_H100 = "assumed: as much as the H100, which has the same processors and slower memory"
 SHARED = (
     "assumed, not measured: half of one H100's, because eight share the batch of a step; in NVIDIA's "
@@ -71,9 +71,9 @@ CPUS = {  # one for each precision; `plan` measures the peak
 DEVICES = {
     "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
     "A100": Device(1, 312e12, "bfloat16", {512: 0.22, 1024: 0.33}, PUBLISHED),
-    "H100": Device(1, 989e12, "bfloat16", {512: 0.285, 1024: 0.417}, H100, 0.047),
-    "H200": Device(1, 989e12, "bfloat16", {512: 0.285, 1024: 0.417}, LIKE_H100, 0.047),
-    "8xH100": Device(8, 989e12, "bfloat16", {512: 0.142, 1024: 0.208}, SHARED, 0.047),
+    "H100": Device(1, 989e12, "bfloat16", {512: 0.285, 1024: 0.417}, H100, 0.032),
+    "H200": Device(1, 989e12, "bfloat16", {512: 0.285, 1024: 0.417}, LIKE_H100, 0.032),
+    "8xH100": Device(8, 989e12, "bfloat16", {512: 0.142, 1024: 0.208}, SHARED, 0.032),
     "cpu": CPUS["bfloat16"],
 }
 
