@@ -6,63 +6,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 from pydantic import ValidationError
-from torch import nn
+from small_networks import CONVOLUTIONAL as CONFIG
+from small_networks import V, alone, convolutional, drawn, output, rows
 
-from transformer.model.config import ModelConfig
 from transformer.model.convolutional import Convolutional, Windows, normal_linear
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 
-CONFIG = ModelConfig(
-    N=3, d_model=16, d_ff=1, h=1, d_k=1, d_v=1, P_drop=0.1, positions="learned", max_length=9, network="convolutional"
-)
-V = 20
-LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 8))  # of source and target of each pair
-
 
 @pytest.fixture
 def model():
-    torch.manual_seed(1)
-    model = Convolutional(CONFIG, V).eval()
-    for parameter in model.parameters():
-        if parameter.dim() == 1:  # zeros would hide what a bias does
-            nn.init.normal_(parameter, std=0.5)
-    return model
-
-
-def output(model, source, target):
-    """The model's output for rows of ids."""
-    return model(Rows.of(source), Rows.of(target))
-
-
-def drawn(side):
-    """The sentences of one side, each closed by its end."""
-    generator = torch.Generator().manual_seed(2 + side)
-    return [
-        torch.cat([torch.randint(3, V, (pair[side] - 1,), generator=generator), torch.tensor([END])])
-        for pair in LENGTHS
-    ]
-
-
-def padded(sentences):
-    return nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value=PADDING)
-
-
-def rows(side):
-    """All sentences in two rows: the first three with padding after them, and the last."""
-    sentences = drawn(side)
-    return padded([torch.cat([*sentences[:3], torch.full((2,), PADDING)]), sentences[3]])
-
-
-def alone(model):
-    """The output for each pair, one pair at a time."""
-    return [output(model, source[None], target[None])[0] for source, target in zip(drawn(0), drawn(1), strict=True)]
-
-
-def in_rows(model):
-    """The output for each pair, all pairs together in rows."""
-    y, lengths = output(model, rows(0), rows(1)), [target for _, target in LENGTHS]
-    return [*y[0].split([*lengths[:3], y.size(1) - sum(lengths[:3])])[:3], y[1, : lengths[3]]]
+    return convolutional()
 
 
 def fairseq(model, source, target):
@@ -109,35 +63,6 @@ def test_the_output_is_that_of_the_published_layers(model):
         torch.testing.assert_close(found, fairseq(model, source, target))
 
 
-def test_sentences_in_rows_have_the_same_output_and_gradients_as_one_at_a_time(model):
-    gradients, outputs = [], [alone(model), in_rows(model)]
-    for one, other in zip(*outputs, strict=True):
-        torch.testing.assert_close(one, other)
-    for found in outputs:
-        model.zero_grad()
-        model.logits(torch.cat(found)).logsumexp(-1).square().sum().backward()
-        gradients.append([parameter.grad for parameter in model.parameters()])
-    for one, other in zip(*gradients, strict=True):
-        assert one.any()
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-
-
-@torch.no_grad()
-def test_an_output_depends_on_its_whole_source_and_on_the_target_before_it(model):
-    source, target = drawn(0)[0][None], drawn(1)[1][None]
-    before = output(model, source, target)
-    for i in range(source.size(1)):
-        changed = source.clone()
-        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
-        assert ((output(model, changed, target) - before).abs() > 1e-7).any(-1).all()
-    for i in range(target.size(1)):
-        changed = target.clone()
-        changed[:, i] = 3 + (changed[:, i] - 2) % (V - 3)
-        after = output(model, source, changed)
-        torch.testing.assert_close(after[:, : i + 1], before[:, : i + 1], rtol=0, atol=0)
-        assert not any(torch.allclose(after[:, later], before[:, later]) for later in range(i + 1, target.size(1)))
-
-
 @torch.no_grad()
 def test_a_decoder_reads_two_more_subwords_in_each_layer(model):
     model.decoder = model.decoder[:1]
@@ -149,34 +74,6 @@ def test_a_decoder_reads_two_more_subwords_in_each_layer(model):
 
 
 @torch.no_grad()
-def test_decoding_step_by_step_equals_the_forward_pass(model):
-    sources = drawn(0)[:3]
-    width, target = 2, torch.randint(3, V, (3, 2, 6), generator=torch.Generator().manual_seed(5))
-    whole = output(model, padded([source for source in sources for _ in range(width)]), target.flatten(0, 1))
-    growing = model.begin(padded(sources))
-    found = [growing.logits(None).expand(-1, width, -1)]
-    growing.follow(torch.zeros(3, width, dtype=torch.long))
-    for i in range(1, 6):
-        found.append(growing.logits(target[:, :, i - 1]))
-    torch.testing.assert_close(torch.stack(found, 2).flatten(0, 1), model.logits(whole), rtol=1e-4, atol=1e-5)
-
-
-@torch.no_grad()
-def test_inputs_follow_the_chosen_hypotheses_and_the_kept_sentences(model):
-    sources, tokens = drawn(0)[:3], torch.tensor([[3, 4], [5, 6], [7, 8]])
-    growing = model.begin(padded(sources))
-    growing.logits(None)
-    growing.follow(torch.zeros(3, 2, dtype=torch.long))
-    growing.logits(tokens)
-    growing.follow(torch.tensor([[1, 0], [1, 1], [0, 1]]))
-    growing.select(torch.tensor([1, 2]))
-    found = growing.logits(torch.tensor([[9, 10], [11, 9]]))
-    for sentence, hypothesis, before in ((0, 0, [6, 9]), (0, 1, [6, 10]), (1, 0, [7, 11]), (1, 1, [8, 9])):
-        wanted = model.logits(output(model, sources[sentence + 1][None], torch.tensor([[*before, 3]])))[0, 2]
-        torch.testing.assert_close(found[sentence, hypothesis], wanted, rtol=1e-4, atol=1e-5)
-
-
-@torch.no_grad()
 def test_each_layer_of_the_decoder_has_one_attention_over_the_source(model):
     pair = (Rows.of(drawn(0)[0][None]), Rows.of(drawn(1)[1][None]))
     found = model.attention_weights(*pair)
@@ -184,15 +81,6 @@ def test_each_layer_of_the_decoder_has_one_attention_over_the_source(model):
     weights = found["encoder-decoder"]
     assert weights.shape == (*model.layers_and_heads, 6, 7) == (3, 1, 6, 7)
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, 1, 6))
-
-
-def test_bfloat16_is_close_to_float32(model):
-    exact = output(model, rows(0), rows(1))
-    with torch.autocast("cpu", torch.bfloat16):
-        rounded = model.logits(output(model, rows(0), rows(1)))
-    torch.testing.assert_close(rounded.float(), model.logits(exact), rtol=0.1, atol=0.05)
-    rounded.float().square().sum().backward()
-    assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
 
 
 def test_the_forward_pass_has_one_graph_for_all_batches_of_a_shape_and_reads_nothing_from_a_gpu(model):
