@@ -209,6 +209,12 @@ class Experiment(Config):
             for key, text in faults_of(self, claim):
                 yield ("claims", name, key), text
 
+    @check("models", "trial")
+    def _tried(self) -> Faults:
+        for key in ("row", "against") if self.trial else ():
+            if (name := getattr(self.trial, key)) not in self.models:
+                yield ("trial", key), unknown(name, self.models, "model")
+
     @check("replicates")
     def _released(self) -> Faults:
         folders = RELEASED.glob("*/tables/claims.csv")
