@@ -44,6 +44,8 @@ AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends o
 
 
 def _literal(folder: str) -> str:
+    if len(folder.splitlines()) != 1 or folder.strip() != folder:
+        raise ValueError(f"{folder!r} names no folder; write a name without line breaks and blanks at its ends")
     if re.search("[{}]|^~", folder):
         why = "~ is not your home here" if folder[0] == "~" else "{ and } are special to Snakemake"
         raise ValueError(f"{folder!r}: {why}; use another name")

@@ -3,9 +3,11 @@
 import ast
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from humanfriendly import InvalidSize, InvalidTimespan, parse_size, parse_timespan
 
 from transformer.support.faults import ConfigError, Fault, unknown
 from transformer.support.files import InputError
@@ -18,6 +20,12 @@ RESOURCES = [
     *("slurm_account", "slurm_cluster", "slurm_extra", "slurm_partition"),
 ]
 COUNTS = ("threads", "gpu", "nodes", "tasks", "micro_batch_tokens", "trainings_per_gpu")
+POSITIVE = ("threads", "nodes", "tasks", "trainings_per_gpu")
+MEASURES = {  # resources with a unit
+    "runtime": (parse_timespan, "a time; write one such as 90m or 12h"),
+    "mem": (parse_size, "a size; write one such as 16GB"),
+    "disk": (parse_size, "a size; write one such as 16GB"),
+}
 FIXED = ("threads", "micro_batch_tokens")  # of `train`: `measure_step_time` has them, too, for any run
 A_RULE = re.compile(r"^ *rule (\w+):", re.MULTILINE)
 
@@ -43,7 +51,7 @@ def check_set(
     threads: Mapping[str, Any],
     own: Collection[str],
 ) -> None:
-    """Raises ConfigError that lists the unknown rules and resources, and the counts that are no numbers.
+    """Raises ConfigError that lists the unknown rules and resources, and the counts, times and sizes that are none.
 
     `resources` and `threads` are those that are set for rules. `own` are further resources, which have a default or a
     limit.
@@ -67,6 +75,10 @@ def _faults(
                 yield Fault((rule, name), text, option)
             elif name in COUNTS and not _counts(written, fixed=rule == "train" and name in FIXED):
                 yield Fault((rule, name), f"{written} is not a whole number; write one such as 4", option)
+            elif name in POSITIVE and written.isdecimal() and not int(written):
+                yield Fault((rule, name), f"{written} is not at least 1", option)
+            elif name in MEASURES and not _measures(written, MEASURES[name][0]):
+                yield Fault((rule, name), f"{written} is not {MEASURES[name][1]}", option)
 
 
 def _written(value: Any) -> str:
@@ -77,8 +89,21 @@ def _written(value: Any) -> str:
 def _counts(written: str, fixed: bool) -> bool:
     """Whether a text is a whole number or, unless it must be `fixed`, an expression that may give one."""
     text = os.path.expandvars(written)
-    if fixed or text.isdecimal():
-        return text.isdecimal()
+    return text.isdecimal() or (not fixed and _computes(text))
+
+
+def _measures(written: str, parse: Callable[[str], float]) -> bool:
+    """Whether a text is what `parse` reads, or an expression that may give it."""
+    text = os.path.expandvars(written)
+    try:
+        parse(text)
+    except (InvalidSize, InvalidTimespan):
+        return _computes(text)
+    return True
+
+
+def _computes(text: str) -> bool:
+    """Whether a text is an expression, and not only a value."""
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
