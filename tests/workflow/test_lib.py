@@ -316,10 +316,10 @@ def test_names_that_no_rule_has_and_counts_that_are_no_numbers_are_refused():
     written = (ROOT / "profiles/slurm/profile.yaml").read_text()
     profile = yaml.safe_load(re.sub(r'^    # (\w+: ["\d])', r"    \1", written, flags=re.MULTILINE))
     assert {"gpu_model", "nodes", "trainings_per_gpu"} <= profile["set-resources"]["train"].keys()
-    check_set(rules, profile["set-resources"], profile["set-threads"], [])
+    check_set(rules, profile["set-resources"], profile["set-threads"], {})
     expressions = {"gpu": "attempt", "nodes": "2 if attempt > 1 else 1", "trainings_per_gpu": "3 // attempt", "mine": 1}
     expressions |= {"runtime": "60 * attempt", "mem": "16 GB", "disk": 10**9, "micro_batch_tokens": 0}
-    check_set(rules, {"train": expressions, "tokenise_x": {"gpu": 0}}, {"score": "attempt + 1"}, ["mine"])
+    check_set(rules, {"train": expressions, "tokenise_x": {"gpu": 0}}, {"score": "attempt + 1"}, {}, ["mine"])
     number = "is not a whole number; write one such as 4"
     for resources, threads, told in (
         ({"trian": {"gpu": 1}}, {}, "--set-resources: trian: unknown rule trian; did you mean train?"),
@@ -335,7 +335,10 @@ def test_names_that_no_rule_has_and_counts_that_are_no_numbers_are_refused():
         ({}, {"train": "attempt"}, f"--set-threads: train.threads: attempt {number}"),
     ):
         with pytest.raises(InputError, match=re.escape(told)):
-            check_set(rules, resources, threads, [])
+            check_set(rules, resources, threads, {})
+    with pytest.raises(InputError, match="--default-resources: runtime: 5x is not a time; write"):
+        check_set(rules, {}, {}, {"runtime": "5x", "mine": "x"})
+    check_set(rules, {"train": {"mine": 1}}, {}, {"mine": "x", "runtime": "60 * attempt", "mem_mb": None})
 
 
 def test_no_resource_of_a_rule_or_of_the_executor_for_slurm_is_refused():

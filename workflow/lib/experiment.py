@@ -24,7 +24,7 @@ from workflow.lib.inputs import Inputs
 from workflow.lib.runs import Runs
 
 T = TypeVar("T")
-YAML = (".yaml", ".yml", ".json")
+YAML = (".yaml", ".yml")
 
 
 def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
