@@ -15,6 +15,7 @@ from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, 
 from transformer.corpora import archives, reading
 from transformer.corpora.archives import members
 from transformer.corpora.location import Location, why_missing
+from transformer.corpora.reading import FOREIGN
 from transformer.support.files import InputError
 
 # Locations
@@ -285,6 +286,23 @@ def test_a_compressed_file_or_archive_whose_name_does_not_say_so_is_refused_with
     assert f"; let the file's name end in {ending}" in refused(path, path, tmp_path)
     inner = write_zip(tmp_path / "y.zip", ("train.en", packed))
     assert f"{inner}/train.en: is " in refused(f"{inner}/train.en", f"{inner}/train.en", tmp_path)
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_file_of_a_kind_that_is_not_read_is_refused_by_its_kind(tmp_path, kind):
+    path = write(tmp_path / "train.en", FOREIGN[kind] + b"\n")
+    said = f"{path}: is {kind}, which is not read; unpack it, or save its text as a plain file"
+    assert refused(path, path, tmp_path) == said
+    packed = write_zip(tmp_path / "x.zip", ("train.en", path.read_bytes()))
+    assert f"{packed}/train.en: is {kind}" in refused(f"{packed}/train.en", f"{packed}/train.en", tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zip/a"])
+def test_a_file_that_the_system_does_not_open_is_not_called_damaged(tmp_path, suffix):
+    loop = tmp_path / f"loop{suffix.removesuffix('/a')}"
+    loop.symlink_to(loop)
+    told = refused(tmp_path / f"loop{suffix}", tmp_path / f"loop{suffix}", tmp_path)
+    assert told == f"{loop}: cannot be read (Too many levels of symbolic links); correct the location"
 
 
 def test_an_archive_that_is_only_named_as_a_compressed_file_is_refused_with_the_remedy(tmp_path):

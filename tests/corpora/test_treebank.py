@@ -206,6 +206,12 @@ def test_a_treebank_that_lacks_trees_is_refused_with_the_numbers(tmp_path, corpu
     assert not (tmp_path / "out").exists()
 
 
+def test_a_part_without_trees_is_refused(tmp_path, corpus):
+    (tmp_path / "wsj/wsj_0006.mrg").write_text("")
+    with pytest.raises(InputError, match=r"^corpora\.wsj: test has no trees; correct its files in .*/wsj, or `test`$"):
+        write(dataclasses.replace(corpus, sentences=None), tmp_path / "out", tmp_path)
+
+
 @pytest.mark.parametrize(("trees", "files"), [("my/wsj", []), ("http://a.org/t.zip/wsj", ["http://a.org/t.zip"])])
 def test_the_files_of_a_treebank_are_its_archive_if_it_has_one(trees, files):
     plain = PlainText("ende", 5, (1, 9), 1)

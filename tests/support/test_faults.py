@@ -62,6 +62,7 @@ def test_every_fault_is_in_one_message():
         ("words", {"x": 1}, "words: {'x': 1} is not a list; write [a, b]"),
         ("words", {"x": "a", "y": "b c"}, "words: {'x': 'a', 'y': 'b c'} is not a list; write [{x: a, y: b c}]"),
         ("words", "x, y", "words: 'x, y' is not a list; write ['x, y']"),
+        ("words", "1,2, 3", "words: '1,2, 3' is not a list; write [1, 2, 3]"),
         ("number", "0,05", "number: '0,05' is not a number, because it has a comma; write 0.05"),
         (
             "inner",

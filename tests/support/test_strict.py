@@ -106,6 +106,12 @@ def test_a_fault_of_yaml_is_reported_with_its_place(tmp_path, content, said):
     assert "\n" not in str(error.value)
 
 
+def test_a_character_that_yaml_does_not_have_is_reported_with_its_line(tmp_path):
+    (tmp_path / "config.yaml").write_text(f"a: {'é' * 9000}\nb: 1\nc: \x07\n")
+    with pytest.raises(InputError, match=r"config\.yaml, line 3: U\+0007 is no character of YAML; remove it$"):
+        read_yaml(tmp_path / "config.yaml")
+
+
 def test_a_byte_that_is_not_utf_8_is_reported_with_its_line(tmp_path):
     (tmp_path / "x.yaml").write_bytes(b"a: 1\nb: \xff\n")
     with pytest.raises(InputError, match=r"x\.yaml, line 2: byte 0xff is not UTF-8; convert the file"):

@@ -1,5 +1,6 @@
 """What workflow/lib computes from an experiment: its runs, their inputs and the requests of their jobs."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -20,6 +21,7 @@ from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, merge, merged, write_config
 from workflow.lib.experiment import (
     add_all,
+    check_order,
     check_report,
     check_targets,
     check_writable,
@@ -28,7 +30,7 @@ from workflow.lib.experiment import (
 )
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
-from workflow.lib.profile import COUNTS, RESOURCES, check_filled_in, check_set, rule_names
+from workflow.lib.profile import COUNTS, POSITIVE, RESOURCES, check_filled_in, check_set, rule_names
 from workflow.lib.resources import Demands, growing
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +166,26 @@ def test_the_file_of_all_values_of_an_experiment_is_a_target_also_once_it_exists
     check_targets([str(target)], [])
 
 
+def test_an_empty_target_is_refused_and_the_empty_value_of_an_option_is_not():
+    for words in ([""], ["--cores", "1", ""], ["-n", ""]):
+        with pytest.raises(SystemExit, match="error: a target is empty; name one"):
+            check_targets(words, [])
+    check_targets(["--conda-prefix", "", "tables"], [])
+
+
+def test_a_key_of_the_command_line_that_is_given_twice_or_without_a_value_is_refused():
+    for words, told in (
+        (
+            ["seeds=[1]", "results=x", "seeds=[2]"],
+            "seeds is given twice, and Snakemake would use the last; give it once",
+        ),
+        (["packages="], "packages has no value; write it behind packages=, or packages=null for none"),
+    ):
+        with pytest.raises(SystemExit, match=f"^error: --config: {re.escape(told)}$"):
+            check_order(words, [])
+    check_order(["seeds=[1]", "packages=null"], [])
+
+
 def test_a_slash_at_the_end_of_results_changes_nothing(select):
     assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
 
@@ -270,6 +292,11 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatc
     with pytest.raises(InputError, match=r"^nowhere: no such folder; correct .*, or TRANSFORMER_MIRROR$"):
         checked(values, [], [])
     checked(values | {"mirror": str(tmp_path)}, [], [f"mirror={tmp_path}"])  # it is used instead
+    for key, folder in (("results", ""), ("packages", ""), ("results", " a"), ("mirror", "a\nb")):
+        with pytest.raises(
+            InputError, match=rf"^--config: {key}: .* names no folder; write a name without line breaks"
+        ):
+            checked(values | {key: folder}, [], [f"{key}={json.dumps(folder)}"])
     monkeypatch.delenv("TRANSFORMER_MIRROR")
     with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
         checked(values | {"seeds": 1}, [], ["seeds=1"])
@@ -289,9 +316,10 @@ def test_names_that_no_rule_has_and_counts_that_are_no_numbers_are_refused():
     written = (ROOT / "profiles/slurm/profile.yaml").read_text()
     profile = yaml.safe_load(re.sub(r'^    # (\w+: ["\d])', r"    \1", written, flags=re.MULTILINE))
     assert {"gpu_model", "nodes", "trainings_per_gpu"} <= profile["set-resources"]["train"].keys()
-    check_set(rules, profile["set-resources"], profile["set-threads"], [])
+    check_set(rules, profile["set-resources"], profile["set-threads"], {})
     expressions = {"gpu": "attempt", "nodes": "2 if attempt > 1 else 1", "trainings_per_gpu": "3 // attempt", "mine": 1}
-    check_set(rules, {"train": expressions, "tokenise_x": {"gpu": 0}}, {"score": "attempt + 1"}, ["mine"])
+    expressions |= {"runtime": "60 * attempt", "mem": "16 GB", "disk": 10**9, "micro_batch_tokens": 0}
+    check_set(rules, {"train": expressions, "tokenise_x": {"gpu": 0}}, {"score": "attempt + 1"}, {}, ["mine"])
     number = "is not a whole number; write one such as 4"
     for resources, threads, told in (
         ({"trian": {"gpu": 1}}, {}, "--set-resources: trian: unknown rule trian; did you mean train?"),
@@ -300,10 +328,17 @@ def test_names_that_no_rule_has_and_counts_that_are_no_numbers_are_refused():
         *(({"train": {name: "eight"}}, {}, f"train.{name}: eight {number}") for name in COUNTS[1:]),
         *(({"score": {"gpu": each}}, {}, f"score.gpu: {each} {number}") for each in ("1,5", "'8'", "1.5", "-1", "2 x")),
         ({"train": {"micro_batch_tokens": "12500 // attempt"}}, {}, f"tokens: 12500 // attempt {number}"),
+        *(({"train": {name: 0}}, {}, f"train.{name}: 0 is not at least 1") for name in POSITIVE[1:]),
+        ({}, {"train": 0}, "--set-threads: train.threads: 0 is not at least 1"),
+        *(({"train": {"runtime": each}}, {}, f"runtime: {each} is not a time; write one") for each in ("5x", "5h30m")),
+        *(({"train": {name: "-1GB"}}, {}, f"{name}: -1GB is not a size; write one") for name in ("mem", "disk")),
         ({}, {"train": "attempt"}, f"--set-threads: train.threads: attempt {number}"),
     ):
         with pytest.raises(InputError, match=re.escape(told)):
-            check_set(rules, resources, threads, [])
+            check_set(rules, resources, threads, {})
+    with pytest.raises(InputError, match="--default-resources: runtime: 5x is not a time; write"):
+        check_set(rules, {}, {}, {"runtime": "5x", "mine": "x"})
+    check_set(rules, {"train": {"mine": 1}}, {}, {"mine": "x", "runtime": "60 * attempt", "mem_mb": None})
 
 
 def test_no_resource_of_a_rule_or_of_the_executor_for_slurm_is_refused():

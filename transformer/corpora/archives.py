@@ -104,9 +104,9 @@ def undamaged(location: Location) -> Iterator[None]:
     """Raises InputError that names the location if the enclosed code finds it unreadable or damaged."""
     try:
         yield
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        raise InputError(f"{location}: cannot be read ({error.strerror}); correct the location") from error
     except DAMAGE as error:
+        if isinstance(error, OSError) and error.errno:  # of the system, not of a decompressor
+            raise InputError(f"{location}: cannot be read ({error.strerror}); correct the location") from error
         raise InputError(
             f"{location}: damaged or cut short ({error}); remove {location.file} and download it again"
         ) from error

@@ -30,6 +30,15 @@ PACKED = {
     ".zip": rb"PK(\x03\x04|\x05\x06)",
     ".tar": rb".{257}ustar[ \0]",
 }
+# What is not read, by its first bytes.
+FOREIGN = {
+    "compressed by zstd": b"\x28\xb5\x2f\xfd",
+    "compressed by lz4": b"\x04\x22\x4d\x18",
+    "a 7z archive": b"7z\xbc\xaf\x27\x1c",
+    "a RAR archive": b"Rar!\x1a\x07",
+    "a PDF": b"%PDF-",
+    "a file of Microsoft Office": b"\xd0\xcf\x11\xe0",
+}
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
@@ -112,7 +121,10 @@ def _lines(location: Location, paths: Paths) -> Iterator[str]:
 
 
 def _check_packed(location: Location, head: bytes) -> None:
-    """Raises InputError for text that begins like a compressed file or an archive whose name does not say so."""
+    """Raises InputError for what is not read, and for what is packed though its name does not say so."""
+    for kind, start in FOREIGN.items():
+        if head.startswith(start):
+            raise InputError(f"{location}: is {kind}, which is not read; unpack it, or save its text as a plain file")
     for suffix, start in PACKED.items():
         if re.match(start, head, re.DOTALL):
             if suffix not in ARCHIVES:

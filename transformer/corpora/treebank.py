@@ -79,7 +79,7 @@ class Treebank(Kind):
         """Write {train,dev,test}.{source,target}, {dev,test}.trees and corpus.json.
 
         Sources are words, targets are linearised trees, and `.trees` are in Penn brackets. Raises the InputErrors of
-        `read_treebank`, and InputError when the number of trees of a part is not the one in `sentences`.
+        `read_treebank`, and InputError when a part has no trees, or when their number is not the one in `sentences`.
         """
         parts: dict[str, list[Tree]] = {}
         faults: list[str] = []
@@ -97,6 +97,9 @@ class Treebank(Kind):
                 f"corpora.{name}: {self.trees} has {_counts(sizes)} trees, not {_counts(self.sentences)}; "
                 "copy the treebank again, or correct `trees` and `sentences`"
             )
+        for part, chosen in parts.items():
+            if not chosen:
+                raise InputError(f"corpora.{name}: {part} has no trees; correct its files in {self.trees}, or `{part}`")
         if self.constituents:
             parts["train"] = [*parts["train"], *constituents(parts["train"], *self.constituents)]
         sizes = {part: len(trees) for part, trees in parts.items()}

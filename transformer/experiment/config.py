@@ -44,6 +44,8 @@ AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends o
 
 
 def _literal(folder: str) -> str:
+    if len(folder.splitlines()) != 1 or folder.strip() != folder:
+        raise ValueError(f"{folder!r} names no folder; write a name without line breaks and blanks at its ends")
     if re.search("[{}]|^~", folder):
         why = "~ is not your home here" if folder[0] == "~" else "{ and } are special to Snakemake"
         raise ValueError(f"{folder!r}: {why}; use another name")
@@ -208,6 +210,12 @@ class Experiment(Config):
         for name, claim in self.claims.items():
             for key, text in faults_of(self, claim):
                 yield ("claims", name, key), text
+
+    @check("models", "trial")
+    def _tried(self) -> Faults:
+        for key in ("row", "against") if self.trial else ():
+            if (name := getattr(self.trial, key)) not in self.models:
+                yield ("trial", key), unknown(name, self.models, "model")
 
     @check("replicates")
     def _released(self) -> Faults:

@@ -11,7 +11,7 @@ from transformer.evaluation.claims import SEEDS
 from transformer.experiment.config import Experiment
 from transformer.experiment.sources import RELEASED
 from transformer.experiment.tasks import Trial
-from transformer.support.faults import ConfigError, Fault, Keys, source_of, unknown
+from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import InputError
 from transformer.support.strict import plain
 from transformer.training.config import RunConfig
@@ -84,19 +84,13 @@ def check_trial(experiment: Experiment, sources: Mapping[str, Mapping[str, Any]]
 
 
 def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iterator[tuple[Keys, str]]:
-    names = {"row": trial.row, "against": trial.against}
-    strange = {key: name for key, name in names.items() if name not in experiment.models}
-    for key, name in strange.items():
-        yield ("trial", key), unknown(name, experiment.models, "model")
-    if strange:
-        return
     task = experiment.drawn[0]
     if experiment.tasks[task].kind != "translation":
         yield ("figures", "task"), f"{task} is a task of parsing, and a trial needs translations; name another"
         return
     if experiment.packages:
         yield ("packages",), "with given packages nothing is trained, and a trial trains; remove this key"
-    row, against = (experiment.run(task, name, 0) for name in names.values())
+    row, against = (experiment.run(task, name, 0) for name in (trial.row, trial.against))
     known = released(experiment, trial.against, paths)
     if not known:
         text = f"{trial.against} has no released scores with the values, text and decoding of {experiment.experiment}"

@@ -3,6 +3,7 @@
 import difflib
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -130,7 +131,9 @@ def not_a_list(value: Any) -> str:
     if value is None or (isinstance(value, Mapping) and not all(isinstance(each, str) for each in value.values())):
         example = "[a, b]"
     else:
-        example = yaml.safe_dump([value], default_flow_style=True, width=math.inf, allow_unicode=True, sort_keys=False)
+        numbers = isinstance(value, str) and re.fullmatch(r"\d+([,; ]+\d+)+", value)
+        listed = [int(each) for each in re.findall(r"\d+", str(value))] if numbers else [value]
+        example = yaml.safe_dump(listed, default_flow_style=True, width=math.inf, allow_unicode=True, sort_keys=False)
     return f"{shown(value)} is not a list; write {example.strip()}"
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ from workflow.lib.inputs import Inputs
 from workflow.lib.runs import Runs
 
 T = TypeVar("T")
-YAML = (".yaml", ".yml", ".json")
+YAML = (".yaml", ".yml")
 
 
 def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
@@ -38,13 +39,19 @@ def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
 def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
     """End the process with one line on standard error if a target stands behind --config or --configfile.
 
-    Also if a key of --config is not a word, for which Snakemake shows a traceback.
+    Also if a key of --config is not a word, for which Snakemake shows a traceback, is given twice, or has no value, as
+    with an unset variable.
     """
     first = "if it is a target, write it before all options"
     for word in config:
         if "=" not in word:
             sys.exit(f"error: --config: {word} is not KEY=VALUE; {first}")
-    for key in (word.partition("=")[0] for word in config):
+    given = [word.partition("=") for word in config]
+    for key, _, value in given:
+        if [name for name, *_ in given].count(key) > 1:
+            sys.exit(f"error: --config: {key} is given twice, and Snakemake would use the last; give it once")
+        if not value:
+            sys.exit(f"error: --config: {key} has no value; write it behind {key}=, or {key}=null for none")
         if not re.fullmatch(r"[a-zA-Z_][\w-]*\w", key):
             sys.exit(f"error: --config: {key} cannot be a key here; write it in a file and give --configfile FILE")
     for path in overlays:
@@ -56,9 +63,12 @@ def check_targets(words: Iterable[str], overlays: Iterable[Path]) -> None:
     """End the process with one line on standard error if there is an overlay among the words that belong to no option.
 
     It may also stand behind an option that takes no value, or no overlay. The file of all values of an experiment, in
-    its own place, is a target.
+    its own place, is a target. The same for an empty target, as an unset variable leaves it, for which Snakemake shows
+    a traceback.
     """
-    for word in words:
+    for before, word in pairwise(["", *words]):
+        if not word and (not before.startswith("-") or before in ("-n", "--dry-run")):
+            sys.exit("error: a target is empty; name one, or leave it out")
         if word.endswith((".yaml", ".yml")) and Path(word).is_file():
             with contextlib.suppress(InputError):  # it says enough if it is no target either
                 values = read_keys(Path(word))

@@ -3,11 +3,13 @@
 import ast
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.support.faults import ConfigError, Fault, unknown
+from humanfriendly import InvalidSize, InvalidTimespan, parse_size, parse_timespan
+
+from transformer.support.faults import ConfigError, Fault, Keys, unknown
 from transformer.support.files import InputError
 
 # Our rules', Snakemake's, and those of its executor for Slurm.
@@ -17,7 +19,16 @@ RESOURCES = [
     *("tasks", "tasks_per_gpu", "tasks_per_node", "cpus_per_task", "cpus_per_gpu", "cluster", "clusters"),
     *("slurm_account", "slurm_cluster", "slurm_extra", "slurm_partition"),
 ]
-COUNTS = ("threads", "gpu", "nodes", "tasks", "micro_batch_tokens", "trainings_per_gpu")
+COUNTS = (
+    *("threads", "gpu", "nodes", "tasks", "micro_batch_tokens", "trainings_per_gpu"),
+    *("mem_mb", "mem_mib", "disk_mb", "disk_mib", "mem_mb_per_cpu"),
+)
+POSITIVE = ("threads", "nodes", "tasks", "trainings_per_gpu")
+MEASURES = {  # resources with a unit
+    "runtime": (parse_timespan, "a time; write one such as 90m or 12h"),
+    "mem": (parse_size, "a size; write one such as 16GB"),
+    "disk": (parse_size, "a size; write one such as 16GB"),
+}
 FIXED = ("threads", "micro_batch_tokens")  # of `train`: `measure_step_time` has them, too, for any run
 A_RULE = re.compile(r"^ *rule (\w+):", re.MULTILINE)
 
@@ -41,15 +52,23 @@ def check_set(
     rules: Collection[str],
     resources: Mapping[str, Mapping[str, Any]],
     threads: Mapping[str, Any],
-    own: Collection[str],
+    defaults: Mapping[str, Any],
+    own: Collection[str] = (),
 ) -> None:
-    """Raises ConfigError that lists the unknown rules and resources, and the counts that are no numbers.
+    """Raises ConfigError that lists the unknown rules and resources, and the counts, times and sizes that are none.
 
-    `resources` and `threads` are those that are set for rules. `own` are further resources, which have a default or a
-    limit.
+    `resources` and `threads` are those that are set for rules, `defaults` the resources of all rules. `own` are further
+    resources, which have a limit.
     """
     counted = {rule: {"threads": value} for rule, value in threads.items()}
-    faults = [*_faults("--set-resources", rules, resources, own), *_faults("--set-threads", rules, counted, own)]
+    faults = [
+        *_faults("--set-resources", rules, resources, {*defaults, *own}),
+        *_faults("--set-threads", rules, counted, own),
+        # Snakemake itself gives None to some, for no default.
+        *_values(
+            (), "--default-resources", {name: each for name, each in defaults.items() if _written(each) != "None"}
+        ),
+    ]
     if faults:
         raise ConfigError("", faults)
 
@@ -60,13 +79,26 @@ def _faults(
     for rule, values in given.items():
         if rule not in rules and not rule.startswith("tokenise_"):  # one for each task of some texts
             yield Fault((rule,), unknown(rule, sorted(rules), "rule"), option)
-        for name, value in values.items():
-            written = _written(value)
+        for name in values:
             if name not in RESOURCES and name not in own:
                 text = f"{unknown(name, RESOURCES, 'resource')} (give one of your own in default-resources, too)"
                 yield Fault((rule, name), text, option)
-            elif name in COUNTS and not _counts(written, fixed=rule == "train" and name in FIXED):
-                yield Fault((rule, name), f"{written} is not a whole number; write one such as 4", option)
+        yield from _values((rule,), option, values)
+
+
+def _values(keys: Keys, option: str, values: Mapping[str, Any]) -> Iterator[Fault]:
+    """The faults of resources with a number or a unit. `keys` hold the rule that they are set for."""
+    for name, value in values.items():
+        written = _written(value)
+        if name in COUNTS and not _counts(written, fixed="train" in keys and name in FIXED):
+            text = f"{written} is not a whole number; write one such as 4"
+        elif name in POSITIVE and written.isdecimal() and not int(written):
+            text = f"{written} is not at least 1"
+        elif name in MEASURES and not _measures(written, MEASURES[name][0]):
+            text = f"{written} is not {MEASURES[name][1]}"
+        else:
+            continue
+        yield Fault((*keys, name), text, option)
 
 
 def _written(value: Any) -> str:
@@ -77,8 +109,21 @@ def _written(value: Any) -> str:
 def _counts(written: str, fixed: bool) -> bool:
     """Whether a text is a whole number or, unless it must be `fixed`, an expression that may give one."""
     text = os.path.expandvars(written)
-    if fixed or text.isdecimal():
-        return text.isdecimal()
+    return text.isdecimal() or (not fixed and _computes(text))
+
+
+def _measures(written: str, parse: Callable[[str], float]) -> bool:
+    """Whether a text is what `parse` reads, or an expression that may give it."""
+    text = os.path.expandvars(written)
+    try:
+        parse(text)
+    except (InvalidSize, InvalidTimespan):
+        return _computes(text)
+    return True
+
+
+def _computes(text: str) -> bool:
+    """Whether a text is an expression, and not only a value."""
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):

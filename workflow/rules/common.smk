@@ -87,7 +87,8 @@ if workflow.modifier.parent_modifier is None:
             rule_names(Path(CLONE), inputs.makings, (result.rule for _, result in selection.results)),
             asked.overwrite_resources,
             asked.overwrite_threads,
-            {*(asked.default_resources or ()), *asked.resources},
+            asked.default_resources or {},
+            asked.resources,
         )
     except InputError as error:
         raise WorkflowError(str(error)) from None
