@@ -194,11 +194,14 @@ def parsed(commands: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raises InputError if a command would write a file that it also reads, or write one file twice."""
+    """Raises InputError if a command would write a file without a name, one that it also reads, or one file twice."""
     named: list[tuple[str, Path, bool]] = []  # option, file, whether it is written
     for action in arguments.paths:
         given = getattr(arguments, action.dest)
         for each in given if isinstance(given, list) else filter(None, [given]):
+            if action.written and each.name in ("", "..") and "" not in action.files:
+                ending = action.files[0]
+                raise InputError(f"{action.option_strings[0]}: {each} is a folder; name a path, without {ending}")
             files = (Path(f"{each}{ending}") for ending in action.files)
             named += ((action.option_strings[0], file, action.written) for file in files)
     for i, (one, file, written) in enumerate(named):

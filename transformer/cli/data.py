@@ -5,7 +5,6 @@ import contextlib
 import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from transformer.cli.command import command, count, option, path, positive, writes
@@ -44,12 +43,6 @@ def limits(text: str) -> dict[str, "Limit"]:
             raise argparse.ArgumentTypeError(f"{each!r} is not PART=MODEL:SUBWORDS, such as dev=E-learned:256")
         found[match[1]] = of_positions(match[2], int(match[3]))
     return found
-
-
-def check_prefix(path: Path, without: str) -> None:
-    """Raises InputError if the files of a prefix would have no name of their own."""
-    if path.name in ("", ".."):
-        raise InputError(f"{path}: is a folder; name a path, {without}")
 
 
 @command(
@@ -175,7 +168,6 @@ def longer(arguments: argparse.Namespace) -> None:
     """Write the pairs of a text that are too long for training."""
     from transformer.text.lines import longer as longer_of
 
-    check_prefix(arguments.output, "without .source and .target")
     sides = (arguments.output.with_name(f"{arguments.output.name}.{side}") for side in ("source", "target"))
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(atomic(side)) for side in sides]
@@ -221,7 +213,6 @@ def encode(arguments: argparse.Namespace) -> None:
     from transformer.text.subwords import Subwords, encode_pairs
     from transformer.text.tokens import write_pairs
 
-    check_prefix(arguments.output, "without .ids.npy")
     subwords = Subwords(arguments.subwords)
     if arguments.output.name != "train":
         for text in (arguments.source, arguments.target):
