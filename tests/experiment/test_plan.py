@@ -64,8 +64,8 @@ def test_notes_list_the_devices_and_the_assumptions():
 
 def test_a_trial_is_told_to_be_another_matter():
     assert "trial" not in plan(experiment())
-    told = plan(experiment(trial={"row": "E-rotary"}))
-    assert "- The trial of E-rotary is not in these tables, and trains its runs alone. `snakemake --dry-run trial`" in told
+    told = plan(experiment(trial={"row": "aop2"}))
+    assert "- The trial of aop2 is not in these tables, and trains its runs alone. `snakemake --dry-run trial`" in told
 
 
 @pytest.mark.parametrize(

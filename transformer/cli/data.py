@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from transformer.cli.command import command, count, option, path, positive, writes
 from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
-from transformer.support.files import InputError, atomic, write_lines, write_output
+from transformer.support.files import atomic, write_lines, write_output
 from transformer.support.strict import load, located, read_config
 
 if TYPE_CHECKING:
