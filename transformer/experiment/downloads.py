@@ -47,19 +47,20 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
             faults |= dict.fromkeys(error.faults)
             continue
         for file in files:
-            place = ("corpora", corpus, *_place(plain(trees), file))
             if file in experiment.downloads:
                 wanted[file] = experiment.downloads[file]
-            elif "://" in file:
+                continue
+            if "://" in file:
                 text = (
                     f"{file} has no size and SHA-256; write downloads: {{{file}: {{bytes: ..., sha256: ...}}}} beside "
+                    "`corpora`, with the numbers that wc -c and sha256sum tell of the file"
                 )
-                text += "`corpora`, with the numbers that wc -c and sha256sum tell of the file"
-                faults[Fault(place, text)] = None
             elif not Path(file).is_file():
-                faults[Fault(place, f"{file}: {why_missing(file, 'file')}")] = None
-            elif text := future_date(Path(file)):
-                faults[Fault(place, text)] = None
+                text = f"{file}: {why_missing(file, 'file')}"
+            else:
+                text = future_date(Path(file))
+            if text:
+                faults[Fault(("corpora", corpus, *_place(plain(trees), file)), text)] = None
     if faults:
         raise ConfigError("", list(faults))
     return wanted
