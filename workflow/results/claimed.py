@@ -1,6 +1,6 @@
 """The claims of an experiment, and the files of scores that judge them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,7 @@ class Claims:
         judged = all(scores) and len(scores) > 1
         rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
         beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
-        like_table3 = claim.part != "test" and not any(claim.ways())  # scored like Table 3
-        compared = _compared(scores) if judged and claim.metric == "bleu" and like_table3 else []
-        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside, "comparisons": compared}
+        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside}
 
     def _scores(self, claim: Claim, part: str) -> list[list[str]]:
         """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run.
@@ -67,11 +65,6 @@ class Claims:
         return self._files(judged) if compared else []
 
     @property
-    def comparisons(self) -> list[str]:
-        """The comparisons with base, for chrF."""
-        return list(dict.fromkeys(path for claim in self.all for row in claim["comparisons"] for path in row))
-
-    @property
     def lengths(self) -> list[str]:
         """The scores by length, for the claims about longer pairs."""
         about = (claim for claim in self.all if claim["metric"] in ("within", "longer"))
@@ -83,13 +76,6 @@ class Claims:
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(judged))))
 
 
-def _compared(scores: Sequence[Sequence[str]]) -> list[list[str]]:
-    """For each row, the comparisons of its seeds with base, none for base. Empty if base is not one of the rows."""
-    others = [[path for path in row if Path(path).parts[-4] != "base"] for row in scores]
-    compared = [[path.replace(".scores.json", ".comparison.json") for path in row] for row in others]
-    return compared if [] in compared else []
-
-
 def plan(selection: Selection) -> Plan | None:
     """The scores of all claims, and those of Table 3 for a note on how far it agrees with the paper's."""
     claims = Claims(selection.experiment.claims, selection.runs)
@@ -98,7 +84,7 @@ def plan(selection: Selection) -> Plan | None:
     table3 = selection.runs.dev_scores(selection.some("table3"))
     scores = list(dict.fromkeys([*claims.scores, *table3]))
     more = {"corpora": selection.runs.records(selection.runs.trained), "lengths": claims.lengths}
-    more |= {"comparisons": claims.comparisons, "times": selection.runs.step_times}
+    more["times"] = selection.runs.step_times
     shown = [*selection.shown["table3"], *(run for claim in claims.all for run in claim["runs"])]
     params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -14,8 +14,8 @@ from workflow.results.table_formats import Row
 from workflow.results.verdicts import Tested, effects_of, family
 
 CHRF = (
-    "The column chrF has our difference in chrF, in points, for claims on BLEU of rows and base. chrF has no brevity "
-    "penalty: where it is on the other side, the length of the translations makes the difference in BLEU."
+    "The column chrF has our difference in chrF, in points, for claims on BLEU. chrF has no brevity penalty: where it "
+    "is on the other side, the length of the translations makes the difference in BLEU."
 )
 POOLED = (
     "The column pooled has a second opinion, which decides nothing: p, corrected in the same way, with an error pooled "
@@ -29,7 +29,7 @@ RUN = re.compile(r"^.*runs/([^/]+)/([^/]+)/(\d+)/(?=[^/]+/)")
 
 def beside_verdicts(job: Any, tested: Sequence[Tested], rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     """The rows of the table with two further columns, and the notes that explain those that are not empty."""
-    chrf, pooled = [_chrf(each.claim) for each in tested], _pooled(job.input.scores, tested)
+    chrf, pooled = [*map(_chrf, tested)], _pooled(job.input.scores, tested)
     further = {
         ("In favour", "chrF"): ["" if each is None else f"{each:+z.1f}" for each in chrf],
         ("p", "pooled"): [chance(pooled[name]) if (name := each.claim["name"]) in pooled else "" for each in tested],
@@ -47,13 +47,14 @@ def _inserted(row: Row, cells: Row) -> Row:
     return {column: cell for each in headings for column, cell in (row | cells).items() if column[0] == each}
 
 
-def _chrf(claim: Mapping[str, Any]) -> float | None:
-    """The mean effect in chrF. None without comparisons, or if an earlier version wrote one of them."""
-    read = [[read_json(path).get("chrf") for path in row] for row in claim.get("comparisons", ())]
-    if not read or any(each is None for row in read for each in row):
+def _chrf(each: Tested) -> float | None:
+    """The mean effect in chrF of a claim on BLEU. None if an earlier version wrote one of its scores."""
+    if each.claim["metric"] != "bleu" or not len(each.each):
         return None
-    base = [each["baseline"] for each in next(filter(None, read))]
-    return float(effects([[each["system"] for each in row] or base for row in read]).mean())
+    read = [[read_json(path).get("chrF") for path in row] for row in each.claim["scores"]]
+    if any(chrf is None for row in read for chrf in row):
+        return None
+    return float(effects([[chrf["score"] for chrf in row] for row in read]).mean())
 
 
 def _place(path: str) -> tuple[str, str, str]:
