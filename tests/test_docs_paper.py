@@ -66,6 +66,7 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
         (page, text) for page, texts in told.items() for text in texts if text not in text_of(f"docs/paper/{page}.md")
     ]
     assert missing == []
+    assert f"and {float(costs[1]) / float(costs[0]):,.0f} times fewer FLOPs of training" in text_of("docs/faq.md")
 
 
 def test_the_first_choices_of_the_heads_are_those_that_the_figures_name():
