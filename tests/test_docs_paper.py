@@ -3,7 +3,7 @@
 import re
 
 from tests.pages import ROOT
-from tests.released_tables import bleu, cell, gain, perplexity, text_of
+from tests.released_tables import bleu, cell, gain, perplexity, size, text_of
 
 
 def claim(text, measure="*"):
@@ -25,6 +25,7 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
     eight, sixteen = (claim(f"*({heads} heads) is a little *") for heads in (8, 16))
     assert eight == sixteen
     layers = [gain(f"C-N{layers}") for layers in (2, 4, 8)]
+    convolutional = size("quick/claims", "In favour, ours", 1, Claim="The Transformer beats a convolutional*")
     told = {
         "attention-over-parameters": [f"has {eight} BLEU more than base, with 8 heads and with 16"],
         "attention": [
@@ -36,7 +37,11 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
             f"perplexity is {perplexity('C-ff1024', digits=1)} % higher",
             f"twice of it {perplexity('C-ff4096', digits=1)} % lower",
         ],
-        "introduction": [f"base has {test['(base']} BLEU on test", f"the same size has {test['Recurrent']}"],
+        "introduction": [
+            f"base has {test['(base']} BLEU on test",
+            f"the same size has {test['Recurrent']}",
+            f"In `quick`, with one seed, one has {convolutional} BLEU more than base",
+        ],
         "parsing": ["F1 is {} from trees alone and {} with".format(*(f"{float(each):.1f}" for each in f1))],
         "positions": [
             f"learned positions have {gain('E-learned*')} BLEU more",
@@ -61,6 +66,7 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
         (page, text) for page, texts in told.items() for text in texts if text not in text_of(f"docs/paper/{page}.md")
     ]
     assert missing == []
+    assert f"and {float(costs[1]) / float(costs[0]):,.0f} times fewer FLOPs of training" in text_of("docs/faq.md")
 
 
 def test_the_first_choices_of_the_heads_are_those_that_the_figures_name():

@@ -141,7 +141,7 @@ def test_the_page_of_costs_has_the_cost_of_each_run_as_plan_prints_it():
     assert notes == [line for line in printed if line.startswith(("- Disk", "- Memory", "- Hours", "- Job"))]
 
 
-CLUSTER = (CONFIG.parent / "docs/cluster.md").read_text()
+CLUSTER, EXPERIMENTS = ((CONFIG.parent / f"docs/{page}.md").read_text() for page in ("cluster", "experiments"))
 
 
 def told(heading):
@@ -178,6 +178,8 @@ def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
         at_most = float(rows["disk"][column][0]) + sum(states) - max(states)
         assert float(rows["at most, if all trainings run at once"][column][0]) == pytest.approx(at_most, abs=1)
         assert f"{rows['text to get'][column][0]} GB of downloads" in printed
+    hours = rows["hours of an H200 or H100"][-1][0]
+    assert f"experiment, {len(every)} runs | about {hours} hours of an H100" in EXPERIMENTS
 
 
 @pytest.mark.parametrize("tokens", [25_000, 12_500, 6_250])

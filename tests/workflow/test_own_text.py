@@ -37,6 +37,9 @@ def test_the_overlay_of_the_page_trains_one_model_of_the_users_text(project):
     assert run.returncode == 0, run.stderr
     assert jobs(run)["train"] == "1"
     assert "nothing uses it" not in run.stdout + run.stderr
+    [first] = re.findall(r"^    snakemake (.* results/mine/tables/corpora.md .*)$", PAGE, re.MULTILINE)
+    run = snakemake(project, "--dry-run", *first.split())
+    assert jobs(run) == {"configure_corpus": "1", "read_files": "1", "write_corpora": "1", "total": "3"}
 
 
 @pytest.mark.workflow
