@@ -161,8 +161,9 @@ def test_an_impossible_seed_of_sacrebleu_is_named(house, tmp_path, refused, monk
         line = arguments("compare", **texts, output=tmp_path / "c.json")
         refused(line, f"SACREBLEU_SEED={seed} is not a whole number; correct it, or unset it")
     monkeypatch.delenv("SACREBLEU_SEED")
-    line = arguments("compare", **texts, output=tmp_path / "c.json", resamples=10**12)
-    refused(line, f"--resamples {10**12}: out of memory; give fewer")
+    for resamples in (10**12, 2**63 - 1):
+        line = arguments("compare", **texts, output=tmp_path / "c.json", resamples=resamples)
+        refused(line, f"--resamples {resamples}: out of memory; give fewer")
     assert not list(tmp_path.iterdir())
 
 

@@ -80,6 +80,7 @@ def test_text_and_archives_in_a_folder_that_is_named_like_an_archive_are_read(tm
         ("away", "file", "away is a link to nowhere, which does not exist"),
         ("away/a.en", "file", "away is a link to nowhere, which does not exist"),
         ("pipe", "file", "is a device or a pipe; name a file"),
+        ("x" * 300, "file", "cannot be read (File name too long); correct the path, "),
     ],
 )
 def test_a_missing_file_or_folder_is_explained(tmp_path, monkeypatch, path, wanted, why):

@@ -192,6 +192,12 @@ def test_a_file_without_line_feeds_is_not_read_into_memory(tmp_path, monkeypatch
     assert f"{path}, line 2: 10 bytes without a line feed" in refused(path, path, tmp_path)
 
 
+def test_a_file_whose_lines_end_with_cr_alone_is_refused_with_the_remedy(tmp_path):
+    path = write(tmp_path / "old", b"a\rb\rc\r")
+    told = f"{path}: its lines end with CR alone; end them with LF: tr '\\r' '\\n' < OLD > NEW"
+    assert refused(path, path, tmp_path) == told
+
+
 @given(st.integers(0, 4), st.integers(0, 4))
 def test_sides_of_different_length_are_refused_with_both_counts(folder, one, other):
     source, target = write(folder / "s", b"a\n" * one), write(folder / "t", b"b\n" * other)

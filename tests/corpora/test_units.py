@@ -182,6 +182,12 @@ def test_files_of_units_may_be_compressed_or_members_of_archives(tmp_path, pairs
         ("a.tmx", TMX.format(tu(en="&nbsp;", de="b")), "a.tmx, line 3: the reference &nbsp; is not read; write the"),
         ("a.tmx", '<!DOCTYPE t [\n<!ENTITY a "ha">]><t>&a;</t>', "a.tmx, line 2: a declared entity is not read"),
         ("a.tmx", '<!DOCTYPE t [\n<!ENTITY a SYSTEM "file:///etc/passwd">]><t>&a;</t>', "a.tmx, line 2: a declared"),
+        (
+            "a.tmx",
+            '<?xml version="1.0" encoding="Shift_JIS"?><t/>',
+            "a.tmx, line 1: its encoding is not read (multi-byte",
+        ),
+        ("a.tmx", '<?xml version="1.0" encoding="none"?><t/>', "a.tmx, line 1: its encoding is not read (unknown enc"),
         ("a.tmx", gzip.compress(b"x", mtime=0), "a.tmx: is compressed; let the file's name end in .gz"),
         ("a.po", PO + 'msgid "a"\nmsgstr b\n', "a.po, line 7: is not PO ('msgstr b' is no keyword with a"),
         ("a.po", PO + 'msgid "a" "\nmsgstr "b"\n', "a.po, line 6: is not PO ("),

@@ -169,11 +169,15 @@ def test_memory_grows_with_a_step_up_to_a_gpu_s_micro_batch():
     assert more == whole
 
 
-@given(st.floats(1, 9e20))
+@given(st.floats(1, 9e32))
 def test_si_prints_three_significant_digits(value):
     figures, _, unit = si(value, "B").partition(" ")
     assert 1 <= float(figures) < 1000
-    assert float(figures) * 1000.0 ** " kMGTPE".index(unit[:-1] or " ") == pytest.approx(value, rel=0.005)
+    assert float(figures) * 1000.0 ** " kMGTPEZYRQ".index(unit[:-1] or " ") == pytest.approx(value, rel=0.005)
+
+
+def test_si_prints_any_number():
+    assert si(1.2e40, "FLOP") == "1.20e+10 QFLOP"
 
 
 def test_a_gpu_s_step_is_never_shorter_than_its_shortest():

@@ -241,6 +241,7 @@ def test_a_fault_of_base_is_reported_once():
         ("batch_tokens", 2.5, "2.5 is not a whole number"),
         ("positions", "wavelets", "'wavelets' is not one of none, sinusoidal, learned, t5, alibi, rotary"),
         ("steps", 6000, "5 checkpoints"),
+        ("warmup", 10**400, "is more than any machine can do; write at most 1,000,000,000,000"),
     ],
 )
 def test_an_impossible_value_is_refused(key, value, said):

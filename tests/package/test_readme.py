@@ -76,6 +76,34 @@ def test_a_record_that_lacks_a_key_is_refused_before_anything_is_written(save, t
     assert not other.exists()
 
 
+@pytest.mark.parametrize(
+    ("record", "changes", "told"),
+    [
+        ("training", {"seconds": "long"}, "other: the records of corpus and training do not fit"),
+        ("corpus", {"pairs": "many"}, "other: the records of corpus and training do not fit"),
+        ("", {"source": None}, "other: source: null is not a text"),
+    ],
+)
+def test_a_record_with_a_value_of_another_kind_is_refused_before_anything_is_written(
+    save, tmp_path, record, changes, told
+):
+    whole, other = save(), tmp_path / "other"
+    config = json.loads((whole / "config.json").read_text())
+    (config[record] if record else config).update(changes)
+    with pytest.raises(InputError, match=told):
+        save_package(other, config, {}, whole / "subwords.model", whole / "history.csv")
+    assert not other.exists()
+
+
+@pytest.mark.parametrize("text", ["step,dev_perplexity\n1,low\n", "step,loss\n1,2\n"])
+def test_a_file_that_is_no_history_is_refused_before_anything_is_written(save, tmp_path, text):
+    whole, other = save(), tmp_path / "other"
+    (history := tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(InputError, match=r"mine\.csv: not a history of a training"):
+        save_package(other, json.loads((whole / "config.json").read_text()), {}, whole / "subwords.model", history)
+    assert not other.exists()
+
+
 def test_the_readme_names_the_sizes_of_attention_over_parameters(save):
     over = AttentionOverParametersConfig(h_p=2, d_pk=3, d_pv=4, n_p=5)
     lines = read_lines(save(attention_over_parameters=over) / "README.md")

@@ -64,7 +64,9 @@ def test_the_line_of_an_attempt_is_complete_from_the_start(tmp_path):
             assert path.read_bytes().count(b"\n") == 1
 
 
-@pytest.mark.parametrize("spoilt", [bytes(32), b'{"device": "aba', b'{"device": "abacus"}'[:-1] + b"\n"])
+@pytest.mark.parametrize(
+    "spoilt", [bytes(32), b'{"device": "aba', b'{"device": "abacus"\n', b'{"device": "abacus"}\n', b"5\n"]
+)
 def test_a_damaged_line_is_skipped(tmp_path, spoilt):
     go_on(tmp_path / "attempts", 0, [4])
     with (tmp_path / "attempts").open("ab") as file:

@@ -163,6 +163,8 @@ def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised
         ("(S " * 600 + "(NN cat)" + ")" * 600, 1, "500"),
         ("{}(S (NP\u3000(NN cat)))", 14, r"the label 'NP\\u3000' has a blank, U\+3000; write an ordinary blank"),
         ("{}(S (NN\u00a0cat))", 14, r"the label 'NN\\xa0cat' has a blank, U\+00A0"),
+        ("{}(S (NN c\0t))", 14, "a NUL character, as in damaged files; repair the file"),
+        ("{}(S\0 (NN cat))", 14, "a NUL character"),
         ("{}(S (NN \u00a0))", 14, r"\(NN\) holds nothing"),
     ],
 )

@@ -82,15 +82,22 @@ def _into_archive(path: str) -> tuple[str, str | None]:
 
 
 def why_missing(path: str, wanted: Literal["file", "folder"]) -> str:
-    """Why there is no such file or folder, and the remedy."""
+    """Why there is no such file or folder, or none that can be read, and the remedy."""
+    try:
+        return _why_missing(Path(path), wanted)
+    except OSError as error:  # a name that is too long, or a folder that the user may not enter
+        return f"cannot be read ({error.strerror}); correct the path, or make it readable"
+
+
+def _why_missing(path: Path, wanted: str) -> str:
     is_a_file = f"is a file, not a folder; if it is an archive, let its name end in {', '.join(ARCHIVES)}"
-    for place in (*reversed(Path(path).parents), Path(path)):
+    for place in (*reversed(path.parents), path):
         if place.is_symlink() and not place.exists():
             return f"{place} is a link to {place.readlink()}, which does not exist"
-        if place.is_file() and (wanted == "folder" or place != Path(path)):
-            return is_a_file if place == Path(path) else f"{place} {is_a_file}"
-    if wanted == "file" and Path(path).is_dir():
+        if place.is_file() and (wanted == "folder" or place != path):
+            return is_a_file if place == path else f"{place} {is_a_file}"
+    if wanted == "file" and path.is_dir():
         return "is a folder; name a file in it"
-    if Path(path).exists():
+    if path.exists():
         return f"is a device or a pipe; name a {wanted}"
     return f"no such {wanted}; paths are relative to {Path.cwd()}"

@@ -146,6 +146,8 @@ def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
             )
         if number == 1 and line == codecs.BOM_UTF8:
             continue
+        if number == 1 and not line.endswith(b"\n") and line.count(b"\r") > 1 and location.kind not in SGML:
+            raise InputError(f"{location}: its lines end with CR alone; end them with LF: tr '\\r' '\\n' < OLD > NEW")
         yield line[:-2] if line.endswith(b"\r\n") else line
 
 

@@ -127,7 +127,7 @@ def treebank_files(folder: Path, first: int, last: int) -> list[Path]:
             files[number] = path
     if missing := {f"{number // 100:02}" for number in range(first, last + 1)} - {f"{n // 100:02}" for n in files}:
         sections = f"it has no files wsj_SSNN.mrg of section {', '.join(sorted(missing))}"
-        reason = sections if folder.is_dir() else why_missing(str(folder), "folder")
+        reason = sections if os.path.isdir(folder) else why_missing(str(folder), "folder")  # noqa: PTH112
         raise InputError(
             f"{folder}: {reason}; set `trees` of the corpus to the folder of the sections, 00/wsj_0001.mrg to "
             "24/wsj_2454.mrg (parsed/mrg/wsj in Treebank-3), or of nltk's sample, combined/wsj_0001.mrg to wsj_0199.mrg"

@@ -88,7 +88,7 @@ def read_xml(name: str, stream: IO[bytes]) -> Iterator[Unit]:
 
     The code in a text (<bpt>, <ph>, ...) is left out. What other elements in it contain is text. Runs of white space
     become one blank. Raises InputError with the line for XML that is not well-formed, and for declared entities,
-    because few of them can stand for gigabytes.
+    because few of them can stand for gigabytes. Also for an encoding that the parser does not have.
     """
     from defusedxml.common import DefusedXmlException
     from defusedxml.sax import make_parser
@@ -110,6 +110,11 @@ def read_xml(name: str, stream: IO[bytes]) -> Iterator[Unit]:
         raise InputError(
             f"{name}, line {parser.getLineNumber()}: {what} is not read; write the character itself, and remove "
             "<!ENTITY ...> from the file"
+        ) from error
+    except (LookupError, ValueError) as error:  # of the encoding, such as Shift_JIS, which has several bytes a letter
+        raise InputError(
+            f"{name}, line 1: its encoding is not read ({error}); convert the file (iconv -f ENCODING -t utf-8 OLD > "
+            'NEW), and write encoding="UTF-8" in its first line'
         ) from error
 
 

@@ -75,7 +75,9 @@ def compare(
             signatures, results = PairedTest(
                 systems, {"BLEU": sacrebleu_metric(language)}, [references], kind, resamples
             )()
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:
+            if isinstance(error, ValueError) and "too big" not in str(error):  # so NumPy says it of the largest
+                raise
             raise InputError(f"--resamples {resamples}: out of memory; give fewer") from error
         first, second = cast(list[Any], results["BLEU"])
         p = 1.0 if first.score == second.score else second.p_value

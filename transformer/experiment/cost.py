@@ -15,6 +15,7 @@ from transformer.training.passes import MICRO_BATCH_TOKENS, PROBABILITIES
 LENGTH = 28  # mean number of subwords in a sentence
 TREE = 2.1  # subwords of a linearised tree per subword of its sentence, in NLTK's sample of the Wall Street Journal
 SHORTEST_STEP = 0.0033  # seconds of a training step on a GPU, however small the model is: `multi30k`'s base on an H100
+PREFIXES = " kMGTPEZYRQ"  # of the SI
 SENTENCES = 3000  # sentences of dev and of test; newstest2013 and newstest2014 have about as many
 STATE_BYTES = 24  # bytes per parameter while a run trains: two copies of its state
 
@@ -178,6 +179,6 @@ def request(run: RunConfig, vocabulary: int) -> Request:
 def si(value: float, unit: str = "") -> str:
     """A number with three significant digits and an SI prefix, such as 1.30 GB."""
     power = 0
-    while value >= 999.5:
+    while value >= 999.5 and power < len(PREFIXES) - 1:
         value, power = value / 1000, power + 1
-    return f"{value:#.3g}".rstrip(".") + f" {' kMGTPEZY'[power].strip()}{unit}".rstrip()
+    return f"{value:#.3g}".rstrip(".") + f" {PREFIXES[power].strip()}{unit}".rstrip()

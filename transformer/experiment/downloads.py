@@ -1,5 +1,6 @@
 """The texts that an experiment reads, and the downloads that it needs."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,10 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
                     f"{file} has no size and SHA-256; write downloads: {{{file}: {{bytes: ..., sha256: ...}}}} beside "
                     "`corpora`, with the numbers that wc -c and sha256sum tell of the file"
                 )
-            elif not Path(file).is_file():
+            elif not os.path.isfile(file):  # noqa: PTH113 (Path.is_file raises PermissionError)
                 text = f"{file}: {why_missing(file, 'file')}"
+            elif not os.access(file, os.R_OK):
+                text = f"{file}: you may not read it; make it readable"
             else:
                 text = future_date(Path(file))
             if text:

@@ -7,9 +7,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic.dataclasses import dataclass
 
 from transformer.evaluation.tokenisers import missing
+from transformer.model.config import LARGEST, Size
 from transformer.model.ids import UNKNOWN
 from transformer.package.config import SECTION_6_1, Decoding, TaskKind
-from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, Positive, SomeDistinct, check
+from transformer.support.fields import STRICT, Alpha, Config, Distinct, Faults, SomeDistinct, check
 from transformer.support.languages import not_languages
 from transformer.support.strict import plain
 
@@ -45,7 +46,9 @@ class Task(Config):
     source: str = Field(description="the side of the corpus from which models translate, such as en")
     target: str = Field(description="the side into which they translate, such as de")
     vocabulary: int = Field(
-        json_schema_extra={"minimum": UNKNOWN + 2}, description="number of subwords, with padding, end and unknown"
+        le=LARGEST,
+        json_schema_extra={"minimum": UNKNOWN + 2},
+        description="number of subwords, with padding, end and unknown",
     )
     decoding: Annotated[Decoding, BeforeValidator(_filled_in)] = Field(  # type: ignore[assignment]
         default_factory=dict,
@@ -88,7 +91,7 @@ class Figures(Config):
 class Searches(Config):
     """The grid of beam sizes and length penalties alpha with which dev is decoded (section 6.1)."""
 
-    beams: SomeDistinct[Positive] = Field(description="beam sizes")
+    beams: SomeDistinct[Size] = Field(description="beam sizes")
     alphas: SomeDistinct[Alpha] = Field(description="length penalties; greedy search has none")
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.model.config import ModelConfig
+from transformer.model.config import ModelConfig, Size
 from transformer.package.defaults import ALPHA, BEAM, EXTRA, HASHED, TaskKind
-from transformer.support.fields import STRICT, Alpha, Config, Positive
+from transformer.support.fields import STRICT, Alpha, Config
 from transformer.support.files import InputError, read_bytes, sha256
 from transformer.support.strict import ConfigError, load
 
@@ -20,9 +20,9 @@ from transformer.support.strict import ConfigError, load
 class Decoding(Config):
     """Beam search (section 6.1)."""
 
-    beam: Positive = Field(description="beam size; 1 is greedy search")
+    beam: Size = Field(description="beam size; 1 is greedy search")
     alpha: Alpha = Field(description="length penalty")
-    extra: Positive = Field(description="outputs have at most so many subwords more than their input")
+    extra: Size = Field(description="outputs have at most so many subwords more than their input")
 
 
 SECTION_6_1 = Decoding(BEAM, ALPHA, EXTRA)

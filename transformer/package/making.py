@@ -7,11 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from transformer.package.config import HASHED, Decoding, TaskKind, signed
+from transformer.package.config import HASHED, Decoding, PackageConfig, TaskKind, signed
 from transformer.package.readme import readme
 from transformer.support.arrays import read_metadata, write_arrays
 from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_text
-from transformer.support.strict import plain, read_config
+from transformer.support.strict import load, plain, read_config
 from transformer.text.subwords import Subwords
 from transformer.text.tokens import vocabulary_name
 from transformer.training.average import average
@@ -23,8 +23,10 @@ def save_package(
 ) -> None:
     """Write a package. `config` has the keys of PackageConfig except sha256.
 
-    Raises InputError when its corpus or training lack a key that README.md shows, and the errors of `atomic`.
+    Raises InputError when it would be none that `read_package_config` reads, when its corpus or training lack a key
+    that README.md shows, and the errors of `atomic`.
     """
+    load(PackageConfig, {**plain(config), "sha256": {}}, str(folder))
     text = readme(str(folder), config, history)
     write_arrays(folder / "model.safetensors", weights, {"model": config["model"], "task": config["task"]})
     for name, source in (("subwords.model", subwords), ("history.csv", history)):

@@ -58,7 +58,8 @@ USAGE = {
 def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequence[str] = ()) -> str:
     """The text of README.md, with a row for each of the texts `scores`.
 
-    Raises InputError that names `place` when the records of corpus and training in `config` lack a key.
+    Raises InputError that names `place` when the records of corpus and training in `config` lack a key or have a value
+    of another kind, and one that names `history` when that is no history.
     """
     summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
     architecture = plain(config["architecture"])
@@ -67,18 +68,23 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
         del architecture["d_ff"]  # it has no such layers
     shown = [*summary["sizes"], *(f.name for f in fields(ModelConfig) if "added" in f.metadata)]
     summary["sizes"] = listed({name: architecture[name] for name in shown if name in architecture})
+    measured = _dev_perplexity(history)
     try:
         return README.format(
             **summary,
             hours=summary["seconds"] / 3600,
             where=devices(summary),
-            perplexity=_dev_perplexity(history),
+            perplexity=measured,
             scores="\n".join("| scores | {} |".format(text.replace("|", r"\|")) for text in scores or ["none yet"]),
             made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
         )
     except KeyError as error:
         raise InputError(
             f"{place}: the key {error} is missing from the records of corpus and training; make the records again"
+        ) from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{place}: the records of corpus and training do not fit ({error}); make them again"
         ) from error
 
 
@@ -90,10 +96,12 @@ def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> 
 
 def _dev_perplexity(history: Path) -> str:
     """The last dev perplexity in a history.csv, in words."""
-    measured = [row for row in csv.DictReader(read_lines(history)) if row.get("dev_perplexity")]
-    if not measured:
-        return "not measured"
-    last = measured[-1]
-    return (
-        f"{float(last['dev_perplexity']):.2f} per subword, on the start of dev at step {last['step']}, before averaging"
-    )
+    try:
+        measured = [row for row in csv.DictReader(read_lines(history)) if row["dev_perplexity"]]
+        if not measured:
+            return "not measured"
+        last = measured[-1]
+        perplexity = f"{float(last['dev_perplexity']):.2f}"
+        return f"{perplexity} per subword, on the start of dev at step {last['step']}, before averaging"
+    except (KeyError, ValueError, csv.Error) as error:
+        raise InputError(f"{history}: not a history of a training ({error}); give that of this run") from error

@@ -32,6 +32,8 @@ T = TypeVar("T")
 Faults = Iterator[tuple[str | tuple[str, ...] | list[str], str]]
 Check = Callable[[Any], Faults]
 
+MOST = 10**12  # of whatever is counted; products of a few such numbers are still numbers for Python's floats
+
 STRICT = ConfigDict(
     strict=True,  # true is not 1, and "5" is not 5
     extra="forbid",
@@ -53,6 +55,12 @@ def _ascending(values: tuple[int, int]) -> tuple[int, int]:
     return values
 
 
+def _possible(value: int) -> int:
+    if value > MOST:
+        raise ValueError(f"{value} is more than any machine can do; write at most {MOST:,}")
+    return value
+
+
 def _exact(value: Any) -> Fraction:
     """The exact fraction that is written: 0.1 is 1/10. Python would also read 1_0/4, and spell out 1e-999999999."""
     written = str(value)
@@ -70,7 +78,7 @@ def _number(value: Any) -> Any:
     return value + 0.0 if isinstance(value, float) else value
 
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1), AfterValidator(_possible)]
 AS_NUMBER = BeforeValidator(_number)  # it stands last, or else the JSON Schema loses the range
 PositiveNumber = Annotated[float, Field(gt=0), AS_NUMBER]
 Probability = Annotated[float, Field(ge=0, lt=1), AS_NUMBER]

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -215,11 +216,25 @@ def read_bytes(path: Path) -> bytes:
         return stream.read()
 
 
+class _Object(dict[str, Any]):
+    """A JSON object of a file. A key that it lacks raises InputError: the file is of another version, or was edited."""
+
+    def __init__(self, path: Path, values: dict[str, Any]):
+        super().__init__(values)
+        self.path = path
+
+    def __missing__(self, key: str) -> Any:
+        raise InputError(f"{self.path}: has no {key}; make it again")
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file. Raises InputError when the file holds anything else or cannot be read."""
+    """The JSON object in a file. Raises InputError when the file holds anything else or cannot be read.
+
+    Each object in it raises InputError for a key that it lacks.
+    """
     try:
-        value = json.loads(read_bytes(path))
-    except ValueError as error:
+        value = json.loads(read_bytes(path), object_hook=partial(_Object, path))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}); make it again") from error
     if not isinstance(value, dict):
         raise InputError(f"{path}: not a JSON object; make it again")

@@ -66,7 +66,9 @@ def read_attempts(path: Path) -> list[dict[str, Any]]:
     attempts: list[dict[str, Any]] = []
     for line in path.read_bytes().splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
-            attempts.append(json.loads(line) | {"steps_redone": 0})
+            each = json.loads(line)
+            if isinstance(each, dict) and {"from", "to"} <= each.keys():
+                attempts.append(each | {"steps_redone": 0})
     for one, following in pairwise(attempts):
         one["steps_redone"] = max(0, one["to"] - following["from"])  # "to" may be old after a power failure
     return attempts

@@ -50,11 +50,13 @@ class TreesError(InputError):
 def _brackets(text: str, deepest: float = math.inf) -> Iterator[_Bracket]:
     """The outermost brackets of a text.
 
-    Raises _FaultError for text outside of brackets, and for brackets that are unbalanced or nested too deep.
+    Raises _FaultError for NUL, for text outside of brackets, and for brackets that are unbalanced or nested too deep.
     """
     opened: list[_Bracket] = []
     for match in _TOKEN.finditer(text):
         place, token = match.start(), match[0]
+        if "\0" in token:
+            raise _FaultError(place, "a NUL character, as in damaged files; repair the file")
         if token[0] == "(":
             if len(opened) == deepest:
                 fault = f"the tree that begins here is nested more than {DEEPEST} deep; remove it"

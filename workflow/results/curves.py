@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from transformer.training.history import HISTORY
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.records import Equal, read_training
+from workflow.results.records import Equal, read_csv, read_training
 from workflow.results.result import Figure, Plan, Run, Selection
 
 CAPTION = """\
@@ -45,7 +46,8 @@ def plan(selection: Selection) -> Plan | None:
 def read_curves(packages: Sequence[str], histories: Sequence[str], equal: Equal) -> dict[Run, dict[int, pd.DataFrame]]:
     """The histories of each (task, row), by seed. `packages` and `histories` are of the same runs, in order."""
     curves: dict[Run, dict[int, pd.DataFrame]] = {}
-    for run, history in zip(map(read_training, packages), map(pd.read_csv, histories), strict=True):
+    for run, path in zip(map(read_training, packages), histories, strict=True):
+        history = read_csv(path, *HISTORY)
         for row in equal[run["task"]][run["model"]]:
             curves.setdefault((run["task"], row), {})[run["seed"]] = history.set_index("step")
     return curves

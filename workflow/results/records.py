@@ -1,6 +1,5 @@
 """What the stages wrote about runs: trainings, scores and scores by length, as data frames and means over seeds."""
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ import pandas as pd
 from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
 from transformer.evaluation.bleu import Counts, sacrebleu_of
-from transformer.support import strict
+from transformer.support import files, strict
 from transformer.training.attempts import kept_attempts
 
 Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
@@ -37,8 +36,19 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def read_json(path: str | Path) -> Any:
-    """The content of a JSON file."""
-    return json.loads(Path(path).read_text("utf-8"))
+    """The content of a JSON file. Raises the InputErrors of `files.read_json`."""
+    return files.read_json(Path(path))
+
+
+def read_csv(path: str | Path, *columns: str) -> pd.DataFrame:
+    """The content of a CSV file. Raises InputError if it is not CSV or lacks one of these columns."""
+    try:
+        read = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise files.InputError(f"{path}: not CSV ({files.one_line(error)}); make it again") from error
+    if missing := [name for name in columns if name not in read]:
+        raise files.InputError(f"{path}: has no column {', '.join(missing)}; make it again")
+    return read
 
 
 def read_training(package: str) -> Any:
@@ -120,8 +130,13 @@ def read_lengths(scores: Sequence[str], lengths: Sequence[str], equal: Equal) ->
     seeds: dict[str, list[pd.DataFrame]] = {}
     for run, path in zip(map(read_json, scores), lengths, strict=True):
         for row in equal[run["task"]][run["model"]]:
-            seeds.setdefault(row, []).append(pd.read_csv(path))
+            seeds.setdefault(row, []).append(read_classes(path))
     return seeds
+
+
+def read_classes(path: str | Path) -> pd.DataFrame:
+    """The length classes of one run. Raises the InputErrors of `read_csv`."""
+    return read_csv(path, "shortest", "longest", "pairs", "subwords", "perplexity", *Counts._fields)
 
 
 def between(measured: pd.DataFrame, shortest: float, longest: float) -> pd.DataFrame:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import pandas as pd
 
 from transformer.evaluation.claims import (
     APART,
@@ -24,7 +23,7 @@ from transformer.evaluation.claims import (
 )
 from transformer.evaluation.metrics import number_of
 from transformer.experiment.claims import Group, Section
-from workflow.results.records import KEYS, between, perplexity, read_json, read_yaml
+from workflow.results.records import KEYS, between, perplexity, read_classes, read_json, read_yaml
 from workflow.results.times import read_times
 
 
@@ -203,7 +202,7 @@ def decide(job: Any) -> list[Tested]:
     def measured(path: str, key: str) -> float:
         longest = job.params.longest
         if bounds := {"within": (1, longest), "longer": (longest + 1, 2 * longest)}.get(key):
-            return perplexity(between(pd.read_csv(Path(path).with_name("lengths.csv")), *bounds))
+            return perplexity(between(read_classes(Path(path).with_name("lengths.csv")), *bounds))
         return number_of(read_json(path), key)
 
     def numbers_of(row: Sequence[str], key: str) -> Sequence[float]:

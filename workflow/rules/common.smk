@@ -45,7 +45,7 @@ try:
     check_writable(Path(Paths.of(experiment).results))
     asked = workflow.resource_settings
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
-except InputError as error:
+except (InputError, OSError) as error:  # such as a folder that the user may not enter
     raise WorkflowError(str(error)) from None
 if workflow.is_main_process:
     for warning in warnings(experiment, workflow.overwrite_configfiles, workflow.config_settings.config_args):

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflow.results.records import estimated_flops
+from transformer.support.files import InputError
+from workflow.results.records import estimated_flops, read_csv
 
 TRAINING = {"seconds": 100.0, "devices": 8, "device": "abacus", "sustained_flops": 3.0}
 
@@ -29,3 +30,13 @@ def test_each_attempt_costs_its_own_devices_for_its_part_of_the_seconds():
 def test_attempts_on_equal_devices_cost_as_much_as_one(each):
     attempts = [attempt(0, steps, min(redone, steps), taken) for steps, redone, taken in each]
     assert estimated_flops({**TRAINING, "attempts": attempts}) == pytest.approx(100.0 * 8 * 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"), [("", "not CSV"), ("a,b\n1\n2,3,4\n", "not CSV"), ("a\n1\n", "has no column b")]
+)
+def test_a_damaged_csv_is_named(tmp_path, text, fault):
+    path = tmp_path / "history.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"history.csv: {fault}.*; make it again"):
+        read_csv(path, "a", "b")

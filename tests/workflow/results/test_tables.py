@@ -1,5 +1,6 @@
 """The rows of tables: published, ours, and how they differ."""
 
+import re
 from pathlib import Path
 from statistics import fmean, stdev
 from types import SimpleNamespace
@@ -226,6 +227,22 @@ def test_a_run_without_its_package_is_named_in_the_log(results):
     with pytest.raises(KeyError):
         run_job(table3.RESULTS[0].make, {"snakemake": job})
     assert "KeyError: ('ende', 'base', 1)" in Path(job.log[0]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (lambda text: text[:40], "not JSON"),
+        (lambda text: text.replace('"decoding"', '"coding"'), "has no decoding; make it again"),
+    ],
+)
+def test_a_result_that_was_cut_short_or_edited_ends_a_job_with_its_name(results, edit, fault):
+    job = results.job([results.run("ende", "base")], SimpleNamespace())
+    scores = Path(job.input.scores[0])
+    scores.write_text(edit(scores.read_text()))
+    with pytest.raises(SystemExit, match=re.escape(f"error: {scores}: {fault}")):
+        run_job(table3.RESULTS[0].make, {"snakemake": job})
+    assert Path(job.log[0]).read_text().startswith(f"error: {scores}: {fault}")
 
 
 @pytest.mark.agreement(witness="numbers of the paper")
