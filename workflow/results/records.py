@@ -1,6 +1,5 @@
 """What the stages wrote about runs: trainings, scores and scores by length, as data frames and means over seeds."""
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ import pandas as pd
 from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
 from transformer.evaluation.bleu import Counts, sacrebleu_of
-from transformer.support import strict
+from transformer.support import files, strict
 from transformer.training.attempts import kept_attempts
 
 Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
@@ -38,7 +37,7 @@ def read_yaml(path: str | Path) -> Any:
 
 def read_json(path: str | Path) -> Any:
     """The content of a JSON file."""
-    return json.loads(Path(path).read_text("utf-8"))
+    return files.read_json(Path(path))
 
 
 def read_training(package: str) -> Any:
