@@ -114,6 +114,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def _same_random_numbers() -> None:
+    """Let a test draw the same numbers whichever tests ran before it in this process."""
+    torch.manual_seed(1)
+
+
 @pytest.fixture
 def full_after() -> Callable[[int], contextlib.AbstractContextManager[None]]:
     """A context in which no file gets more than some bytes; to write more fails, like on a full disk."""

@@ -200,6 +200,13 @@ def test_compiled_code_is_returned_and_used_by_the_next_call(offline_folder, tmp
     assert "everything is compiled anew" in capsys.readouterr().err
 
 
+def test_compiled_code_of_another_user_is_not_run(offline_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(SystemExit, match=f"^error: {tmp_path}/compiled is another user's; set TMPDIR"):
+        offline.run(tmp_path / "out", 30.0, ["--tiny"])
+    assert not offline_folder.exists()
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), [("../out", tarfile.REGTYPE), ("/tmp/out", tarfile.REGTYPE), ("link", tarfile.SYMTYPE)]
 )

@@ -91,8 +91,8 @@ def test_a_symbol_that_is_not_there_is_named_with_its_file(tmp_path, name, text,
 
 @pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)
 def test_pages_of_the_paper_name_symbols_that_are_there(page):
-    for symbol, name in LINK.findall(page.read_text()):
-        line_of(page.parent / name, symbol)
+    links = LINK.findall(page.read_text())
+    assert [line_of(page.parent / name, symbol) for symbol, name in links]
 
 
 WRITTEN = [page for page in ROOT.glob("docs/**/*.md") if page.parent.name != "released"]

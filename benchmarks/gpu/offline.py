@@ -74,13 +74,17 @@ def run(output: Path, seconds: float, options: Sequence[str]) -> int:
     """Run the benchmark with what was prepared, for at most `seconds`. Returns its exit status."""
     end = (began := time.time()) + seconds
     output.mkdir(parents=True, exist_ok=True)
+    COMPILED.mkdir(mode=0o700, exist_ok=True)
+    if COMPILED.lstat().st_uid != os.getuid():  # PyTorch would run the code in it
+        sys.exit(f"error: {COMPILED} is another user's; set TMPDIR to another folder")
     unpack(OFFLINE / PACKED)
     with TemporaryDirectory() as site:
         wheels = OFFLINE / "wheels/{}.{}".format(*sys.version_info)
         if not wheels.exists():
             print(f"{wheels}: not found, so packages that are missing here stay missing", file=sys.stderr)
         for wheel in wheels.glob("*.whl"):
-            zipfile.ZipFile(wheel).extractall(site)  # all that pip does with these, which have no scripts or data
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(site)  # all that pip does with these, which have no scripts or data
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, (site, str(ROOT), os.environ.get("PYTHONPATH")))),
             "PYTHONUNBUFFERED": "1",

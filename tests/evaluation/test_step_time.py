@@ -53,15 +53,11 @@ def loads(monkeypatch, *numbers):
     monkeypatch.setattr(step_time, "used_by_others", lambda _: next(seconds))
 
 
-def test_an_idle_machine_is_not_waited_for(monkeypatch, capsys):
-    loads(monkeypatch, 0.1)
+@pytest.mark.parametrize("load", [0.1, np.nan])
+def test_an_idle_machine_and_one_of_unknown_load_are_not_waited_for(monkeypatch, capsys, load):
+    loads(monkeypatch, load)
     wait_until_idle()
     assert capsys.readouterr().err == ""
-
-
-def test_an_unknown_load_is_not_waited_for(monkeypatch):
-    loads(monkeypatch, np.nan)
-    wait_until_idle()
 
 
 def test_other_programs_are_waited_for(monkeypatch, capsys):

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import hashlib
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -24,7 +23,16 @@ from transformer.cli.command import (
     writes,
 )
 from transformer.support.characters import is_void
-from transformer.support.files import InputError, as_json, atomic, decode_lines, is_open_as, read_lines, write_output
+from transformer.support.files import (
+    InputError,
+    as_json,
+    atomic,
+    decode_lines,
+    is_open_as,
+    read_lines,
+    write_output,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from transformer.decoding.search import Decode, Search, Sentence
@@ -187,7 +195,7 @@ def translate(arguments: argparse.Namespace) -> None:
                 engine=arguments.engine,
                 early_stop=search.early,
             )
-            note.write(f"{json.dumps(asdict(record), indent=2)}\n".encode())
+            note.write(as_json(asdict(record)))
     if empty and search.width > 1:
         print(
             f"the beam ranks an empty translation first for {empty} of {number} lines; try a larger --alpha (now "
@@ -246,9 +254,7 @@ def draw(arguments: argparse.Namespace) -> None:
     """Draw trees of a part, gold beside parsed: of its first sentences of 5 to 15 words, one right and two wrong."""
     from transformer.trees.drawing import draw_examples
 
-    drawing = draw_examples(read_lines(arguments.translations), arguments.reference)
-    with atomic(arguments.output) as stream:
-        stream.write(drawing.encode())
+    write_text(arguments.output, draw_examples(read_lines(arguments.translations), arguments.reference))
 
 
 def _check_words(name: str, texts: Iterable[str]) -> None:

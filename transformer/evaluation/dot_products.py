@@ -31,9 +31,9 @@ def statistics(scores: np.ndarray) -> Statistics:
     return Statistics(float(scores.var()), float(-(weights * logarithms).sum(1).mean()), float(gradient.mean()))
 
 
-def against_d_k(d_k: Sequence[int], keys: int = 32, queries: int = 2000, seed: int = 1) -> dict[str, list[Statistics]]:
+def against_d_k(d_k: Sequence[int], keys: int, queries: int) -> dict[str, list[Statistics]]:
     """The statistics for each d_k, of scores without scaling and of the same scores divided by sqrt(d_k)."""
-    unscaled = [dot_products(each, keys, queries, seed) for each in d_k]
+    unscaled = [dot_products(each, keys, queries, seed=1) for each in d_k]
     return {
         "unscaled": [statistics(scores) for scores in unscaled],
         "scaled": [statistics(scores * each**-0.5) for each, scores in zip(d_k, unscaled, strict=True)],

@@ -27,6 +27,6 @@ def p_over_seeds_and_sentences(differences: Sequence[Sequence[float]]) -> float:
         quantiles = [stdtrit(size - 1, level / 2) for size in values.shape]
         return float(sum((each * error) ** 2 for each, error in zip(quantiles, errors, strict=True)))
 
-    if not square or not any(errors):
-        return 1.0 if not square else LEAST
+    if not square:
+        return 1.0
     return LEAST if excess(LEAST) < square else float(brentq(lambda level: excess(level) - square, LEAST, 1.0))

@@ -92,43 +92,63 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     Also for tasks that the user may not want to run, and for lists of models that have lost some.
     """
     own = read_sources([])
+    faults = [
+        *_unused(experiment, sources, own),
+        *_doubtful(experiment),
+        *_endless(experiment),
+        *_run_too(experiment, sources, own),
+        *_fewer_rows(sources),
+    ]
+    return [str(fault._replace(source=fault.source or source_of(fault.keys, sources))) for fault in faults]
+
+
+def _unused(experiment: Experiment, sources: Sources, own: Sources) -> Iterator[Fault]:
+    """A fault for each model, corpus and download of the user's that nothing uses. `own` are the project's files."""
     known = _merged({**own, **{name: sources[name] for name in _shipped_files(sources)}})
-    trained = {model for task in experiment.tasks.values() for model in task.models}
-    if experiment.trial:
-        trained.add(experiment.trial.row)
     try:
         read = {file for task in tasks_read(experiment) for file in experiment.files_of(task)}
     except ConfigError as error:
         raise located(error, sources) from None
     used = {
-        "models": trained | {model for claim in experiment.claims.values() for _, model in claim.runs()},
+        "models": _trained(experiment) | {row for claim in experiment.claims.values() for _, row in claim.runs()},
         "corpora": {task.corpus for task in experiment.tasks.values()},
         "downloads": read,
     }
-    faults = []
     for kind, names in used.items():
         for name in _merged(sources).get(kind) or {}:
             if str(name) not in names and name not in known[kind]:
                 [close] = difflib.get_close_matches(str(name), map(str, known[kind]), n=1) or [""]
                 remedy = f"did you mean {close}?" if close else "remove it" if kind == "downloads" else UNUSED
-                faults.append(Fault((kind, name), f"nothing uses it; {remedy}"))
-    for name, each in experiment.tasks.items():
-        for key in ("source", "target") if each.kind == "translation" and each.models else ():
-            if text := doubt(getattr(each, key)):
-                faults.append(Fault(("tasks", name, key), text))
-    long: dict[str, Keys] = {}  # each warning once, at the first model that it is about
-    for model in ["base", *sorted(trained)]:
+                yield Fault((kind, name), f"nothing uses it; {remedy}")
+
+
+def _trained(experiment: Experiment) -> set[str]:
+    """The models that tasks have, and the row of a trial."""
+    models = {model for task in experiment.tasks.values() for model in task.models}
+    return models | ({experiment.trial.row} if experiment.trial else set())
+
+
+def _doubtful(experiment: Experiment) -> Iterator[Fault]:
+    """A fault for each language that may be a slip."""
+    for name, task in experiment.tasks.items():
+        for key in ("source", "target") if task.kind == "translation" and task.models else ():
+            if text := doubt(getattr(task, key)):
+                yield Fault(("tasks", name, key), text)
+
+
+def _endless(experiment: Experiment) -> Iterator[Fault]:
+    """A fault for each warmup that is longer than the training, at the first model or task that it is about."""
+    long: dict[str, Keys] = {}
+    for model in sorted(_trained(experiment), key=lambda model: (model != "base", model)):
         row = model if {"warmup", "steps"} & experiment.models[model].keys() else "base"
         training = experiment.run("", model, 0).training
-        for text in endless(training.warmup, training.steps) if model in trained else []:
+        for text in endless(training.warmup, training.steps):
             long.setdefault(text, ("models", row, "warmup"))
     study = experiment.length
     for task in study.tasks:
         for text in endless(study.recipe.warmup, study.steps[task]):
             long.setdefault(text, ("length", "steps", task))
-    faults += [Fault(keys, text) for text, keys in long.items()]
-    faults += [*_run_too(experiment, sources, own), *_fewer_rows(sources)]
-    return [str(fault._replace(source=fault.source or source_of(fault.keys, sources))) for fault in faults]
+    yield from (Fault(keys, text) for text, keys in long.items())
 
 
 def _shipped_files(sources: Sources) -> set[str]:

@@ -153,24 +153,27 @@ class Experiment(Config):
     def _learnt(self) -> Faults:
         for name, task in self.tasks.items():
             if task.corpus in self.corpora and task.models:
-                corpus, place = self.corpora[task.corpus], ("corpora", task.corpus)
-                if task.kind == "parsing" and not corpus.has_trees:
-                    yield ("tasks", name, "corpus"), f"{task.corpus} has no trees, from which a parser learns"
-                for key, named in corpus.tasks().items():
-                    if named not in self.tasks:
-                        yield (*place, *key.split(".")), unknown(named, self.tasks, "task")
-                    elif key == "gold" and not self._is_gold(self.tasks[named]):
-                        yield (*place, key), f"the corpus of task {named} has no trees of its own"
-                for key, (named, model) in corpus.runs().items():
-                    if named in self.tasks and self._is_gold(self.tasks[named]) and not self.count(named)[1]:
-                        yield (
-                            (*place, key),
-                            f"the corpus of task {named} has no `plain`: sentences for {model} to parse",
-                        )
-                    if self.only and named in self.tasks and named not in self.only:
-                        yield "only", f"{name} learns from what {named} parses; name {named}, too"
-                    elif named in self.tasks and model not in self.tasks[named].models:
-                        yield (*place, key), f"{model} is not among tasks.{named}.models"
+                yield from self._corpus_faults(name, task)
+
+    def _corpus_faults(self, name: str, task: Task) -> Faults:
+        """What does not fit in a task's corpus: no trees for a parser, and the tasks and the runs that it names."""
+        corpus, place = self.corpora[task.corpus], ("corpora", task.corpus)
+        if task.kind == "parsing" and not corpus.has_trees:
+            yield ("tasks", name, "corpus"), f"{task.corpus} has no trees, from which a parser learns"
+        for key, named in corpus.tasks().items():
+            if named not in self.tasks:
+                yield (*place, *key.split(".")), unknown(named, self.tasks, "task")
+            elif key == "gold" and not self._is_gold(self.tasks[named]):
+                yield (*place, key), f"the corpus of task {named} has no trees of its own"
+        for key, (named, model) in corpus.runs().items():
+            if named not in self.tasks:
+                continue
+            if self._is_gold(self.tasks[named]) and not self.count(named)[1]:
+                yield (*place, key), f"the corpus of task {named} has no `plain`: sentences for {model} to parse"
+            if self.only and named not in self.only:
+                yield "only", f"{name} learns from what {named} parses; name {named}, too"
+            elif model not in self.tasks[named].models:
+                yield (*place, key), f"{model} is not among tasks.{named}.models"
 
     @check("only", "scale", "table3_average", "tasks", "models")
     def _runs(self) -> Faults:

@@ -27,9 +27,9 @@ class Released:
     package: Mapping[str, Any]
 
 
-def archives(docs: Path = RELEASED) -> list[Path]:
+def archives() -> list[Path]:
     """The released scores (rule `scores`)."""
-    return sorted(docs.glob("*/scores.tar.gz"))
+    return sorted(RELEASED.glob("*/scores.tar.gz"))
 
 
 def released(experiment: Experiment, model: str, paths: Sequence[Path]) -> dict[int, Released]:

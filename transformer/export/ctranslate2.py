@@ -106,15 +106,7 @@ def by_ctranslate2(
     or an option that CTranslate2 does not support, when CTranslate2 is not installed, and for a line that is longer
     than the exported positions; also the errors of `cached`.
     """
-    if search.seed is not None:
-        raise InputError("--engine ctranslate2 cannot draw the samples of --sample; leave one of them out")
-    if search.early:
-        raise InputError("--engine ctranslate2 has its own rule to end a search; leave --early-stop out")
-    if package.config.kind == "parsing":
-        raise InputError(f"--engine ctranslate2 only translates, but {folder} is a parser; leave the option out")
-    if package.model.embedding.is_cuda:
-        raise InputError("--engine ctranslate2 works on CPUs only; leave it out, or set CUDA_VISIBLE_DEVICES=")
-    check_expressible(folder, package.config, *CTRANSLATE2)
+    _check(package, folder, search)
     try:
         import ctranslate2
     except ImportError as error:
@@ -171,12 +163,24 @@ def by_ctranslate2(
     yield decode
 
 
+def _check(package: Package, folder: Path, search: Search) -> None:
+    """Raises InputError for a package or a search that CTranslate2 does not support."""
+    if search.seed is not None:
+        raise InputError("--engine ctranslate2 cannot draw the samples of --sample; leave one of them out")
+    if search.early:
+        raise InputError("--engine ctranslate2 has its own rule to end a search; leave --early-stop out")
+    if package.config.kind == "parsing":
+        raise InputError(f"--engine ctranslate2 only translates, but {folder} is a parser; leave the option out")
+    if package.model.embedding.is_cuda:
+        raise InputError("--engine ctranslate2 works on CPUs only; leave it out, or set CUDA_VISIBLE_DEVICES=")
+    check_expressible(folder, package.config, *CTRANSLATE2)
+
+
 def cached(folder: Path, key: str) -> Path:
     """The exported model of the package in `folder`. A missing or damaged one is made again.
 
-    `key` names the package and the code that exports it.
-
-    Raises InputError when the cache cannot be written or no home folder is known, and the errors of `to_ctranslate2`.
+    `key` names the package and the code that exports it. Raises InputError when the cache cannot be written or no home
+    folder is known, and the errors of `to_ctranslate2`.
     """
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "transformer", "ctranslate2")

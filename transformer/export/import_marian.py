@@ -1,6 +1,7 @@
 """A Marian model of Hugging Face Transformers as a package."""
 
 import json
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,6 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
         tensors = {name: tensor.float() for name, tensor in safetensors.torch.load(read_bytes(path)).items()}
     except SafetensorError as error:
         raise InputError(f"{path}: damaged ({error}); copy it again") from error
-    order = marian_order(architecture.d_model)
     with torch.device("meta"):  # only the shapes are needed; a wrong config.json may ask for more than the memory holds
         wanted = marian_weights(Transformer(architecture, vocabulary).state_dict(), architecture)
     if wanted.keys() - tensors.keys() == {"final_logits_bias"}:
@@ -81,12 +81,23 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
             raise InputError(
                 f"{path}: {name} is {got}, expected shape {list(tensor.shape)}; this model cannot be imported"
             )
-    embedding, bias = tensors["model.shared.weight"], tensors["final_logits_bias"][0].clone()
+    _check_further(path, tensors, wanted.keys(), architecture)
+    _check_zeros(path, tensors)
+    order = marian_order(architecture.d_model)
+    weights = {}
+    for ours, theirs, axis, factor in marian_parts(architecture.N):
+        tensor = torch.cat([tensors[name] for name in theirs]) / factor
+        weights[ours] = tensor if axis is None else tensor.index_select(axis, order.argsort())
+    return weights
+
+
+def _check_further(path: Path, tensors: Mapping[str, Tensor], wanted: Set[str], architecture: ModelConfig) -> None:
+    """Raises InputError for a tensor besides those that are wanted, unless it is the embedding or sinusoids again."""
     copies = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
     tables = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-    table = sinusoids(architecture.max_length, architecture.d_model)[:, order]
-    for name in tensors.keys() - wanted.keys():
-        if name in copies and torch.equal(tensors[name], embedding):
+    table = sinusoids(architecture.max_length, architecture.d_model)[:, marian_order(architecture.d_model)]
+    for name in tensors.keys() - wanted:
+        if name in copies and torch.equal(tensors[name], tensors["model.shared.weight"]):
             continue
         if name in tables and tensors[name].shape == table.shape and torch.allclose(tensors[name], table, atol=1e-4):
             continue
@@ -94,16 +105,17 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
             f"{path}: {name} is neither a part of our model nor a copy of one (the shared embedding, sinusoids); "
             "this model cannot be imported"
         )
+
+
+def _check_zeros(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Raises InputError if logits have a bias besides that of padding, or if the embedding of padding is not zero."""
+    bias = tensors["final_logits_bias"][0].clone()
     bias[PADDING] = 0
-    for name, row in (("final_logits_bias", bias), ("model.shared.weight (row of padding)", embedding[PADDING])):
+    padding = tensors["model.shared.weight"][PADDING]
+    for name, row in (("final_logits_bias", bias), ("model.shared.weight (row of padding)", padding)):
         if row.any():
             largest = row[row.abs().argmax()].item()
             raise InputError(f"{path}: {name} must be all 0, but has {largest:g}; this model cannot be imported")
-    weights = {}
-    for ours, theirs, axis, factor in marian_parts(architecture.N):
-        tensor = torch.cat([tensors[name] for name in theirs]) / factor
-        weights[ours] = tensor if axis is None else tensor.index_select(axis, order.argsort())
-    return weights
 
 
 def _put_padding(embedding: Tensor, row: Any, path: Path) -> None:

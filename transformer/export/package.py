@@ -1,7 +1,4 @@
-"""What both exports share: the check whether a package can be expressed, and the files beside the weights.
-
-PADDING_BIAS is the bias of the logit of padding, so that an exported model never chooses padding.
-"""
+"""What both exports share: the check whether a package can be expressed, and the files beside the weights."""
 
 import sys
 from collections.abc import Iterator
@@ -22,7 +19,7 @@ from transformer.text.subwords import Subwords
 
 POSITIONS = 1024  # longest sentence, in subwords, of an export with sinusoidal positions
 TYPICAL_LENGTH = 20  # length of an output, in subwords
-PADDING_BIAS = -1e4  # small enough, but within the range of float16
+PADDING_BIAS = -1e4  # of the logit of padding, so that no export chooses it; within the range of float16
 README = """\
 # {config.model}, {config.source} to {config.target}
 

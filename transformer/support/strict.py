@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from transformer.support.faults import ConfigError, Fault, Keys, fault_of, not_a_list, with_source
-from transformer.support.files import InputError, atomic, read_lines
+from transformer.support.files import InputError, read_lines, write_text
 from transformer.support.yaml_words import Dumper, Loader
 
 if TYPE_CHECKING:
@@ -205,8 +205,7 @@ def _as_written(keys: Keys, values: Any) -> Keys:
 
 def write_config(path: Path, config: Any) -> None:
     """Write a config as YAML that `read_config` reads."""
-    with atomic(path) as stream:
-        stream.write(as_yaml(plain(config)).encode())
+    write_text(path, as_yaml(plain(config)))
 
 
 def as_yaml(values: Any) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.support.files import atomic
+from transformer.support.files import write_lines
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -13,9 +13,8 @@ HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second"
 
 def write_history(path: Path, rows: list[list[Any]]) -> None:
     """Write history.csv. A value that was not measured (None) becomes an empty field."""
-    lines = [",".join(HISTORY)] + [",".join("" if x is None else f"{x:.8g}" for x in row) for row in rows]
-    with atomic(path) as stream:
-        stream.write(("\n".join(lines) + "\n").encode())
+    cells = [HISTORY, *(["" if x is None else f"{x:.8g}" for x in row] for row in rows)]
+    write_lines(path, map(",".join, cells))
 
 
 def show(writer: "SummaryWriter", row: list[Any]) -> None:

@@ -5,7 +5,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from transformer.trees.linear import read_parses
 from transformer.trees.tree import Leaf, Tree, walk, words
@@ -102,60 +104,64 @@ def width_of(text: str) -> float:
     return SIZE * (0.6 * len(text) + 0.4 * wide - 0.6 * narrow + 0.15 * capital)
 
 
+class _Box(NamedTuple):
+    """A subtree as it is drawn: a word, or a label above its children.
+
+    It is as wide as its text or as all boxes of the children together, if they are wider.
+    """
+
+    text: str
+    children: list["_Box"]
+    inside: float  # the width of all children
+    width: float
+
+
+def _boxes(tree: Tree) -> tuple[_Box, int]:
+    """The box of a tree, and how many rows its words are below the root's label."""
+    levels: list[list[_Box]] = [[]]
+    depth = 0
+    for item in walk(tree):
+        if not isinstance(item, Leaf) and item[0] == "(":
+            levels.append([])
+            depth = max(depth, len(levels) - 1)
+        else:
+            text, children = (item.word, []) if isinstance(item, Leaf) else (item[1:], levels.pop())
+            *_, inside = accumulate((child.width for child in children), initial=0.0)
+            levels[-1].append(_Box(text, children, inside, max(width_of(text) + GAP, inside)))
+    [[root]] = levels
+    return root, depth
+
+
 def _draw_tree(tree: Tree, marked: Collection[int]) -> tuple[str, float, float]:
     """The shapes of a tree, its width and its height; the baseline of the root's label is at 0.
 
     The labels of `marked` constituents, by the order in which they open, have a frame.
-
-    Each subtree has a box. It is as wide as the label or as all boxes of the children together, if they are wider.
     """
-    items = list(walk(tree))
-    boxes: list[float] = []  # the width of each item except closing brackets, in order
-    children: list[float] = []  # the width of all the children of each of these items
-    opened: list[int] = []
-    depth = 0
-    for item in items:
-        if isinstance(item, Leaf) or item[0] == "(":
-            boxes.append(width_of(item.word if isinstance(item, Leaf) else item[1:]) + GAP)
-            children.append(0)
-            opened.append(len(boxes) - 1)
-            depth = max(depth, len(opened) - 1)
-        if isinstance(item, Leaf) or item[0] == ")":
-            place = opened.pop()
-            boxes[place] = max(boxes[place], children[place])
-            if opened:
-                children[opened[-1]] += boxes[place]
-
+    root, depth = _boxes(tree)
     shapes = []
-    above: list[tuple[float, float]] = []  # for each open constituent: its middle, and where its next child begins
-    remaining = iter(zip(boxes, children, strict=True))
     constituent = 0
-    for item in items:
-        if isinstance(item, str) and item[0] == ")":
-            above.pop()
-            continue
-        box, inside = next(remaining)
-        row = len(above)
-        middle = box / 2
-        if above:
-            parent, left = above[-1]
-            middle += left
-            above[-1] = (parent, left + box)
+    pending: list[tuple[_Box, float, int, float]] = [(root, 0, 0, 0)]  # box, left side, row, middle of its parent
+    while pending:
+        box, left, row, parent = pending.pop()
+        middle = left + box.width / 2
+        if row:
             start = f"M{parent:.1f} {(row - 1) * ROW + 5} L{middle:.1f} {row * ROW - SIZE}"
-            end = f" V{depth * ROW - SIZE}" if isinstance(item, Leaf) and row < depth else ""
+            end = f" V{depth * ROW - SIZE}" if not box.children and row < depth else ""
             shapes.append(f'<path d="{start}{end}"/>\n')
-        if isinstance(item, Leaf):
-            shapes.append(_text(middle, depth * ROW, item.word))
-        else:
-            kind = "label"
-            if constituent in marked:
-                kind, width = "label differs", width_of(item[1:])
-                frame = f'x="{middle - width / 2:.1f}" y="{row * ROW - SIZE}" width="{width:.1f}" height="{SIZE + 4}"'
-                shapes.append(f'<rect class="differs" {frame}/>\n')
-            constituent += 1
-            shapes.append(_text(middle, row * ROW, item[1:], kind))
-            above.append((middle, middle - inside / 2))
-    return "".join(shapes), boxes[0], depth * ROW + SIZE
+        if not box.children:
+            shapes.append(_text(middle, depth * ROW, box.text))
+            continue
+        kind = "label"
+        if constituent in marked:
+            kind, width = "label differs", width_of(box.text)
+            frame = f'x="{middle - width / 2:.1f}" y="{row * ROW - SIZE}" width="{width:.1f}" height="{SIZE + 4}"'
+            shapes.append(f'<rect class="differs" {frame}/>\n')
+        constituent += 1
+        shapes.append(_text(middle, row * ROW, box.text, kind))
+        lefts = accumulate((child.width for child in box.children), initial=middle - box.inside / 2)
+        below = [(child, at, row + 1, middle) for child, at in zip(box.children, lefts, strict=False)]
+        pending += reversed(below)
+    return "".join(shapes), root.width, depth * ROW + SIZE
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:

@@ -69,7 +69,7 @@ def check_targets(words: Iterable[str], overlays: Iterable[Path]) -> None:
     for before, word in pairwise(["", *words]):
         if not word and (not before.startswith("-") or before in ("-n", "--dry-run")):
             sys.exit("error: a target is empty; name one, or leave it out")
-        if word.endswith((".yaml", ".yml")) and Path(word).is_file():
+        if word.endswith(YAML) and Path(word).is_file():
             with contextlib.suppress(InputError):  # it says enough if it is no target either
                 values = read_keys(Path(word))
                 target = Path(*(str(values.get(key)) for key in ("results", "experiment")), "experiment.yaml")

@@ -1,4 +1,4 @@
-"""The runs of an experiment, and their files. The type `Some` selects some of the runs: task -> models."""
+"""The runs of an experiment, and their files."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from transformer.support.strict import plain
 from transformer.training.config import RunConfig
 from workflow.lib.paths import Paths
 
-Some = Mapping[str, Sequence[str]]
+ByTask = Mapping[str, Sequence[str]]  # some of the runs, as the models of each task
 SHARD = 10_000  # plain sentences per job; `plan` estimates 3 minutes on an A100 for the parser of `paper`
 
 
@@ -28,9 +28,9 @@ class Runs:
 
     def __init__(self, experiment: Experiment, paths: Paths):
         self.experiment, self.paths, self.seeds = experiment, paths, experiment.seeds
-        self.rows: Some = {name: task.models for name, task in experiment.tasks.items() if task.models}
+        self.rows: ByTask = {name: task.models for name, task in experiment.tasks.items() if task.models}
         self.equal = {task: experiment.equal_models(task) for task in self.rows}
-        self.trained: Some = {task: list(equal) for task, equal in self.equal.items()}
+        self.trained: ByTask = {task: list(equal) for task, equal in self.equal.items()}
         self.run_of = {
             (task, row): model for task, equal in self.equal.items() for model, rows in equal.items() for row in rows
         }
@@ -125,11 +125,11 @@ class Runs:
             for seed in self.seeds
         ]
 
-    def files(self, some: Some, pattern: str) -> list[str]:
+    def files(self, some: ByTask, pattern: str) -> list[str]:
         """One file of each of some runs. The order does not depend on the pattern."""
         return [path for task, models in some.items() for path in self.files_of(task, models, pattern)]
 
-    def averaged_scores(self, some: Some, part: str = "test") -> list[str]:
+    def averaged_scores(self, some: ByTask, part: str = "test") -> list[str]:
         """The scores of some runs on a part, with as many averaged checkpoints as the model's config says."""
         return [
             path
@@ -148,11 +148,11 @@ class Runs:
             return []
         return self.files_of(task, [model], f"average-{self.average(task, model)}/{search}{part}.scores.json")
 
-    def dev_scores(self, some: Some, part: str = "dev") -> list[str]:
+    def dev_scores(self, some: ByTask, part: str = "dev") -> list[str]:
         """The scores of some runs, with as many averaged checkpoints as Table 3 has (in the paper, one)."""
         return self.files(some, f"average-{self.experiment.table3_average}/{part}.scores.json")
 
-    def comparisons(self, some: Some) -> list[str]:
+    def comparisons(self, some: ByTask) -> list[str]:
         """The comparisons of some runs with the base of the same seed, if base is run, on the text of `dev_scores`."""
         others = {
             task: [model for model in self.models_of(task, models) if model != "base"]

@@ -2,9 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from transformer.evaluation.claims import Effects, Error, effects, pooled_error, second_opinion
 from transformer.evaluation.metrics import number_of
@@ -57,32 +56,47 @@ def _chrf(each: Tested) -> float | None:
     return float(effects([[chrf["score"] for chrf in row] for row in read]).mean())
 
 
-def _place(path: str) -> tuple[str, str, str]:
-    """The task of a score file, with how it is scored; its model; its seed."""
+class _Place(NamedTuple):
+    """Where a score file belongs: its task with how it is scored; its model; its seed."""
+
+    way: str
+    model: str
+    seed: str
+
+
+def _place(path: str) -> _Place:
     _, task, model, seed, way = RUN.split(path)
-    return f"{task}/{way}", model, seed
+    return _Place(f"{task}/{way}", model, seed)
 
 
 def _pooled(scores: Sequence[str], tested: Sequence[Tested]) -> dict[str, float]:
     """The p of each claim on a number of score files whose rows are all scored in the same way."""
-    read = cache(read_json)
-    kinds: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    read: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     for path in scores:
-        kind, model, seed = _place(path)
-        kinds[kind][model][seed] = path
+        way, model, seed = _place(path)
+        read[way][model][seed] = read_json(path)
     families = defaultdict[str, dict[str, Effects]](dict)
     errors: dict[str, Error] = {}
     for each in tested:
-        claim, measure = each.claim, each.measure
-        if not each.judged or each.timed:
-            continue
-        families[family(claim)][claim["name"]] = effects_of(claim, each.each)
-        places = [_place(path) for row in claim["scores"] for path in row]
-        ways, seeds = ({place[i] for place in places} for i in (0, 2))
-        if measure.key in ("within", "longer") or len(ways) > 1:
-            continue
-        alike = [row for row in kinds[ways.pop()].values() if seeds <= row.keys()]
-        table = [[measure.value(number_of(read(row[seed]), measure.key)) for seed in sorted(seeds)] for row in alike]
-        errors[claim["name"]] = pooled_error(table, len(claim["scores"]))
+        if each.judged and not each.timed:
+            name = each.claim["name"]
+            families[family(each.claim)][name] = effects_of(each.claim, each.each)
+            if error := _error(each, read):
+                errors[name] = error
     opinions = (second_opinion(claims, errors) for claims in families.values())
     return {name: p for opinion in opinions for name, p in opinion.items() if name in errors}
+
+
+def _error(tested: Tested, read: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Error | None:
+    """The error of a claim, pooled over all rows that are scored like its own; None if these are not scored alike.
+
+    `read` has the score files: way -> model -> seed -> content.
+    """
+    places = [_place(path) for row in tested.claim["scores"] for path in row]
+    ways, seeds = {place.way for place in places}, {place.seed for place in places}
+    measure = tested.measure
+    if measure.key in ("within", "longer") or len(ways) > 1:
+        return None
+    alike = [row for row in read[ways.pop()].values() if seeds <= row.keys()]
+    values = [[measure.value(number_of(row[seed], measure.key)) for seed in sorted(seeds)] for row in alike]
+    return pooled_error(values, len(tested.claim["scores"]))

@@ -13,7 +13,7 @@ from transformer.experiment.config import Experiment
 from transformer.experiment.sources import OWN_FILES
 from transformer.model.config import last_position
 from transformer.support.strict import listed, plain, read_keys, read_yaml
-from workflow.lib.runs import Runs, Some
+from workflow.lib.runs import ByTask, Runs
 from workflow.results import load
 from workflow.results.plan import Plan, Run
 
@@ -73,7 +73,7 @@ class Selection:
             if len(rows) > 1 or self.experiment.tasks[task].kind == "parsing"
         ]
 
-    def some(self, name: str) -> Some:
+    def some(self, name: str) -> ByTask:
         """The models that a table shows, by task."""
         return by_task(self.shown[name])
 
@@ -87,7 +87,7 @@ class Selection:
         """The folder of an experiment's released tables."""
         return self.numbers.parents[1] / "docs" / experiment / "tables"
 
-    def measured(self, some: Some, scores: Sequence[str]) -> dict[str, Any]:
+    def measured(self, some: ByTask, scores: Sequence[str]) -> dict[str, Any]:
         """The inputs of a table that shows these scores: also the packages and the corpora behind them."""
         return {
             "published": self.numbers,
@@ -174,7 +174,7 @@ class Selection:
         own = self.experiment.tasks[task].corpus not in read_keys(OWN_FILES[1])["corpora"]
         return own or (gold is not None and self.on_own_trees(gold))
 
-    def parsers(self) -> Some:
+    def parsers(self) -> ByTask:
         """All runs of the tasks of Table 4."""
         return {task: models for task, models in self.runs.trained.items() if task in self.some("table4")}
 

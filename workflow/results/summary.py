@@ -24,7 +24,6 @@ from workflow.results.released import WIDTH, compare_tables
 from workflow.results.selection import Selection
 
 PUBLISHED = Path("config/published.yaml")
-RELEASED = Path("docs")  # EXPERIMENT/tables
 
 
 def before(experiment: Experiment) -> str:
@@ -114,8 +113,8 @@ def _selection(experiment: Experiment) -> Selection:
 
 def _comparison(selection: Selection) -> str:
     names = [table.name for table in tables_of(selection)]
-    ours, released = Path(selection.runs.paths.results), RELEASED / selection.experiment.experiment
-    return compare_tables(ours / "tables", released / "tables", names)
+    ours, released = Path(selection.runs.paths.results, "tables"), selection.released(selection.experiment.experiment)
+    return compare_tables(ours, released, names)
 
 
 def main(when: str, *overlays: str) -> None:

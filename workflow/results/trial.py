@@ -77,7 +77,8 @@ def costs(answer: Mapping[str, Any]) -> list[Row]:
     row, against = (by_model[answer[key]] for key in ("row", "against"))
     seconds = [np.array(each["seconds"]) for each in (row, against)]
     times = [number(1e3 * float(each.mean()), 1) for each in seconds]
-    low, high = np.exp(interval(np.log(seconds[0] / seconds[1])))
+    ratios = np.log(seconds[0] / seconds[1])  # of each round
+    low, high = np.exp(interval(ratios))
 
     def cells(name: str, shown: list[str], ratio: float, bounds: str = "") -> Row:
         both = dict(zip((answer["row"], answer["against"]), shown, strict=True))
@@ -94,7 +95,7 @@ def costs(answer: Mapping[str, Any]) -> list[Row]:
         cells(
             "milliseconds of a step",
             times,
-            float(np.exp(np.log(seconds[0] / seconds[1]).mean())),
+            float(np.exp(ratios.mean())),
             f"{_more(low)} to {_more(high)}",
         ),
     ]

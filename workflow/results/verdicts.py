@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -205,63 +205,69 @@ def decide(job: Any) -> list[Tested]:
             return perplexity(between(read_classes(Path(path).with_name("lengths.csv")), *bounds))
         return number_of(read_json(path), key)
 
-    def numbers_of(row: Sequence[str], key: str) -> Sequence[float]:
-        return times[row[0]] if key == "step_time" else [measured(path, key) for path in row]
+    def values(claim: Mapping[str, Any], files: str) -> list[list[float]]:
+        """The values [rows, seeds] of a claim that is judged, from the files under this key."""
+        measure, rows = MEASURES[claim["metric"]], claim.get(files, ()) if claim["judged"] else ()
+        if measure.key == "step_time":
+            return [list(map(measure.value, times[run])) for [run] in rows]
+        return [[measure.value(measured(path, measure.key)) for path in row] for row in rows]
 
-    paper: dict[str, float] = {}
-    ours: dict[str, np.ndarray] = {}
-    in_order: dict[str, bool] = {}
-    beside: dict[str, float] = {}
-    unknown: dict[str, str] = {}
-    for claim in job.params.claims:
-        measure, table = MEASURES[claim["metric"]], "test" if claim["part"] == "test" else "dev"
-        numbers: list[Any] = [printed.get((table, *run), {}).get(measure.published) for run in claim["runs"]]
-        if None not in numbers and not any(claim["ways"]):
-            [paper[claim["name"]]] = effects([[measure.value(each)] for each in numbers])
-        if claim["judged"]:
-            values, dev = (
-                [list(map(measure.value, numbers_of(row, measure.key))) for row in claim.get(part, ())]
-                for part in ("scores", "beside")
-            )
-            known = np.isfinite(values).all(1)
-            if not known.all():  # only perplexity beyond training can be unknown
-                unknown[claim["name"]] = (
-                    "longer than the learned positions" if known.any() else "no pairs of this length"
-                )
-            else:
-                ours[claim["name"]] = effects(values)
-                in_order[claim["name"]] = bool((np.diff(np.mean(values, 1)) > 0).all())
-                if dev:
-                    beside[claim["name"]] = float(np.mean(effects(dev)))
-    families = defaultdict[str, dict[str, Effects]](dict)
-    judged: dict[str, Judged] = {}
-    for claim in job.params.claims:
-        name = claim["name"]
-        if name in ours and claim["metric"] == "step_time":
-            judged[name] = judge_rounds(ours[name], MEASURES[claim["metric"]].margin(claim.get("margin")))
-        elif len(ours.get(name, ())) >= SEEDS:
-            families[family(claim)][name] = effects_of(claim, ours[name])
-    judged |= {name: each for claims in families.values() for name, each in judge(claims).items()}
     tested = [
-        Tested(
-            claim,
-            MEASURES[claim["metric"]],
-            paper.get(name := claim["name"]),
-            ours.get(name, np.empty(0)).tolist(),
-            in_order.get(name, False),
-            judged.get(name),
-            unknown.get(name, "the rows are the same here"),
-            beside.get(name),
-        )
+        _tested(claim, _printed_difference(claim, printed), values(claim, "scores"), values(claim, "beside"))
         for claim in job.params.claims
     ]
+    judged = _judged(tested)
     groups, sections = get_args(Group), get_args(Section)
 
     def place(each: Tested) -> tuple[int, bool, bool, int]:
         section = sections.index(each.claim["section"])
         return groups.index(each.claim["group"]), each.ours is None, each.timed, section
 
-    return sorted(tested, key=place)
+    return sorted((replace(each, judged=judged.get(each.claim["name"])) for each in tested), key=place)
+
+
+def _printed_difference(claim: Mapping[str, Any], printed: Mapping[tuple[str, str, str], Any]) -> float | None:
+    """The paper's difference; None if it does not print the numbers of all rows."""
+    measure, part = MEASURES[claim["metric"]], "test" if claim["part"] == "test" else "dev"
+    numbers: list[Any] = [printed.get((part, *run), {}).get(measure.published) for run in claim["runs"]]
+    if None in numbers or any(claim["ways"]):
+        return None
+    [difference] = effects([[measure.value(each)] for each in numbers])
+    return float(difference)
+
+
+def _tested(
+    claim: Mapping[str, Any], paper: float | None, values: Sequence[Sequence[float]], dev: Sequence[Sequence[float]]
+) -> Tested:
+    """A claim before it is judged. `values` [rows, seeds] decide it and are empty if a row is not run.
+
+    `dev` has those on dev, if test decides.
+    """
+    tested = Tested(claim, MEASURES[claim["metric"]], paper, [], False, None, "the rows are the same here")
+    if not values:
+        return tested
+    known = np.isfinite(values).all(1)
+    if not known.all():  # only perplexity beyond training can be unknown
+        return replace(tested, reason="longer than the learned positions" if known.any() else "no pairs of this length")
+    return replace(
+        tested,
+        each=effects(values).tolist(),
+        in_order=bool((np.diff(np.mean(values, 1)) > 0).all()),
+        beside=float(np.mean(effects(dev))) if dev else None,
+    )
+
+
+def _judged(tested: Sequence[Tested]) -> dict[str, Judged]:
+    """What the rounds, or enough seeds, say about claims, by their names."""
+    families = defaultdict[str, dict[str, Effects]](dict)
+    judged: dict[str, Judged] = {}
+    for each in tested:
+        name = each.claim["name"]
+        if each.timed and each.each:
+            judged[name] = judge_rounds(np.array(each.each), each.measure.margin(each.claim.get("margin")))
+        elif len(each.each) >= SEEDS:
+            families[family(each.claim)][name] = effects_of(each.claim, each.each)
+    return judged | {name: one for claims in families.values() for name, one in judge(claims).items()}
 
 
 def power_note(tested: Sequence[Tested]) -> list[str]:

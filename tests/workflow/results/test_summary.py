@@ -9,6 +9,7 @@ import yaml
 
 from transformer.experiment.config import read_experiment
 from workflow.results import load, summary
+from workflow.results.selection import Selection
 
 
 def printed(name):
@@ -110,7 +111,7 @@ def test_with_too_few_seeds_for_verdicts_it_says_what_they_are_for_and_what_come
 
 
 def test_a_run_ends_with_the_comparison_that_has_a_command_of_its_own(experiment, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(summary, "RELEASED", tmp_path / "released")
+    monkeypatch.setattr(Selection, "released", lambda _, name: tmp_path / "released" / name / "tables")
     for table in (tmp_path / "quick/tables", tmp_path / "released/quick/tables"):
         write(table / "table2.csv", printed("table2"), ["en-de", "Transformer", "27.3", "20.1"])
     assert summary.after(experiment).endswith("\n\n" + summary.compare(experiment))
@@ -121,7 +122,7 @@ def test_a_run_ends_with_the_comparison_that_has_a_command_of_its_own(experiment
 
 
 def test_without_released_tables_the_comparison_is_one_line(experiment, tmp_path, monkeypatch):
-    monkeypatch.setattr(summary, "RELEASED", tmp_path / "released")
+    monkeypatch.setattr(Selection, "released", lambda _, name: tmp_path / "released" / name / "tables")
     write(tmp_path / "quick/tables/table2.csv", printed("table2"), ["en-de", "Transformer", "27.3", "20.1"])
     *_, before, last = summary.after(experiment).splitlines()
     assert before == ""
