@@ -192,7 +192,7 @@ def test_malformed_records_are_refused(house, tmp_path, refused):
     for content, message, of_training in (
         ("{", "not JSON", "not JSON"),
         ("[]", "not a JSON object", "not a JSON object"),
-        ("{}", "the key", "this record is not of a run of"),
+        ("{}", "record.json: has no source", "this record is not of a run of"),
     ):
         record.write_text(content)
         refused(packing(house, tmp_path, training=record), record, of_training)

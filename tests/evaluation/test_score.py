@@ -58,10 +58,10 @@ def test_the_readme_of_a_parser_has_the_scores_of_its_brackets(save, scores, cha
     ("changes", "message"),
     [
         ({"model": "big"}, "scores of .*'model': 'big'.* give those of this package"),
-        ({}, "KeyError.*score again"),
+        ({}, "has no paper_bleu; make it again"),
         ({"task": ..., "average": ...}, "is not a file that `score` writes; give one"),
         ({"sentences": "x", "brackets": {}}, "ValueError.*score again"),
-        ({"decoding": ..., "beam": 4, "alpha": 0.6}, "KeyError.*score again"),
+        ({"decoding": ..., "beam": 4, "alpha": 0.6}, "has no decoding; make it again"),
     ],
 )
 def test_scores_of_another_package_are_refused(save, scores, changes, message):
