@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import tarfile
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from tests.released_tables import text_of
 from transformer.experiment.config import read_experiment
+from workflow.lib.paths import Paths
+from workflow.lib.runs import Runs
+from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[1]
+UNFINISHED = ROOT / "docs/replication/unfinished.tar.gz"
 HEADINGS = ("section", "claim", "rows", "measure", "we claim", "kind", "family", "seeds")
 MEASURES = {
     "bleu": "BLEU",
@@ -69,7 +74,7 @@ def test_the_replication_differs_from_small_in_what_the_protocol_says(replicatio
 
 def test_the_runs_that_are_done_have_one_clean_commit_and_the_configs_of_the_protocol(replication):
     done = {}
-    with tarfile.open(ROOT / "docs/replication/unfinished.tar.gz") as archive:
+    with tarfile.open(UNFINISHED) as archive:
         for name in archive.getnames():
             if name.endswith("package/config.json"):
                 run = json.load(archive.extractfile(name))["training"]
@@ -81,3 +86,16 @@ def test_the_runs_that_are_done_have_one_clean_commit_and_the_configs_of_the_pro
         assert run["config_sha256"] == replication.run(task, model, seed).sha256()
     told = f"{len(done)} of its {sum(map(len, planned.values()))} trainings are done"
     assert told in text_of("docs/evidence.md")
+
+
+def test_all_that_results_will_read_of_the_runs_that_are_done_is_packed(replication):
+    """Otherwise their models, which nobody has any more, would have to be trained again for the tables."""
+    selection = Selection(replication, Runs(replication, Paths.of(replication)), ROOT / "config/published.yaml")
+    inputs = (files for _, result, plan in selection.planned if result.packed for files in plan.input.values())
+    read = {str(path) for files in inputs for path in (files if isinstance(files, list) else [files])}
+    runs = re.compile(r"results/replication/runs/ende/([^/]+)/(\d+)/")
+    with tarfile.open(UNFINISHED) as archive:
+        packed = set(archive.getnames())
+    done = {match.groups() for match in map(runs.match, packed) if match}
+    missing = {path for path in read - packed if (match := runs.match(path)) and match.groups() in done}
+    assert not missing
