@@ -1,12 +1,11 @@
 """Runs whose perplexity on dev was best well before the end: they learnt their text by heart (history.csv)."""
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from workflow.results.records import Equal, read_training
+from workflow.results.records import Equal, read_csv, read_training
 
 EARLY = 0.8  # the best step is among this first part of a training,
 WORSE = 0.02  # and the last perplexity is above the best by at least this share of it,
@@ -23,11 +22,10 @@ class Best(NamedTuple):
     last_perplexity: float
 
 
-def overfitted(history: Path) -> Best | None:
-    """The best step of a run, if it came well before the end."""
-    with history.open(encoding="utf-8", newline="") as stream:
-        read = [(int(row["step"]), row["dev_perplexity"]) for row in csv.DictReader(stream)]
-    measured = [(float(perplexity), step) for step, perplexity in read if perplexity]
+def overfitted(history: str | Path) -> Best | None:
+    """The best step of a run, if it came well before the end. Raises the InputErrors of `read_csv`."""
+    read = read_csv(history, "dev_perplexity", "step")[["dev_perplexity", "step"]]
+    measured = [(perplexity, int(step)) for perplexity, step in read.dropna().itertuples(index=False)]
     if len(measured) < MEASURED:
         return None
     (perplexity, step), (last, end) = min(measured), measured[-1]
@@ -39,7 +37,7 @@ def overfitting_notes(packages: Iterable[str], histories: Iterable[str], equal: 
     runs: dict[tuple[str, str], list[Best | None]] = defaultdict(list)
     for package, history in zip(packages, histories, strict=True):
         run = read_training(package)
-        runs[run["task"], ", ".join(equal[run["task"]][run["model"]])].append(overfitted(Path(history)))
+        runs[run["task"], ", ".join(equal[run["task"]][run["model"]])].append(overfitted(history))
     notes = []
     for (task, model), found in runs.items():
         if over := sorted(filter(None, found)):

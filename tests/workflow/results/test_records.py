@@ -33,7 +33,13 @@ def test_attempts_on_equal_devices_cost_as_much_as_one(each):
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("", "not CSV"), ("a,b\n1\n2,3,4\n", "not CSV"), ("a\n1\n", "has no column b")]
+    ("text", "fault"),
+    [
+        ("", "not CSV"),
+        ("a,b\n1\n2,3,4\n", "not CSV"),
+        ("a\n1\n", "has no column b"),
+        ("a,b\n1,\n2,x\n", "not numbers in column b"),
+    ],
 )
 def test_a_damaged_csv_is_named(tmp_path, text, fault):
     path = tmp_path / "history.csv"
