@@ -57,8 +57,8 @@ report: "workflow/report/workflow.rst"
 
 
 # Snakemake limits how many jobs start in a second. For this it looks for further jobs once a second for every job that
-# has ended, as long as any job waits: with 160 ended and 159 waiting, and a span of five seconds, this took a quarter of
-# a core. Without the limit it looks when a job ends.
+# has ended, as long as any job waits. After hundreds of jobs this takes much of a core. Without the limit it looks when
+# a job ends.
 onstart:
     workflow.scheduler.job_rate_limiter = None
 

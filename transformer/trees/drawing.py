@@ -126,6 +126,7 @@ def _boxes(tree: Tree) -> tuple[_Box, int]:
             depth = max(depth, len(levels) - 1)
         else:
             text, children = (item.word, []) if isinstance(item, Leaf) else (item[1:], levels.pop())
+            # `sum` rounds otherwise from Python 3.12 on.
             *_, inside = accumulate((child.width for child in children), initial=0.0)
             levels[-1].append(_Box(text, children, inside, max(width_of(text) + GAP, inside)))
     [[root]] = levels

@@ -83,8 +83,8 @@ def plan(selection: Selection) -> Plan | None:
         return None
     table3 = selection.runs.dev_scores(selection.some("table3"))
     scores = list(dict.fromkeys([*claims.scores, *table3]))
-    more = {"corpora": selection.runs.records(selection.runs.trained), "lengths": claims.lengths}
-    more["times"] = selection.runs.step_times
+    corpora = selection.runs.records(selection.runs.trained)
+    more = {"corpora": corpora, "lengths": claims.lengths, "times": selection.runs.step_times}
     shown = [*selection.shown["table3"], *(run for claim in claims.all for run in claim["runs"])]
     params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
