@@ -34,10 +34,10 @@ rule translate:
         chunk=inputs.chunk,
         search=inputs.search,
     shell:
-        "python -m workflow.jobs.shard {params.chunk:q} {input.source:q}"
+        "{{ python -m workflow.jobs.shard {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
-        " > {output.translations:q} 2> {log:q}"
+        " > {output.translations:q}; }} 2> {log:q}"
 
 
 rule gather_parses:
