@@ -182,7 +182,6 @@ rule read_attention:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
-        published=HERE / "config/published.yaml",
         code=code("attention"),
         page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
     output:
