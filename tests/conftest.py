@@ -38,8 +38,9 @@ from transformer.text.subwords import Subwords, learn
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training.config import RunConfig, TrainingConfig
 
-hypothesis.settings.register_profile("busy machines", deadline=None)
-hypothesis.settings.load_profile("busy machines")
+# The same examples in each run, for as long as a test's code is the same, and no time limit, for busy machines.
+hypothesis.settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = 40
