@@ -59,11 +59,11 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
 
 
 def check_targets(words: Sequence[str], overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error if there is an overlay among the words that belong to no option.
+    """End the process with one line on standard error for an empty target, and for an overlay that may stand for one.
 
-    It may also stand behind an option that takes no value, or no overlay. The file of all values of an experiment, in
-    its own place, is a target. The same for an empty target, as an unset variable leaves it, for which Snakemake shows
-    a traceback.
+    Snakemake shows a traceback for an empty target, as an unset variable leaves it. `words` are those of the command
+    line without the options that name overlays. An overlay is told wherever it stands among them, also behind an
+    option. The file of all values of an experiment, in its own place, is a target.
     """
     if "" in words and "" in _targets(words):
         sys.exit("error: a target is empty; name one, or leave it out")
