@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from hypothesis.internal.conjecture import providers
 
 from transformer.corpora.grammar import generate
 from transformer.decoding.record import Record
@@ -38,8 +39,17 @@ from transformer.text.subwords import Subwords, learn
 from transformer.text.tokens import Pairs, pack, write_pairs
 from transformer.training.config import RunConfig, TrainingConfig
 
-hypothesis.settings.register_profile("busy machines", deadline=None)
-hypothesis.settings.load_profile("busy machines")
+# The same examples in each run as long as a test's code is the same, and no limit of time, for busy machines.
+hypothesis.settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("repeatable")
+# It would also draw the constants in those of our modules that are loaded, which depends on the tests before.
+providers._get_local_constants = lambda: providers._local_constants
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = 40

@@ -1,5 +1,6 @@
-"""Files that describe the project to tools agree with each other, and tests see no GPU."""
+"""Files that describe the project to tools agree with each other. Tests see no GPU, and repeat themselves."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -9,12 +10,37 @@ import tomllib
 from pathlib import Path
 
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_tests_and_their_processes_see_no_gpu_unless_they_are_marked():
     assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
+
+
+def drawn():
+    """What Hypothesis draws for a test."""
+    examples = []
+
+    @given(st.integers(), st.text())
+    def see(number, text):
+        examples.append((number, text))
+
+    see()
+    return examples
+
+
+def test_the_examples_of_a_test_do_not_depend_on_the_tests_before(tmp_path, monkeypatch):
+    """Hypothesis also draws constants of modules that are loaded, unless tests/conftest.py prevents it."""
+    before = drawn()
+    path = tmp_path / "loaded.py"
+    path.write_text(f"NUMBERS = {[*range(7000, 8000)]}")
+    spec = importlib.util.spec_from_file_location("loaded", path)
+    monkeypatch.setitem(sys.modules, "loaded", importlib.util.module_from_spec(spec))
+    assert drawn() == before
+    assert len(set(before)) > 50
 
 
 def test_conda_and_pip_users_get_the_same_versions():

@@ -71,7 +71,7 @@ def test_train_loses_every_pair_with_a_sentence_of_dev_or_test_on_either_side(wr
     assert not held_out & {pair[0].split()[-1] for pair in parts["train"]}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(*2 * [st.text("ab \u00a0ａ", min_size=1, max_size=3).filter(str.strip)]), min_size=1),
     st.integers(1, 3),
@@ -93,7 +93,7 @@ def test_no_part_has_a_sentence_of_another(tmp_path_factory, pairs, dev, test):
         assert (len(sentences["dev"]), len(sentences["test"])) == (dev, test)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_the_pairs_that_a_part_shares_are_those_with_equal_subwords(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("own")

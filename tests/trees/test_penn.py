@@ -1,6 +1,6 @@
 import any_trees
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.support.files import InputError
@@ -137,7 +137,7 @@ def long_and_deep(draw):
     return parts[0]
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(long_and_deep())
 def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised_form(tree):
     [again] = read(f"( {tree} )")

@@ -167,7 +167,7 @@ def test_the_file_of_all_values_of_an_experiment_is_a_target_also_once_it_exists
 
 
 def test_an_empty_target_is_refused_and_the_empty_value_of_an_option_is_not():
-    for words in ([""], ["--cores", "1", ""], ["-n", ""]):
+    for words in ([""], ["--cores", "1", ""], ["-c1", ""], ["-np", ""], ["--keep-going", ""]):
         with pytest.raises(SystemExit, match="error: a target is empty; name one"):
             check_targets(words, [])
     check_targets(["--conda-prefix", "", "tables"], [])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     torch=True,
 )
 def score(arguments: argparse.Namespace) -> None:
-    """Score the translations of a part: perplexity, and BLEU in two ways or brackets."""
+    """Score the translations of a part: perplexity, then BLEU in two ways and chrF, or brackets."""
     from transformer.decoding.record import read_record
     from transformer.evaluation.metrics import Output
     from transformer.evaluation.perplexity import perplexity as perplexity_of

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -59,16 +58,16 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
             sys.exit(f"error: --configfile: {path}: no such file; {first}")
 
 
-def check_targets(words: Iterable[str], overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error if there is an overlay among the words that belong to no option.
+def check_targets(words: Sequence[str], overlays: Iterable[Path]) -> None:
+    """End the process with one line on standard error for an empty target, and for an overlay that may stand for one.
 
-    It may also stand behind an option that takes no value, or no overlay. The file of all values of an experiment, in
-    its own place, is a target. The same for an empty target, as an unset variable leaves it, for which Snakemake shows
-    a traceback.
+    Snakemake shows a traceback for an empty target, as an unset variable leaves it. `words` are those of the command
+    line without the options that name overlays. An overlay is told wherever it stands among them, also behind an
+    option. The file of all values of an experiment, in its own place, is a target.
     """
-    for before, word in pairwise(["", *words]):
-        if not word and (not before.startswith("-") or before in ("-n", "--dry-run")):
-            sys.exit("error: a target is empty; name one, or leave it out")
+    if "" in words and "" in _targets(words):
+        sys.exit("error: a target is empty; name one, or leave it out")
+    for word in words:
         if word.endswith(YAML) and Path(word).is_file():
             with contextlib.suppress(InputError):  # it says enough if it is no target either
                 values = read_keys(Path(word))
@@ -76,6 +75,14 @@ def check_targets(words: Iterable[str], overlays: Iterable[Path]) -> None:
                 if target != Path(word) and values.keys() & Experiment.__dataclass_fields__.keys() - {"packages"}:
                     given = shlex.join(map(str, [*overlays, word]))
                     sys.exit(f"error: {word} is an overlay, not a target; write --configfile {given}")
+
+
+def _targets(words: Sequence[str]) -> list[str]:
+    """Those of some words of the command line that Snakemake takes for targets."""
+    from snakemake.cli import get_argument_parser  # it looks for plug-ins, which takes half a second
+
+    known, _ = get_argument_parser().parse_known_args(words)
+    return known.targets
 
 
 def check_overlays(overlays: Iterable[Path]) -> None:

@@ -34,10 +34,10 @@ rule translate:
         chunk=inputs.chunk,
         search=inputs.search,
     shell:
-        "python -m workflow.jobs.shard {params.chunk:q} {input.source:q}"
+        "{{ python -m workflow.jobs.shard {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
-        " > {output.translations:q} 2> {log:q}"
+        " > {output.translations:q}; }} 2> {log:q}"
 
 
 rule gather_parses:
@@ -182,7 +182,6 @@ rule read_attention:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
-        published=HERE / "config/published.yaml",
         code=code("attention"),
         page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
     output:
