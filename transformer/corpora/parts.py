@@ -141,5 +141,8 @@ def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: 
     folder.mkdir(parents=True, exist_ok=True)
     with part_folder(folder / "corpus") as temporary:
         corpus.write(temporary, given, name=name, source=source, target=target)
+        (folder / "corpus.json").unlink(
+            missing_ok=True
+        )  # a kill must not leave it beside files that it does not describe
         for path in sorted(temporary.iterdir(), key=lambda path: path.name == "corpus.json"):
             path.replace(folder / path.name)
