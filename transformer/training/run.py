@@ -118,7 +118,7 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
 
 
 def _whole(path: Path, *keys: str) -> dict[str, Any]:
-    """The JSON object that a run wrote. Empty if its file is missing or damaged, or if one of the keys has no object."""
+    """The JSON object that a run wrote. Empty if its file is missing or damaged, or a key has no object."""
     try:
         value = json.loads(read_bytes(path)) if path.exists() else {}
     except (ValueError, RecursionError):
