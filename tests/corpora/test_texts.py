@@ -48,6 +48,13 @@ def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_full_disk_is_told_of_the_file_that_was_asked_for(tmp_path, own, full_after):
+    given, folder = Given(Path("corpus.yaml"), tmp_path), tmp_path / "own"
+    with full_after(0), pytest.raises(InputError, match=rf"^{folder}/\w+\.(source|target): cannot be written \("):
+        write_whole(own, folder, given, **LANGUAGES)
+    assert not list(folder.iterdir())
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_a_record_never_stands_beside_parts_that_it_does_not_describe(tmp_path, own, monkeypatch, part):
     """Not even if the process is killed while it replaces the parts of an earlier corpus."""
