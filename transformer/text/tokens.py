@@ -95,9 +95,9 @@ class Pairs:
             ids, offsets = (np.lib.format.open_memmap(_path(prefix, name), mode="r") for name in ("ids", "offsets"))
         except (OSError, ValueError, EOFError, tokenize.TokenError) as error:  # TokenError: some damaged headers
             raise InputError(f"{prefix}: its ids cannot be read ({error}); encode the corpus again") from error
-        if len(ids.dtype.names or ()) != 1:
+        if len(names := ids.dtype.names or ()) != 1:
             raise InputError(f"{prefix}: its ids do not name their vocabulary; encode the corpus again")
-        [vocabulary] = ids.dtype.names
+        [vocabulary] = names
         fits = len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(ids)
         if not fits or len(offsets) % 2 == 0 or np.diff(offsets).min() < 1:
             raise InputError(f"{prefix}: ids and offsets do not belong together; encode the corpus again")
