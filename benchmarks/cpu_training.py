@@ -11,6 +11,7 @@ Prints two tables, from medians of CPU time over the rounds.
 2. A step of training: how many times faster it is in bfloat16 than in float32, with 3,000 and with 10,000 subwords.
 """
 
+import argparse
 import time
 from collections.abc import Callable
 from functools import partial
@@ -150,6 +151,7 @@ def _bfloat16(width: int, tokens: int, vocabulary: int) -> float:
 
 def main() -> None:
     """Print the tables."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(1)
     keep_freed_memory()

@@ -1,7 +1,10 @@
 """Test the comparison of two commits (fakes replace git and Snakemake) and that of libraries."""
 
 import os
+import re
+import runpy
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -53,3 +56,24 @@ def test_a_model_of_another_library_trains_in_a_process_of_its_own_to_our_loss(t
     assert all(float(row[3].replace(",", "")) > 0 for row in rows)
     ours, other = (float(row[8]) for row in rows)
     assert ours == pytest.approx(other, rel=0.01)
+
+
+BENCHMARKS = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
+    for path in (ROOT / "benchmarks").rglob("*.py")
+    if '__name__ == "__main__"' in path.read_text()
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*BENCHMARKS, "transformer.experiment.schema", "workflow.lib.reproduce", "workflow.results.summary"],
+)
+def test_help_is_printed_and_nothing_is_run(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning), pytest.raises(SystemExit) as end:
+        runpy.run_module(name, run_name="__main__")  # which warns if the module is imported already
+    assert end.value.code in (None, 0)
+    assert re.match("usage: ", capsys.readouterr().out)
+    assert not list(tmp_path.iterdir())

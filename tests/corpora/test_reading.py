@@ -210,7 +210,7 @@ def test_sides_of_different_length_are_refused_with_both_counts(folder, one, oth
 
 def test_a_row_without_the_column_is_refused(tmp_path):
     path = write(tmp_path / "a.tsv", b"a\tb\tc\nd\te\n")
-    message = f"{path}#1, line 2: no column 3, only 2; correct the line"
+    message = f"{path}#3, line 2: no column 3, only 2; correct the line"
     assert refused(f"{path}#1", f"{path}#3", tmp_path) == message
     plain = write(tmp_path / "a.en", ENGLISH)
     assert refused(plain, f"{path}#3", tmp_path) == message.replace("#1", "#3")

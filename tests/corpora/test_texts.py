@@ -48,6 +48,35 @@ def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_full_disk_is_told_of_the_file_that_was_asked_for(tmp_path, own, full_after):
+    given, folder = Given(Path("corpus.yaml"), tmp_path), tmp_path / "own"
+    with full_after(0), pytest.raises(InputError, match=rf"^{folder}/\w+\.(source|target): cannot be written \("):
+        write_whole(own, folder, given, **LANGUAGES)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_record_never_stands_beside_parts_that_it_does_not_describe(tmp_path, own, monkeypatch, part):
+    """Not even if the process is killed while it replaces the parts of an earlier corpus."""
+    given, folder, replaced = Given(Path("corpus.yaml"), tmp_path), tmp_path / "own", Path.replace
+    write_whole(own, folder, given, **LANGUAGES)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for text in tmp_path.glob("*.??"):
+        text.write_text(text.read_text().replace("a b", "a c").replace("x y", "x z"))
+
+    def killed(path, target):
+        if target == folder / f"{part}.target":
+            raise SystemExit
+        return replaced(path, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(SystemExit):
+        write_whole(own, folder, given, **LANGUAGES)
+    left = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert "corpus.json" not in left
+    assert left != before
+
+
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_corpus_does_not_overwrite_the_text_that_it_is_read_from(tmp_path, own, linked):
     mine = tmp_path / "train.source"

@@ -139,6 +139,41 @@ def test_scores_of_another_experiment_or_decoding_do_not_count(check):
     assert "base has no released scores with the values, text and decoding of mine" in check(**other)
 
 
+@pytest.mark.parametrize(
+    ("config", "scores", "said"),
+    [
+        ("{", "{}", "package/config.json: not JSON"),
+        ("[]", "{}", "package/config.json: not a JSON object"),
+        ("{}", "{}", "package/config.json: has no "),
+        (None, "", "dev.scores.json: not JSON"),
+    ],
+)
+def test_a_damaged_file_in_an_archive_is_named(check, tmp_path, config, scores, said):
+    run = "results/small/runs/ende/base/1/average-1"
+    with tarfile.open(archives()[[path.parent.name for path in archives()].index("small")]) as archive:
+        whole = archive.extractfile(f"{run}/package/config.json").read()
+    content = {"package/config.json": whole if config is None else config.encode(), "dev.scores.json": scores.encode()}
+    with tarfile.open(path := tmp_path / "scores.tar.gz", "w:gz") as archive:
+        for name, each in content.items():
+            member = tarfile.TarInfo(f"{run}/{name}")
+            member.size = len(each)
+            archive.addfile(member, io.BytesIO(each))
+    with pytest.raises(InputError, match=f"{path}/{run}/{said}"):
+        check(paths=[path], **MINE)
+
+
+def test_a_changed_byte_of_an_archive_is_named(tmp_path):
+    """Without the check, tarfile would take some damages for the end of the archive, and runs would be missing."""
+    path, experiment = tmp_path / "scores.tar.gz", read_experiment([SMALL])
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(SMALL, "small.yaml")
+    whole = path.read_bytes()
+    for place in range(30, len(whole), 20):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(InputError, match=r"scores.tar.gz: cannot be read"):
+            released(experiment, "base", [path])
+
+
 def test_a_damaged_archive_is_named(tmp_path):
     path = tmp_path / "scores.tar.gz"
     with tarfile.open(path, "w:gz") as archive:

@@ -95,7 +95,7 @@ def test_a_record_with_a_value_of_another_kind_is_refused_before_anything_is_wri
     assert not other.exists()
 
 
-@pytest.mark.parametrize("text", ["step,dev_perplexity\n1,low\n", "step,loss\n1,2\n"])
+@pytest.mark.parametrize("text", ["step,dev_perplexity\n1,low\n", "step,loss\n1,2\n", "step,loss\n", ""])
 def test_a_file_that_is_no_history_is_refused_before_anything_is_written(save, tmp_path, text):
     whole, other = save(), tmp_path / "other"
     (history := tmp_path / "mine.csv").write_text(text)

@@ -76,6 +76,16 @@ def test_a_process_that_ends_by_itself_is_told():
         list(done(["import os; os._exit(3)"]))
 
 
+def test_a_process_that_closes_its_pipe_but_does_not_end_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(processes, "ENDING", 0.1)
+    with (
+        pytest.raises(InputError, match="--workers 1: a process has died"),
+        shared(1, "--workers", functools.partial, exec) as done,
+    ):
+        list(done(["import os, time; os.closerange(3, 100); time.sleep(600)"]))
+    assert not multiprocessing.active_children()
+
+
 def full(*_):
     raise OSError(24, "Too many open files")
 

@@ -1,3 +1,6 @@
+import errno
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -133,6 +136,15 @@ def test_a_damaged_vocabulary_is_refused(path, tmp_path, content):
         other.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
     with pytest.raises(InputError, match=r"x\.model: (not a SentencePiece model|no such vocabulary)"):
         Subwords(other)
+
+
+def test_a_vocabulary_that_cannot_be_read_now_is_not_called_damaged(path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match=r"\.model: cannot be read \(Permission denied\)"):
+        Subwords(path)
 
 
 @pytest.fixture

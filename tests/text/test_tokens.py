@@ -1,4 +1,5 @@
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -79,6 +80,19 @@ def test_a_file_cut_short_is_refused(tmp_path, name, kept):
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(InputError, match="p: its ids cannot be read"):
         Pairs.read(tmp_path / "p")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_damaged_anywhere_in_its_header_raises_no_other_error(tmp_path, name):
+    written(tmp_path)
+    path = tmp_path / name
+    whole = path.read_bytes()
+    cut = [whole[:place] + whole[place + 1 :] for place in range(128)]
+    changed = [whole[:place] + b"(" + whole[place + 1 :] for place in range(128)]
+    for content in (*cut, *changed, b"PK\3\4" + whole, b"PK\5\6" + bytes(18)):
+        path.write_bytes(content)
+        with suppress(InputError):
+            Pairs.read(tmp_path / "p")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -143,15 +143,52 @@ def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_p
     assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
 
 
-def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, arguments, capsys):
+@pytest.mark.parametrize("share", [None, 0, 0.5], ids=["missing", "empty", "cut short"])
+@pytest.mark.parametrize("name", ["step-9.safetensors", "history.csv", "finished.json"])
+def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, arguments, capsys, name, share):
+    """As long as the others remain, it is not published with a damaged one, nor ended by an error again and again."""
     train_run(*arguments)
-    made = (tmp_path / "1/checkpoints/step-12.safetensors").read_bytes()
-    (tmp_path / "1/state/step-9.safetensors").unlink()
-    shutil.rmtree(tmp_path / "1/checkpoints")
+    made = (tmp_path / "1/checkpoints/step-9.safetensors").read_bytes()
+    lost = tmp_path / "1/state" / name
+    if share is None:
+        lost.unlink()
+        shutil.rmtree(tmp_path / "1/checkpoints")
+        (tmp_path / "1/training.json").unlink()
+    else:
+        os.truncate(lost, int(share * lost.stat().st_size))
     train_run(*arguments)
-    told = f"ende base: some of its files in {tmp_path}/1/state are missing, so it is trained again"
-    assert told in capsys.readouterr().err
-    assert (tmp_path / "1/checkpoints/step-12.safetensors").read_bytes() == made
+    told = f"ende base: some of its files in {tmp_path}/1/state are missing or damaged, so it is trained again"
+    assert (told in capsys.readouterr().err) is ((name, share) != ("finished.json", None))
+    assert (tmp_path / "1/checkpoints/step-9.safetensors").read_bytes() == made
+    assert len(read_lines(tmp_path / "1/history.csv")) == 13
+    assert json.loads((tmp_path / "1/training.json").read_text())["steps"] == 12
+
+
+@pytest.mark.parametrize("content", ["", '{"task": "en', "[]"])
+def test_a_damaged_record_of_a_finished_run_is_published_again(tmp_path, arguments, capsys, content):
+    train_run(*arguments)
+    record = tmp_path / "1/training.json"
+    made = record.read_bytes()
+    record.write_text(content)
+    train_run(*arguments)
+    assert "already finished; published again" in capsys.readouterr().err
+    assert record.read_bytes() == made
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_state_that_lost_an_earlier_checkpoint_is_refused_before_it_trains(tmp_path, arguments, writer, damaged):
+    """The state cannot make the checkpoint again, so the run could not be published."""
+    writer.act = (10, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        train_run(*arguments, tensorboard=tmp_path)
+    lost = tmp_path / "1/state/step-6.safetensors"
+    os.truncate(lost, 100) if damaged else lost.unlink()
+    said = rf"1/state: step-6\.safetensors is missing or damaged, .*; remove {tmp_path}/1/state to start over"
+    with pytest.raises(InputError, match=said):
+        train_run(*arguments)
+    shutil.rmtree(tmp_path / "1/state")
+    train_run(*arguments)
+    assert (tmp_path / "1/training.json").exists()
 
 
 def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, writer, capsys):

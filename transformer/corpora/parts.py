@@ -140,6 +140,12 @@ def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: 
             raise InputError(f"{file}: would be overwritten by a part of the corpus; choose another --output-dir")
     folder.mkdir(parents=True, exist_ok=True)
     with part_folder(folder / "corpus") as temporary:
-        corpus.write(temporary, given, name=name, source=source, target=target)
+        try:
+            corpus.write(temporary, given, name=name, source=source, target=target)
+        except InputError as error:  # not of a file whose name nobody knows
+            raise InputError(str(error).replace(str(temporary), str(folder))) from error
+        (folder / "corpus.json").unlink(
+            missing_ok=True
+        )  # a kill must not leave it beside files that it does not describe
         for path in sorted(temporary.iterdir(), key=lambda path: path.name == "corpus.json"):
             path.replace(folder / path.name)

@@ -195,10 +195,9 @@ def _texts(location: Location, paths: Paths) -> Iterator[str]:
 def _columns(location: Location, lines: Iterator[str], first: int, second: int) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, start=1):
         fields = line.split("\t")
-        if len(fields) < max(first, second):
-            raise InputError(
-                f"{location}, line {number}: no column {max(first, second)}, only {len(fields)}; correct the line"
-            )
+        if missing := [column for column in (first, second) if column > len(fields)]:
+            place = f"{replace(location, column=missing[0])}, line {number}"
+            raise InputError(f"{place}: no column {missing[0]}, only {len(fields)}; correct the line")
         yield fields[first - 1], fields[second - 1]
 
 

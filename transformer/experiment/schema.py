@@ -3,6 +3,7 @@
 `python -m transformer.experiment.schema` writes both again.
 """
 
+import argparse
 import json
 import re
 import sys
@@ -136,6 +137,7 @@ def documented(readme: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m transformer.experiment.schema", description=__doc__).parse_args()
     if sys.flags.optimize > 1:
         sys.exit("error: PYTHONOPTIMIZE=2 drops docstrings, which the schema contains; unset it")
     write_json(FOLDER / "schema.json", schema())

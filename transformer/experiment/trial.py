@@ -1,9 +1,11 @@
 """A trial: the check of its row before anything runs, and the released runs that it is compared with."""
 
-import json
+import gzip
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from transformer.experiment.config import Experiment
 from transformer.experiment.sources import RELEASED
 from transformer.experiment.tasks import Trial
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
-from transformer.support.files import InputError
+from transformer.support.files import InputError, read_json
 from transformer.support.strict import plain
 from transformer.training.config import RunConfig
 
@@ -56,18 +58,20 @@ def released(experiment: Experiment, model: str, paths: Sequence[Path]) -> dict[
 def _runs(path: Path, run: str, average: int) -> Iterator[tuple[str, Any]]:
     """The folders of the seeds of a run in an archive, each with a function that reads a JSON file of an average."""
     try:
-        with tarfile.open(path) as archive:
+        content = BytesIO(gzip.decompress(path.read_bytes()))  # this compares it with its checksum; tarfile does not
+        with tarfile.open(fileobj=content) as archive:
             members = {member.name: member for member in archive if f"/runs/{run}/" in member.name}
 
             def read(folder: str, name: str) -> Any:
-                stream = archive.extractfile(members[f"{folder}/average-{average}/{name}"])
-                return json.load(stream) if stream else None
+                member = members[f"{folder}/average-{average}/{name}"]
+                stream = archive.extractfile(member)
+                return read_json(path / member.name, stream.read() if stream else b"")
 
             end = f"/average-{average}/package/config.json"
             for folder in (name.removesuffix(end) for name in members if name.endswith(end)):
                 if f"{folder}/average-{average}/dev.scores.json" in members:
                     yield folder, lambda name, folder=folder: read(folder, name)
-    except (OSError, EOFError, tarfile.TarError, ValueError) as error:
+    except (OSError, EOFError, tarfile.TarError, zlib.error, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}); get the file of the clone again") from error
 
 

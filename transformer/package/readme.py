@@ -97,7 +97,10 @@ def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> 
 def _dev_perplexity(history: Path) -> str:
     """The last dev perplexity in a history.csv, in words."""
     try:
-        measured = [row for row in csv.DictReader(read_lines(history)) if row["dev_perplexity"]]
+        rows = csv.DictReader(read_lines(history))
+        if "dev_perplexity" not in (rows.fieldnames or ()):
+            raise ValueError("it has no column dev_perplexity")
+        measured = [row for row in rows if row["dev_perplexity"]]
         if not measured:
             return "not measured"
         last = measured[-1]

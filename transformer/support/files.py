@@ -227,13 +227,13 @@ class _Object(dict[str, Any]):
         raise InputError(f"{self.path}: has no {key}; make it again")
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, content: bytes | None = None) -> dict[str, Any]:
     """The JSON object in a file. Raises InputError when the file holds anything else or cannot be read.
 
-    Each object in it raises InputError for a key that it lacks.
+    Each object in it raises InputError for a key that it lacks. Give the `content` of a member of an archive.
     """
     try:
-        value = json.loads(read_bytes(path), object_hook=partial(_Object, path))
+        value = json.loads(read_bytes(path) if content is None else content, object_hook=partial(_Object, path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}); make it again") from error
     if not isinstance(value, dict):

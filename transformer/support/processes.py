@@ -20,6 +20,7 @@ from transformer.support.limits import explained
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 AHEAD = 64  # how many results for each process may wait for an earlier one
+ENDING = 5.0  # seconds in which a process that has closed its pipe should end
 
 
 @contextmanager
@@ -104,7 +105,7 @@ def _started(
 
 
 def _how_it_died(process: SpawnProcess) -> str:
-    process.join()
+    process.join(ENDING)  # one that has only closed its pipe may stay; the caller ends it
     code = process.exitcode or 0
     return f"a process {f'was ended by {signal.Signals(-code).name}' if code < 0 else 'has died'}"
 

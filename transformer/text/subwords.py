@@ -1,6 +1,6 @@
 """Subwords (section 5.1): one byte-pair encoding for source and target, learned by SentencePiece."""
 
-import os
+import hashlib
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from transformer.model.ids import END, PADDING, UNKNOWN
 from transformer.support.characters import NORMALISATION
 from transformer.support.fields import STRICT, Config, Positive, Seed
-from transformer.support.files import InputError, atomic, count_parallel, sha256, stream_lines
+from transformer.support.files import InputError, atomic, count_parallel, read_bytes, stream_lines
 from transformer.support.processes import shared
 from transformer.text.tokens import Packed, pack
 from transformer.trees.symbols import symbols
@@ -119,10 +119,10 @@ class Subwords:
         if not Path(path).is_file():
             raise InputError(f"{path}: no such vocabulary; learn it, or correct the path")
         try:
-            self.processor.load(os.fspath(path))
-        except (OSError, RuntimeError) as error:
+            self.processor.LoadFromSerializedProto(content := read_bytes(path))
+        except RuntimeError as error:
             raise InputError(f"{path}: not a SentencePiece model; learn it again") from error
-        self.sha256 = sha256(path)
+        self.sha256 = hashlib.sha256(content).hexdigest()
 
     def __len__(self) -> int:
         return self.processor.vocab_size()

@@ -1,5 +1,6 @@
 """Pairs of sentences as ids, in one array of ids and one of offsets, in memory or as files that are mapped into it."""
 
+import tokenize
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -91,12 +92,12 @@ class Pairs:
         Raises InputError when the files are missing or damaged, name no vocabulary, or do not belong together.
         """
         try:
-            ids, offsets = (np.load(_path(prefix, name), mmap_mode="r") for name in ("ids", "offsets"))
-        except (OSError, ValueError, EOFError) as error:
+            ids, offsets = (np.lib.format.open_memmap(_path(prefix, name), mode="r") for name in ("ids", "offsets"))
+        except (OSError, ValueError, EOFError, tokenize.TokenError) as error:  # TokenError: some damaged headers
             raise InputError(f"{prefix}: its ids cannot be read ({error}); encode the corpus again") from error
-        if not ids.dtype.names:
+        if len(names := ids.dtype.names or ()) != 1:
             raise InputError(f"{prefix}: its ids do not name their vocabulary; encode the corpus again")
-        [vocabulary] = ids.dtype.names
+        [vocabulary] = names
         fits = len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(ids)
         if not fits or len(offsets) % 2 == 0 or np.diff(offsets).min() < 1:
             raise InputError(f"{prefix}: ids and offsets do not belong together; encode the corpus again")

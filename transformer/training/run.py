@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from transformer.support.arrays import DamagedFileError, read_arrays
 from transformer.support.device import device_name, sustained_flops, within_memory
-from transformer.support.files import InputError, link, locked, read_json, write_json
+from transformer.support.files import InputError, link, locked, read_bytes, read_json, write_json
 from transformer.support.provenance import code, software
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt, read_attempts, unlike
@@ -49,7 +51,8 @@ def train_run(
     so a run whose published files are lost is published again instead of trained again. With a folder `tensorboard`,
     TensorBoard gets the history too. `Trainer` explains `micro_batch_tokens`. The record notes `trainings_per_gpu`,
     because trainings that share a GPU take longer. Raises the errors of `Trainer`, and InputError when another process
-    trains the run, when `folder` has a run of another config or data, and when the package tensorboard is missing.
+    trains the run, when `folder` has a run of another config or data, when a checkpoint of the resumed state is lost,
+    and when the package tensorboard is missing.
     """
     state = folder / "state"
     made_with = software() if world.first else {}  # read at the start: someone may change it during training
@@ -60,6 +63,11 @@ def train_run(
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):
             trainer = Trainer(config, vocabulary, train, dev, state, device, world, micro_batch_tokens)
+        if world.first and (lost := lost_checkpoints(state, config, trainer.state.step)):
+            raise InputError(
+                f"{state}: {lost[0]} is missing or damaged, and the state of step {trainer.state.step} cannot make it "
+                f"again; remove {state} to start over"
+            )
         trainer.try_compiler()
         of = (made_with, made_of["code"], trainings_per_gpu)
         noted = attempted(trainer, *of) if world.first else contextlib.nullcontext()
@@ -83,22 +91,21 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
     """
     state, record = folder / "state", folder / "training.json"
     other = f"{folder}: has a finished run of another config or data; remove it or name another folder"
-    ended = read_json(record) if record.exists() else {}
+    ended = _whole(record)
     here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
     alike = all(ended.get(key) == value for key, value in here.items())
     if (state / FINISHED).exists():
-        before, now = read_json(state / FINISHED)["made_of"], json.loads(json.dumps(made_of))
-        kept = all((state / name).exists() for name in [*_checkpoints(config), HISTORY_FILE])
-        if before == now and kept:
+        before, now = _whole(state / FINISHED, "made_of", "record").get("made_of", {}), json.loads(json.dumps(made_of))
+        if before == now and _has_last_row(state / HISTORY_FILE, config) and not lost_checkpoints(state, config):
             publish(folder, config)
             with contextlib.suppress(OSError):  # a kill may have come between publishing and this
                 remove_states(state)
             print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
-        others = changes(before, now)
+        others = f" ({changed})" if before and (changed := changes(before, now)) else ""
         if ended and not alike:
-            raise InputError(f"{other} ({others})")
-        why = f"was trained otherwise ({others})" if others else f"some of its files in {state} are missing"
+            raise InputError(f"{other}{others}")
+        why = f"was trained otherwise{others}" if others else f"some of its files in {state} are missing or damaged"
         print(f"{config.task} {config.model}: {why}, so it is trained again", file=sys.stderr)
         record.unlink(missing_ok=True)  # else a training that now fails would count as finished
         shutil.rmtree(state)
@@ -108,6 +115,34 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
         print(f"{config.task} {config.model}: already finished; remove {folder} to train it again", file=sys.stderr)
         return True
     return False
+
+
+def _whole(path: Path, *keys: str) -> dict[str, Any]:
+    """The JSON object that a run wrote. Empty if its file is missing or damaged, or a key has no object."""
+    try:
+        value = json.loads(read_bytes(path)) if path.exists() else {}
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys) else {}
+
+
+def _has_last_row(history: Path, config: RunConfig) -> bool:
+    """Whether a history exists and ends with the row of the last step."""
+    return history.is_file() and bool(re.search(rf"\n{config.training.steps:.8g},.*\n\Z".encode(), read_bytes(history)))
+
+
+def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) -> list[str]:
+    """The checkpoints up to a step (default: the last) that are missing in the folder of the state, or damaged."""
+    lost = []
+    for each in config.training.checkpoint_steps():
+        path = state / _checkpoint(each)
+        if step is None or each <= step:
+            try:
+                whole = path.is_file() and bool(read_arrays(path))
+            except DamagedFileError:
+                whole = False
+            lost += [path.name] * (not whole)
+    return lost
 
 
 def attempted(
@@ -168,7 +203,11 @@ def publish(folder: Path, config: RunConfig) -> None:
 
 
 def _checkpoints(config: RunConfig) -> list[str]:
-    return [f"step-{step}.safetensors" for step in config.training.checkpoint_steps()]
+    return list(map(_checkpoint, config.training.checkpoint_steps()))
+
+
+def _checkpoint(step: int) -> str:
+    return f"step-{step}.safetensors"
 
 
 def record_of(trainer: Trainer) -> dict[str, Any]:

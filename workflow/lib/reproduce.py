@@ -4,6 +4,7 @@ It installs nothing before it knows that it can get a text. So it imports only t
 project that do the same. Run it in the clone: python -m workflow.lib.reproduce [report]
 """
 
+import argparse
 import http.client
 import os
 import re
@@ -183,4 +184,6 @@ def main(target: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(prog="python -m workflow.lib.reproduce", description=__doc__)
+    parser.add_argument("target", nargs="?", choices=("reproduce", "report"), default="reproduce")
+    main(parser.parse_args().target)

@@ -29,11 +29,14 @@ def tables_of(selection: Selection) -> list[Table]:
 
 
 def rows_of(path: Path, columns: Collection[str]) -> list[list[str]]:
-    """Some columns of a table, without rows that were not run. Empty if there is no such table or no column."""
+    """Some columns of a table, without rows that were not run. Empty if there is no such table or no column.
+
+    Cells that a table of an earlier version lacks are empty; so are those of a table that is cut short.
+    """
     if not (columns and path.exists()):
         return []
     with path.open(encoding="utf-8", newline="") as stream:
-        rows = [[row[column] for column in columns] for row in csv.DictReader(stream)]
+        rows = [[row.get(column) or "" for column in columns] for row in csv.DictReader(stream)]
     return [row for row in rows if row[-1] not in ("", "not run")]
 
 

@@ -3,6 +3,7 @@
 python -m workflow.results.summary before|after|compare [OVERLAY]
 """
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,4 +130,8 @@ def main(when: str, *overlays: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(prog="python -m workflow.results.summary", description=__doc__)
+    parser.add_argument("when", choices=("before", "after", "compare"))
+    parser.add_argument("overlays", nargs="*", help="files that override config/config.yaml")
+    arguments = parser.parse_args()
+    main(arguments.when, *arguments.overlays)

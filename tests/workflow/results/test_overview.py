@@ -92,3 +92,22 @@ def test_no_line_is_longer_than_docutils_reads(page):
     lines = html.splitlines()
     assert max(map(len, lines)) < 10_000
     assert all(lines)
+
+
+def test_a_table_of_an_earlier_version_or_one_that_is_cut_short_does_not_keep_the_report_from_being_made(
+    page, tmp_path
+):
+    whole, _ = page(table2=TABLE2)
+    assert "ByteNet" not in whole
+    assert "20.1" in whole
+    table = tmp_path / "quick/tables/table2.csv"
+    head, *rows = table.read_text().splitlines()
+    for text in (
+        "",
+        f"{head}\n",
+        head.replace("ours", "here") + "\n" + "\n".join(rows),
+        f"{head}\nen-de,Transf",
+        "x\n1\n",
+    ):
+        table.write_text(text)
+        assert "20.1" not in page()[0]
