@@ -71,6 +71,8 @@ def test_text_and_archives_in_a_folder_that_is_named_like_an_archive_are_read(tm
 @pytest.mark.parametrize(
     ("path", "wanted", "why"),
     [
+        ("$HOME/a.en", "file", "no such file; variables are not replaced here; write the whole path"),
+        ("$HOME/trees", "folder", "no such folder; variables are not replaced here; write the whole path"),
         ("no/a.en", "file", "no such file; paths are relative to "),
         ("no", "folder", "no such folder; paths are relative to "),
         ("corpus.zip", "file", "is a folder; name a file in it"),

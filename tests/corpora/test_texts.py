@@ -222,9 +222,11 @@ def test_one_text_for_both_languages_is_refused(tmp_path, monkeypatch, own, sour
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("a.en")
     with pytest.raises(
-        InputError, match=rf"^corpora\.own\.dev\[0\]: {source} is named for both en and de; name a text"
-    ):
+        InputError,
+        match=rf"^corpora\.own\.dev\[0\]: {source} is named for both en and de; name a text for each language",
+    ) as error:
         replace(own, dev=({"en": source, "de": target},)).files("own", "en", "de")
+    assert ("or two columns of a .tsv: FILE.tsv#1 and FILE.tsv#2" in str(error.value)) == ("tsv" not in source)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +240,22 @@ def test_one_file_with_both_languages_may_be_named_twice(own, sides):
 def test_an_empty_part_is_refused(tmp_path, own, prepare):
     for path in own.test[0].values():
         (tmp_path / path).write_text("")
-    with pytest.raises(InputError, match="corpus own: test has no text; its files are empty"):
+    with pytest.raises(InputError, match="corpus own: test has no text; its files have no lines, or no units"):
         prepare(own)
 
 
 def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_step(own, prepare):
     with pytest.raises(InputError, match=r"train has no pair left.*words: 2"):
         prepare(replace(own, cleaning=replace(STRICT, words=(5, 9))))
+
+
+def test_of_text_that_no_cleaning_would_keep_the_remedy_is_another_text(tmp_path, own, prepare):
+    for path in own.train[0].values():
+        (tmp_path / path).write_text("\n a\0\n")
+    with pytest.raises(
+        InputError, match=r"train has no pair left; repair the text \(empty side: 1, NUL character: 1\)"
+    ):
+        prepare(replace(own, train=own.train[:1]))
 
 
 def test_a_language_that_a_text_lacks_is_named(own, prepare):
@@ -264,6 +275,7 @@ def test_a_file_with_both_languages_that_is_named_for_one_is_told_how(own):
     [
         ("pairs.tsv", "add a column"),
         ("~/dev.de", "~ does not stand for your home here; write the whole path"),
+        ("${DATA}/dev.de", "variables are not replaced here; write the whole path"),
         ("{task}.de", "{ and } are special to Snakemake; rename the file"),
     ],
 )

@@ -1,10 +1,12 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
+from transformer.experiment import advice, sources
 from transformer.experiment.advice import check_name, warnings_of
 from transformer.experiment.config import read_experiment
-from transformer.experiment.sources import AFTER, BEFORE, OWN_FILES, read_sources
+from transformer.experiment.sources import AFTER, BEFORE, OWN_FILES, SHIPPED, read_sources
 from transformer.support.files import InputError
 from transformer.support.strict import read_keys
 
@@ -61,6 +63,25 @@ def test_a_shipped_name_is_refused_however_its_folder_is_written(given, tmp_path
     own = f"experiment: {name}\nresults: {folder.format(here=tmp_path)}\nmodels: {{base: {{P_drop: 0.3}}}}"
     with pytest.raises(InputError, match="whose results it would replace"):
         given("small", own)
+
+
+@pytest.mark.parametrize("before", ["own-text.yaml", "small.yaml"])
+def test_a_user_s_experiment_in_config_is_its_own_whatever_comes_before_it(tmp_path, monkeypatch, before):
+    folder = shutil.copytree(CONFIG, tmp_path / "config")
+    for module in (advice, sources):
+        monkeypatch.setattr(module, "OWN_FILES", tuple(folder / path.name for path in OWN_FILES))
+    mine, other = folder / "mine.yaml", tmp_path / "other.yaml"
+    mine.write_text("experiment: mine\nonly: [ende]\ntasks: {ende: {models: [base]}}\nmodels: {base: {P_drop: 0.2}}")
+    other.write_text("models: {base: {P_drop: 0.3}}")
+    files = [folder / before, mine]
+    check_name(read_experiment(files), read_sources(files))
+    for files in ([folder / before, mine, other], [mine, folder / "small.yaml"]):
+        with pytest.raises(InputError, match=r"models\.base\.P_drop: is not that of the experiment"):
+            check_name(read_experiment(files), read_sources(files))
+
+
+def test_the_shipped_experiments_are_in_config():
+    assert [read_keys(CONFIG / f"{name}.yaml")["experiment"] for name in SHIPPED] == list(SHIPPED)
 
 
 def test_a_trial_s_row_with_a_shipped_name_is_told_to_take_another(given):

@@ -269,6 +269,8 @@ def test_the_checkpoints_kept_are_the_last_ones():
             "tasks.more.models[0]: '_mine' cannot name a folder; use letters, digits, then ., - and _, too",
         ),
         ({"results": "~/results"}, "results: '~/results': ~ is not your home here; use another name"),
+        ({"results": "$HOME/results"}, "results: '$HOME/results': variables are not replaced here; use another name"),
+        ({"mirror": "${HOME}/m"}, "mirror: '${HOME}/m': variables are not replaced here; use another name"),
         (
             with_models(mine={"d_ff": 9, "attention_over_parameters": {"h_p": 1, "d_pk": 8, "d_pv": 8, "n_p": 8}}),
             "models.mine.d_ff: attention over parameters takes the place of d_ff; remove it",
@@ -286,6 +288,10 @@ def test_the_checkpoints_kept_are_the_last_ones():
         (with_task(target="words"), "tasks.wsj.target: source and target are both words; name two sides"),
         ({"tasks": {"my task": TASK}}, "tasks.my task: 'my task' cannot name a folder; use letters"),
         ({"tasks": {"wsj": TASK | {"models": []}}}, "tasks: no task has models, so nothing would be trained; name a"),
+        (
+            {"tasks": {"wsj": TASK | {"models": []}, "semi": TASK}, "only": ["wsj"]},
+            "only: none of these tasks has models, so nothing would be trained; name a model in one of them",
+        ),
     ],
 )
 def test_what_would_be_trained_twice_or_not_at_all_is_refused(changes, fault):

@@ -45,6 +45,8 @@ def test_a_trial_of_a_new_row_with_the_seeds_of_small_passes(check):
     assert check(**MINE) == ""
     assert check(**MINE | {"trial": {"row": "mine", "against": "A-h1"}, "seeds": [2, 3, 4]}) == ""
     assert check() == ""  # no trial
+    assert check(**MINE | {"models": {"mine": {"positions": "learned", "max_length": 200}}}) == ""
+    assert check(**MINE | {"models": {"mine": {"checkpoint_every": 250}}, "table3_average": 5}) == ""
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,16 @@ def test_a_trial_of_a_new_row_with_the_seeds_of_small_passes(check):
         (
             {"models": {"mine": {"d_ff": 2048}}},
             "line 5: trial.row: mine is the same model as base at this scale; change a value of it",
+        ),
+        (
+            {"models": {"mine": {"average": 3, "checkpoint_every": 250, "max_length": 200}}},
+            "line 7: trial.row: mine is the same model as base at this scale; change a value of it that changes its "
+            "scores",
+        ),
+        (
+            {"models": {"mine": {"N": 7, "average": 3}}},
+            "line 6: trial.row: mine: C-N8, the same model at this scale, has released scores (Table 3, "
+            "docs/results.md); change a value",
         ),
         (
             {"models": {"mine": {"steps": 6000}}},

@@ -48,10 +48,16 @@ def test_the_error_for_a_bad_byte_names_file_and_line(tmp_path):
         list(decode_lines("f", [b"\xef\xbb\xbfab\xff\n"]))
 
 
-@pytest.mark.parametrize(("codec", "named"), [("utf-16", "UTF-16"), ("utf-32", "UTF-32"), ("latin1", "ENCODING")])
+@pytest.mark.parametrize(
+    ("codec", "named"),
+    [
+        *[("utf-16", "UTF-16"), ("utf-32", "UTF-32"), ("latin1", "ENCODING")],
+        *[("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE")],  # without a byte order mark, they are UTF-8 with NULs
+    ],
+)
 def test_the_remedy_for_another_encoding_is_a_command_that_converts_the_file(tmp_path, codec, named):
     old, new = tmp_path / "old", tmp_path / "new"
-    old.write_bytes("é\nb\n".encode(codec))
+    old.write_bytes("abé\nb\n".encode(codec))
     with pytest.raises(InputError) as error:
         read_lines(old)
     [command] = re.findall("iconv .* NEW", str(error.value))
@@ -59,7 +65,7 @@ def test_the_remedy_for_another_encoding_is_a_command_that_converts_the_file(tmp
     for word, meant in (("ENCODING", codec), ("OLD", str(old)), ("NEW", str(new))):
         command = command.replace(word, meant)
     subprocess.run(command, shell=True, check=True)
-    assert read_lines(new) == ["é", "b"]
+    assert read_lines(new) == ["abé", "b"]
 
 
 def test_a_stream_is_decoded_line_by_line():

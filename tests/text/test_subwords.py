@@ -90,8 +90,8 @@ def test_the_same_text_gives_the_same_vocabulary(path, tmp_path):
 @pytest.mark.parametrize(
     ("text", "size", "said"),
     [
-        (["a b", "b a"], 100, "a vocabulary of 100 subwords cannot be learnt from this text (Vocabulary size too high"),
-        (TEXT, 10, "a vocabulary of 10 subwords cannot be learnt from this text (Vocabulary size is smaller than"),
+        (["a b", "b a"], 100, "cannot be learnt from this text (it gives at most 8); write 8 or less as `vocabulary`"),
+        (["abc"], 5, "cannot be learnt from this text (its characters alone are 7); write 7 or more as `vocabulary`"),
         ([], 100, "(it has too little text)"),
         (["", " "], 100, "(it has too little text)"),
     ],

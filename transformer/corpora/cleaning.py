@@ -27,7 +27,7 @@ class Cleaning(Config):
     )
 
 
-NO_SUBWORD = "no subword"
+EMPTY, NUL, NO_SUBWORD = UNUSABLE = ("empty side", "NUL character", "no subword")
 MANY = 0.1  # the share of pairs of which a step may remove more only with a warning
 LONG = 100  # words; few sentences have more
 NEARLY_ALL = 0.9  # the share of pairs with equal sides from which these are one language
@@ -40,9 +40,9 @@ SETTINGS = {"words": "words", "ratio": "ratio", "identical sides": "identical"}
 def unusable(source: str, target: str) -> str:
     """Why a pair is unusable; empty if it is usable."""
     if not source.strip() or not target.strip():
-        return "empty side"
+        return EMPTY
     if "\0" in source or "\0" in target:
-        return "NUL character"
+        return NUL
     return NO_SUBWORD if is_void(source) or is_void(target) else ""
 
 
@@ -66,7 +66,7 @@ class Cleaner:
 
     def __init__(self, cleaning: Cleaning):
         self.cleaning = cleaning
-        self.removed = {"empty side": 0, "NUL character": 0, NO_SUBWORD: 0}
+        self.removed = dict.fromkeys(UNUSABLE, 0)
         if cleaning.identical == "remove":
             self.removed["identical sides"] = 0
         self.removed |= {"words": 0, "ratio": 0}

@@ -12,6 +12,7 @@ from transformer.support.files import InputError
 # The URL of a file; groups: the host with its port, the path.
 URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+VARIABLE = "variables are not replaced here; write the whole path"
 _ARCHIVE = re.compile(f"(?:{'|'.join(map(re.escape, ARCHIVES))})(?=/|$)", re.IGNORECASE)
 
 
@@ -43,6 +44,8 @@ class Location:
             problem = "write a URL as http://HOST/PATH, https://HOST/PATH or file:///PATH, without .. ? #"
         elif path.startswith("~"):
             problem = "~ does not stand for your home here; write the whole path"
+        elif "${" in file:
+            problem = VARIABLE
         elif re.search("[{}]", file):
             problem = "{ and } are special to Snakemake; rename the file"
         elif member == "":
@@ -100,4 +103,6 @@ def _why_missing(path: Path, wanted: str) -> str:
         return "is a folder; name a file in it"
     if path.exists():
         return f"is a device or a pipe; name a {wanted}"
+    if str(path).startswith("$"):
+        return f"no such {wanted}; {VARIABLE}"
     return f"no such {wanted}; paths are relative to {Path.cwd()}"

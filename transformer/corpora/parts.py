@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from transformer.corpora.cleaning import NO_SUBWORD
+from transformer.corpora.cleaning import NO_SUBWORD, UNUSABLE
 from transformer.support.fields import Config
 from transformer.support.files import InputError, atomic, part_folder, same_file, write_json
 from transformer.trees.symbols import Leaves
@@ -90,8 +90,10 @@ def write_part(folder: Path, part: str, pairs: Iterable[Pair], removed: Mapping[
             targets.write(target.encode() + b"\n")
             count += 1
         if not count:
-            counts = ", ".join(f"{step}: {pairs}" for step, pairs in removed.items() if pairs)
-            reason = f"no pair left; relax its cleaning ({counts})" if counts else "no text; its files are empty"
+            reason = "no text; its files have no lines, or no units"
+            if steps := [step for step, pairs in removed.items() if pairs]:
+                remedy = "repair the text" if {*steps} <= {*UNUSABLE} else "relax its cleaning"
+                reason = f"no pair left; {remedy} ({', '.join(f'{step}: {removed[step]}' for step in steps)})"
             raise InputError(f"corpus {name}: {part} has {reason}")
     return count
 
@@ -144,8 +146,7 @@ def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: 
             corpus.write(temporary, given, name=name, source=source, target=target)
         except InputError as error:  # not of a file whose name nobody knows
             raise InputError(str(error).replace(str(temporary), str(folder))) from error
-        (folder / "corpus.json").unlink(
-            missing_ok=True
-        )  # a kill must not leave it beside files that it does not describe
+        # A kill must not leave the record of a corpus beside files that it does not describe.
+        (folder / "corpus.json").unlink(missing_ok=True)
         for path in sorted(temporary.iterdir(), key=lambda path: path.name == "corpus.json"):
             path.replace(folder / path.name)

@@ -153,6 +153,8 @@ class Files(Kind):
             same = one == replace(other, file=one.file) and same_file(Path(one.file), Path(other.file))
             if same and one.kind not in UNITS:
                 fault = f"{text[source]} is named for both {source} and {target}; name a text for each language"
+                if not one.column:
+                    fault += ", or two columns of a .tsv: FILE.tsv#1 and FILE.tsv#2"
                 raise ConfigError("", [Fault(place, fault)])
         return [(text[source], text[target]) for text in texts]
 

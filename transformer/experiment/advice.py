@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.experiment.config import Experiment
 from transformer.experiment.downloads import tasks_read
-from transformer.experiment.sources import OWN_FILES, mapping, read_sources, run_too
+from transformer.experiment.sources import OWN_FILES, SHIPPED, mapping, read_sources, run_too
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import same_file
 from transformer.support.languages import doubt
@@ -28,7 +28,7 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
 
     Its results would replace those. An overlay may add rows, seeds and tasks to an experiment, and leave some out.
     """
-    if (values := _shipped(experiment.experiment.lower())) is None or values == _merged(sources):
+    if (values := _shipped(experiment.experiment.lower(), sources)) is None or values == _merged(sources):
         return
     shipped = load(Experiment, values)
     changed = [keys for keys in different(plain(shipped), plain(experiment)) if keys[0] not in FREE]
@@ -63,14 +63,19 @@ def check_name(experiment: Experiment, sources: Sources) -> None:
         raise ConfigError("", [fault for fault in faults if not fault.source.startswith(own)] or faults[:1])
 
 
-def _shipped(name: str) -> dict[str, Any] | None:
-    """The values of an experiment in config/; None if there is none of this name."""
+def _shipped(name: str, sources: Sources) -> dict[str, Any] | None:
+    """The values of an experiment in config/; None if there is none of this name.
+
+    If its file is the user's, files in config/ that are given before it belong to it, such as own-text.yaml.
+    """
     values, path = _merged(read_sources([])), OWN_FILES[0].with_name(f"{name}.yaml")
     if values["experiment"] == name:
         return values
     if path in OWN_FILES or not path.is_file() or read_keys(path).get("experiment") != name:
         return None
-    return _merged(read_sources([path]))
+    given = [Path(each).resolve() for each in sources if each in _shipped_files(sources)]
+    before = [] if name in SHIPPED or path.resolve() not in given else given[: given.index(path.resolve())]
+    return _merged(read_sources([*before, path]))
 
 
 def _merged(sources: Sources) -> dict[str, Any]:

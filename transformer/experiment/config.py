@@ -46,9 +46,9 @@ AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends o
 def _literal(folder: str) -> str:
     if len(folder.splitlines()) != 1 or folder.strip() != folder:
         raise ValueError(f"{folder!r} names no folder; write a name without line breaks and blanks at its ends")
-    if re.search("[{}]|^~", folder):
-        why = "~ is not your home here" if folder[0] == "~" else "{ and } are special to Snakemake"
-        raise ValueError(f"{folder!r}: {why}; use another name")
+    if found := re.search("[{}]|^[~$]", folder):
+        why = {"~": "~ is not your home here", "$": "variables are not replaced here"}
+        raise ValueError(f"{folder!r}: {why.get(found[0], '{ and } are special to Snakemake')}; use another name")
     return folder
 
 
@@ -128,10 +128,11 @@ class Experiment(Config):
             if name not in self.tasks:
                 yield "only", unknown(name, self.tasks, "task")
 
-    @check("tasks", "models")
+    @check("only", "tasks", "models")
     def _trained(self) -> Faults:
-        if not any(task.models for task in self.tasks.values()):
-            yield "tasks", "no task has models, so nothing would be trained; name a model in one of them"
+        if not any(task.models for task in self.tasks.values()) and self.tasks.keys() >= {*(self.only or ())}:
+            key, none = ("only", "none of these tasks") if self.only else ("tasks", "no task")
+            yield key, f"{none} has models, so nothing would be trained; name a model in one of them"
 
     @check("figures", "tasks", "models")
     def _drawn(self) -> Faults:

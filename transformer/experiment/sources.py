@@ -19,6 +19,8 @@ AFTER = {
     "models/marks.yaml": "config/multi30k-tiny.yaml",
 }
 BEFORE = {"config/own-text.yaml": "mine.yaml"}
+# The experiments whose files in config/ come with the project. Another file there is the user's.
+SHIPPED = ("multi30k", "multi30k-tiny", "paper", "quick-captions", "replication", "small", "wsj-cpu")
 RELEASED = OWN_FILES[0].parents[1] / "docs"  # the released results: a folder for each experiment
 
 

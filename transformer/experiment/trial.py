@@ -4,7 +4,7 @@ import gzip
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from transformer.evaluation.claims import SEEDS
 from transformer.experiment.config import Experiment
 from transformer.experiment.sources import RELEASED
 from transformer.experiment.tasks import Trial
+from transformer.model.config import ModelConfig, last_position
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import InputError, read_json
 from transformer.support.strict import plain
-from transformer.training.config import RunConfig
+from transformer.training.config import RunConfig, TrainingConfig
 
 SAME = ("steps", "batch_tokens", "longest_pair")  # both rows learn from the same batches
 
@@ -109,7 +110,7 @@ def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iter
         remedy = f"a trial needs {SEEDS} or more: give --configfile config/small.yaml first"
         yield ("trial", "against"), f"{text}{'s' * (len(known) > 1)}, and {remedy} (docs/own-idea.md)"
         return
-    yield from _compared(trial, row, against)
+    yield from _compared(trial, row, against, experiment.table3_average)
     if twin := _twin(experiment, trial, row, paths):
         same = "it" if twin == trial.row else f"{twin}, the same model at this scale,"
         yield ("trial", "row"), f"{trial.row}: {same} has released scores (Table 3, docs/results.md); change a value"
@@ -136,15 +137,31 @@ def _twin(experiment: Experiment, trial: Trial, row: RunConfig, paths: Sequence[
     task = experiment.drawn[0]
     for name in experiment.tasks[task].models:
         other = experiment.run(task, name, 0)
-        if name != trial.against and (other.architecture, other.training) == (row.architecture, row.training):
+        average = experiment.table3_average
+        if name != trial.against and _scored(other, average) == _scored(row, average):
             return name if {*experiment.seeds} <= released(experiment, name, paths).keys() else ""
     return ""
 
 
-def _compared(trial: Trial, row: RunConfig, against: RunConfig) -> Iterator[tuple[Keys, str]]:
+def _scored(run: RunConfig, average: int) -> tuple[ModelConfig, TrainingConfig, list[int]]:
+    """What decides the scores of a run if `average` checkpoints are averaged.
+
+    Without what does not: how many further checkpoints there are, and the number of learned positions of a model that
+    has none.
+    """
+    architecture = run.architecture
+    if last_position(architecture) is None:
+        architecture = replace(architecture, max_length=1)
+    checkpoints = run.training.checkpoint_steps()[:average]
+    return architecture, replace(run.training, checkpoint_every=1, average=1), checkpoints
+
+
+def _compared(trial: Trial, row: RunConfig, against: RunConfig, average: int) -> Iterator[tuple[Keys, str]]:
     """The faults of two rows that are the same, or that do not learn from the same batches."""
-    if (row.architecture, row.training) == (against.architecture, against.training):
+    if _scored(row, average) == _scored(against, average):
         text = f"{trial.row} is the same model as {trial.against} at this scale; change a value of it"
+        if (row.architecture, row.training) != (against.architecture, against.training):
+            text += " that changes its scores"
         yield ("trial", "row"), text
     for key in SAME:
         ours, theirs = getattr(row.training, key), getattr(against.training, key)

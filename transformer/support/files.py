@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from transformer.support.encodings import conversion, unmarked
 from transformer.support.limits import explained
 
 CLOCKS_DIFFER = 10  # seconds, on a network
@@ -244,24 +245,19 @@ def read_json(path: Path, content: bytes | None = None) -> dict[str, Any]:
 def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
     """The lines of a byte stream, without their line feeds, decoded as UTF-8, without a byte order mark before them.
 
-    Only a line feed ends a line. Raises InputError that gives `name` and the number of the line that is not UTF-8.
+    Only a line feed ends a line. Raises InputError that gives `name` and the number of the line that is not UTF-8, also
+    if it is UTF-16 without a byte order mark.
     """
     for number, line in enumerate(stream, start=1):
+        if number == 1 and unmarked(line):
+            raise InputError(f"{name}, line 1: has NULs between its letters; {conversion(line)}")
         try:
             yield line.removesuffix(b"\n").removeprefix(b"" if number > 1 else codecs.BOM_UTF8).decode()
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             raise InputError(
-                f"{name}, line {number}: byte 0x{byte:02x} is not UTF-8; {_conversion(line if number == 1 else b'')}"
+                f"{name}, line {number}: byte 0x{byte:02x} is not UTF-8; {conversion(line if number == 1 else b'')}"
             ) from error
-
-
-def _conversion(first: bytes) -> str:
-    """How to convert a file to UTF-8. `first` is its first line, or empty if that is right."""
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "UTF-32" if first.startswith(codecs.BOM_UTF32_LE) else "UTF-16"
-        return f"the file is {encoding}; convert it: iconv -f {encoding} -t utf-8 OLD > NEW"
-    return "convert the file: iconv -f ENCODING -t utf-8 OLD > NEW (file -i OLD guesses its ENCODING)"
 
 
 def read_lines(path: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Subwords (section 5.1): one byte-pair encoding for source and target, learned by SentencePiece."""
 
 import hashlib
+import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -96,11 +97,11 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
         except (RuntimeError, ValueError) as error:
             if unreadable:
                 raise unreadable[0] from None
-            reason = str(error).rsplit("] ", 1)[-1] or "it has too little text"
+            reason, remedy = _why(str(error).rsplit("] ", 1)[-1])
             reason += f"; {left_out} lines of more than {LONGEST_LEARNT:,} bytes are left out" * bool(left_out)
             raise InputError(
                 f"{path}: a vocabulary of {vocabulary} subwords cannot be learnt from this text ({reason}); "
-                "change `vocabulary` of its task"
+                f"{remedy} `vocabulary` of its task"
             ) from error
     if left_out:
         print(f"{path}: {left_out:,} lines of more than {LONGEST_LEARNT:,} bytes were not learnt from", file=sys.stderr)
@@ -108,6 +109,15 @@ def learn(texts: Iterable[str], vocabulary: int, path: Path, symbols: Sequence[s
         print(
             f"{path}: {reserved:,} lines have U+2585, which SentencePiece reserves; it stays unknown", file=sys.stderr
         )
+
+
+def _why(message: str) -> tuple[str, str]:
+    """Why SentencePiece learns no vocabulary of this size, and what to do with the size."""
+    if found := re.search(r"a value <= (\d+)", message):
+        return f"it gives at most {found[1]}", f"write {found[1]} or less as"
+    if found := re.search(r"smaller than required_chars. \d+ vs (\d+)", message):
+        return f"its characters alone are {found[1]}", f"write {found[1]} or more as"
+    return message or "it has too little text", "change"
 
 
 class Subwords:

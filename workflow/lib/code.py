@@ -12,6 +12,7 @@ TELLING = {
     *(
         ROOT / f"transformer/support/{name}.py"
         for name in [
+            "encodings",
             "faults",
             "fields",
             "files",

@@ -81,8 +81,8 @@ def against_base(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over_both(differences: pd.Series) -> float:
-    """The p over the seeds and sentences of a row; NaN for one seed, or if a comparison has no differences."""
-    if len(differences) == 1 or differences.isna().any():
+    """The p over the seeds and sentences of a row; NaN for one of either, or if a comparison has no differences."""
+    if len(differences) == 1 or differences.isna().any() or len(differences.iloc[0]) == 1:
         return math.nan
     from transformer.evaluation.seeds_and_sentences import p_over_seeds_and_sentences  # it loads SciPy
 

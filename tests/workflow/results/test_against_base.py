@@ -57,6 +57,13 @@ def test_the_star_of_one_seed_is_that_of_the_randomisation(results):
     assert "for every seed, by approximate randomisation" in md
 
 
+def test_with_several_seeds_and_one_sentence_the_star_is_that_of_the_randomisation(results):
+    rows, _ = results.table("table3", compared(results, ("A-h1", 0.04, [[1], [2]]), ("A-h4", 0.06, [[1], [2]])))
+    shown = {row["Model"]: row for row in rows}
+    assert [shown[model]["sacreBLEU, p, randomisation"] for model in ("A-h1", "A-h4")] == ["0.040", "0.060"]
+    assert not any(row["sacreBLEU, p, seeds and sentences"] for row in rows)
+
+
 def test_chrf_stands_beside_bleu(results):
     rows, (md, *_) = results.table("table3", compared(results, ("A-h1", 0.2, [[2.0, 1.9], [1.5, 1.6]])))
     shown = {row["Model"]: [row["chrF, ours"], row["chrF, from base"]] for row in rows}
