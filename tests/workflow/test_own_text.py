@@ -1,6 +1,7 @@
 """docs/own-text.md: its overlay runs, and its table has the numbers of config/own-text.yaml."""
 
 import json
+import os
 import re
 import textwrap
 from pathlib import Path
@@ -40,6 +41,20 @@ def test_the_overlay_of_the_page_trains_one_model_of_the_users_text(project):
     [first] = re.findall(r"^    snakemake (.* results/mine/tables/corpora.md .*)$", PAGE, re.MULTILINE)
     run = snakemake(project, "--dry-run", *first.split())
     assert jobs(run) == {"configure_corpus": "1", "read_files": "1", "write_corpora": "1", "total": "3"}
+
+
+@pytest.mark.workflow
+def test_another_text_in_place_of_an_own_one_is_read_again_even_if_its_date_is_older(project):
+    (project / "old.yaml").write_text(MINE.replace("experiment: mine", "experiment: old").replace("all.", "old."))
+    for language in ("nl", "en"):
+        (project / f"old.{language}").write_text("".join(f"{language} {number}\n" for number in range(4000)))
+    wanted = ("results/old/corpora/nlen/corpus.json", "--configfile", "config/own-text.yaml", "old.yaml")
+    assert snakemake(project, *wanted).returncode == 0
+    assert not jobs(snakemake(project, "--dry-run", *wanted))
+    text = project / "old.en"
+    text.write_text(text.read_text() + "one more\n")
+    os.utime(text, (0, 0))
+    assert "read_files" in jobs(snakemake(project, "--dry-run", *wanted))
 
 
 @pytest.mark.workflow

@@ -108,6 +108,11 @@ class Inputs:
         files = self.experiment.files_of(wildcards.task)
         return {"files": [f"{self.paths.downloads}/{local_path(file)}" if "://" in file else file for file in files]}
 
+    def sizes(self, wildcards: Wildcards) -> list[int]:
+        """The sizes in bytes of the user's own files among those: they tell another file with an older date."""
+        own = (Path(file) for file in self.experiment.files_of(wildcards.task) if "://" not in file)
+        return [file.stat().st_size if file.is_file() else 0 for file in own]
+
     def pages(self, wildcards: Wildcards) -> dict[str, Any]:
         """The fetched pages of a task's corpus."""
         return {"text": f"{self.paths.corpus('origin')}/{self.experiment.tasks[wildcards.task].corpus}.tsv"}

@@ -91,6 +91,7 @@ for name, making in inputs.makings.items():
             mem_mb=growing(demands.reading_megabytes),
         params:
             downloads=[DOWNLOADS] if inputs.files in making.reads else [],
+            sizes=inputs.sizes if inputs.files in making.reads else [],
         shell:
             # Of the variables, those that this kind of corpus does not read are empty.
             "text={input.text:q} downloads={params.downloads:q} gold={input.gold_record:q} parses={input.parses:q}"
