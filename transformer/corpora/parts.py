@@ -141,11 +141,8 @@ def write_whole(corpus: Kind, folder: Path, given: Given, *, name: str, source: 
         if "://" not in file and any(same_file(Path(file), path) for path in made):
             raise InputError(f"{file}: would be overwritten by a part of the corpus; choose another --output-dir")
     folder.mkdir(parents=True, exist_ok=True)
-    with part_folder(folder / "corpus") as temporary:
-        try:
-            corpus.write(temporary, given, name=name, source=source, target=target)
-        except InputError as error:  # not of a file whose name nobody knows
-            raise InputError(str(error).replace(str(temporary), str(folder))) from error
+    with part_folder(folder / "corpus", named=folder) as temporary:
+        corpus.write(temporary, given, name=name, source=source, target=target)
         # A kill must not leave the record of a corpus beside files that it does not describe.
         (folder / "corpus.json").unlink(missing_ok=True)
         for path in sorted(temporary.iterdir(), key=lambda path: path.name == "corpus.json"):

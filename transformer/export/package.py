@@ -47,10 +47,7 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: exists and is not an empty folder; choose another folder")
     try:
         with part_folder(path) as temporary:
-            try:
-                yield temporary
-            except InputError as error:  # not of a file whose name nobody knows
-                raise InputError(str(error).replace(str(temporary), str(path))) from error
+            yield temporary
             temporary.replace(path)
     except OSError as error:
         raise InputError(

@@ -139,9 +139,12 @@ def _remove_leftovers(path: Path) -> None:
 
 
 @contextmanager
-def part_folder(path: Path) -> Iterator[Path]:
-    """A new folder with a hidden name beside `path`, which is removed at the end or, after a kill, by the next call."""
-    path = path.absolute()
+def part_folder(path: Path, named: Path | None = None) -> Iterator[Path]:
+    """A new folder with a hidden name beside `path`, which is removed at the end or, after a kill, by the next call.
+
+    InputErrors about files in it name them as if they were in `named` (default: `path`), which the user knows.
+    """
+    named, path = named or path, path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -149,6 +152,10 @@ def part_folder(path: Path) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
+    except InputError as error:
+        if str(temporary) not in str(error):
+            raise
+        raise InputError(str(error).replace(str(temporary), str(named))) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
