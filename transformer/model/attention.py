@@ -26,7 +26,7 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale
 def attention(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None, scale: float, dropout: float = 0.0
 ) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) V (equation 1): [B, H, T, V]. `scale` is 1 / sqrt(d_k)."""
+    """softmax(scale Q K^T) V: [B, H, T, V]. In equation 1 `scale` is 1 / sqrt(d_k); without scaling it is 1."""
     weights = F.dropout(attention_weights(q_BHTK, k_BHSK, bias, scale), dropout)
     return weights.to(v_BHSV.dtype) @ v_BHSV
 

@@ -73,6 +73,11 @@ def code_of(name: str) -> str:
     )
 
 
+def name_of(code: str) -> str:
+    """The name of a language in English, such as German for `de`; the code itself if it has no name here."""
+    return next((name.title() for name in _CODES if _CODES[name] == code and len(name) > len("deu")), code)
+
+
 def meant(name: str) -> str:
     """The language of a code that is a country's, as in other programs' files: `cs` for `cz`; else the code itself."""
     return _COUNTRIES.get(name.lower(), name)

@@ -48,7 +48,7 @@ def walk(tree: Tree) -> Iterator[Leaf | str]:
 
 
 def build(items: Iterable[Leaf | str]) -> Tree:
-    """The tree whose `walk` is `items`."""
+    """The tree whose `walk` is `items`. Raises ValueError when they are not the walk of one tree."""
     levels: list[list[Tree | Leaf]] = [[]]
     for item in items:
         if isinstance(item, Leaf):

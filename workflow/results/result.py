@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from transformer.support.languages import _CODES
+from transformer.support.languages import name_of
 from transformer.support.markdown import one_line
 from workflow.results.drawing import Drawing, own_look, save
 from workflow.results.plan import Plan, Run
@@ -25,8 +25,7 @@ OWN = "own"  # the group of rows that the paper does not have
 
 def languages(task: Task) -> str:
     """The languages of a task by their names, such as English-German. One without a name of its own has its code."""
-    names = {code: name.title() for name, code in reversed(_CODES.items()) if len(name) > len("deu")}
-    return "-".join(names.get(each, each) for each in (task.source, task.target))
+    return "-".join(map(name_of, (task.source, task.target)))
 
 
 def own_translation(name: str, task: Task) -> bool:
