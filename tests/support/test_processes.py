@@ -82,7 +82,8 @@ def test_a_process_that_closes_its_pipe_but_does_not_end_is_not_waited_for(monke
         pytest.raises(InputError, match="--workers 1: a process has died"),
         shared(1, "--workers", functools.partial, exec) as done,
     ):
-        list(done(["import os, time; os.closerange(3, 100); time.sleep(600)"]))
+        # Without os._exit, the thread that ends it with its parent would end it now if it had not begun to wait.
+        list(done(["import os, time; os._exit = time.sleep; os.closerange(3, 10_000); time.sleep(600)"]))
     assert not multiprocessing.active_children()
 
 

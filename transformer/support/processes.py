@@ -4,6 +4,7 @@ import atexit
 import os
 import pickle
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -105,7 +106,10 @@ def _started(
 
 
 def _how_it_died(process: SpawnProcess) -> str:
-    process.join(ENDING)  # one that has only closed its pipe may stay; the caller ends it
+    # One that has only closed its files may stay, and `join` would wait for it without limit; the caller ends it.
+    end = time.monotonic() + ENDING
+    while process.exitcode is None and time.monotonic() < end:
+        time.sleep(0.01)
     code = process.exitcode or 0
     return f"a process {f'was ended by {signal.Signals(-code).name}' if code < 0 else 'has died'}"
 
