@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -20,7 +21,10 @@ VOCABULARY = 3000  # with few subwords the losses would differ: the embedding of
 
 
 def test_gpus_are_hidden_because_cpu_seconds_are_compared(tmp_path, monkeypatch):
-    for name, script in {"git": f"tar --create --directory {ROOT} config", "snakemake": "env > given"}.items():
+    for name, script in {
+        "git": f"tar --create --directory {shlex.quote(str(ROOT))} config",
+        "snakemake": "env > given",
+    }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -1,5 +1,6 @@
 """Test which Python `make` accepts, and how `make .venv/installed` calls pip. Fakes replace all programs."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PYTHON = f"""#!/bin/sh
 case "$1 $2 $3" in
-    "-I workflow/lib/install.py .venv") exec {sys.executable} "$@" ;;
+    "-I workflow/lib/install.py .venv") exec {shlex.quote(sys.executable)} "$@" ;;
     "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     "-m pip config") cat pip.conf ;;
     "-m pip install") echo "$*" >> calls; cat said; case "$*" in *"$(cat fails)"*) exit 1 ;; esac ;;
@@ -118,7 +119,7 @@ def test_other_machines_let_pip_choose_the_build_of_torch(install, machine):
 )
 def test_a_version_of_python_that_the_pins_do_not_support_is_refused(tmp_path, version, accepted):
     python = tmp_path / "python"
-    check = f'exec {sys.executable} -c "import sys; sys.version_info = {version}; exec(sys.argv[1])" "$2"'
+    check = f'exec {shlex.quote(sys.executable)} -c "import sys; sys.version_info = {version}; exec(sys.argv[1])" "$2"'
     python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && {check}\necho "$@"\n')
     python.chmod(0o755)
     made = subprocess.run(["make", "report", f"PYTHON={python}"], cwd=ROOT, capture_output=True, text=True)

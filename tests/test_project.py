@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def test_the_container_installs_the_pinned_versions_into_the_environment_that_it
     assert given["FROM"] == ["docker.io/library/debian:12-slim"]
     assert given["COPY"] == ["requirements.txt /opt/transformer/requirements.txt"]
     (tmp_path / "requirements.txt").touch()  # no packages, because the real ones are gigabytes
-    install = given["RUN"][1].replace("/opt/transformer", str(tmp_path)).replace("python3", sys.executable)
+    install = given["RUN"][1].replace("/opt/transformer", str(tmp_path)).replace("python3", shlex.quote(sys.executable))
     subprocess.run(["sh", "-euc", install], check=True, capture_output=True)
     assert (tmp_path / "venv/bin/python").exists()
     assert given["ENV"][0].startswith("PATH=/opt/transformer/venv/bin:$PATH ")

@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -217,7 +218,7 @@ def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(
 
 
 def test_a_second_make_reproduce_in_the_same_folder_is_refused(debian):
-    again = f"{sys.executable} -S -m workflow.lib.reproduce reproduce"
+    again = f"{shlex.quote(sys.executable)} -S -m workflow.lib.reproduce reproduce"
     debian.record("make", f"{again} || echo refused >> calls")
     said, calls = debian.make()
     assert said.splitlines()[1:] == ["another make reproduce is running in this folder: wait until it ends, or end it"]

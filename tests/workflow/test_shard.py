@@ -1,5 +1,6 @@
 """The shards of a text that jobs translate in parallel."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -30,5 +31,5 @@ def test_shards_together_are_the_whole_text_and_divide_no_line(tmp_path, text):
 def test_a_reader_that_ends_early_causes_no_message(tmp_path):
     path = tmp_path / "plain.source"
     path.write_bytes(b"line\n" * 100_000)
-    command = f"{sys.executable} {SHARD} 1/1 {path} | true"
+    command = shlex.join([sys.executable, str(SHARD), "1/1", str(path)]) + " | true"
     assert subprocess.run(["bash", "-c", command], capture_output=True, check=True).stderr == b""
