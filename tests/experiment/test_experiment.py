@@ -259,6 +259,11 @@ def test_the_checkpoints_kept_are_the_last_ones():
     [
         ({"seeds": [1, 2, 1]}, "seeds: 1 comes twice; name it once"),
         ({"seeds": [2**63]}, "seeds[0]: 9223372036854775808 is not at most 9223372036854775807"),
+        (
+            with_models(mine={}, Mine={}),
+            "tasks.more.models: mine and Mine are one folder where a file system ignores case; rename one of them",
+        ),
+        ({"tasks": {"wsj": TASK, "WSJ": TASK}}, "tasks: wsj and WSJ are one folder where a file system ignores case"),
         ({"experiment": "my quick"}, "experiment: 'my quick' cannot name a folder; use letters"),
         (
             with_models(**{"a/b": {}}),

@@ -25,7 +25,7 @@ from transformer.experiment.claim_checks import faults_of
 from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
 from transformer.experiment.sources import OWN_FILES, RELEASED, read_sources, run_too, unknown_names
-from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial
+from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial, alike
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
@@ -123,7 +123,8 @@ class Experiment(Config):
             yield ("models", "base", "network"), f"must be transformer, not {network}; add a row of your own for it"
 
     @check("only", "tasks")
-    def _known_tasks(self) -> Faults:
+    def _names_of_tasks(self) -> Faults:
+        yield from (("tasks", fault) for fault in alike(self.tasks))
         for name in self.only or ():
             if name not in self.tasks:
                 yield "only", unknown(name, self.tasks, "task")

@@ -1,6 +1,8 @@
 """What an experiment learns and how it is decoded: its tasks, the run of the figures, and the searches."""
 
 import re
+import unicodedata
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
@@ -26,6 +28,14 @@ def _names_a_folder(name: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_names_a_folder)]  # of an experiment, a task or a model that is trained
+
+
+def alike(names: Iterable[str]) -> Iterator[str]:
+    """What is wrong with names of folders that differ only in case: some file systems ignore it."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.setdefault(unicodedata.normalize("NFC", name.lower()), name)) != name:
+            yield f"{other} and {name} are one folder where a file system ignores case; rename one of them"
 
 
 # Beam, length penalty and length of section 6.1, and those of section 6.3.
@@ -71,6 +81,10 @@ class Task(Config):
         known = self.kind == "translation" and self.models and not any(not_languages(target=self.target))
         if known and (fault := missing(self.target)):
             yield "target", fault
+
+    @check("models")
+    def _folders(self) -> Faults:
+        yield from (("models", fault) for fault in alike(self.models))
 
     @check("vocabulary")
     def _room(self) -> Faults:
