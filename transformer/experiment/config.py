@@ -25,7 +25,7 @@ from transformer.experiment.claim_checks import faults_of
 from transformer.experiment.claims import Claim
 from transformer.experiment.scale import Scale
 from transformer.experiment.sources import OWN_FILES, RELEASED, read_sources, run_too, unknown_names
-from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial, alike
+from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial, one_folder
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
@@ -124,7 +124,7 @@ class Experiment(Config):
 
     @check("only", "tasks")
     def _names_of_tasks(self) -> Faults:
-        yield from (("tasks", fault) for fault in alike(self.tasks))
+        yield from (("tasks", fault) for fault in one_folder(self.tasks))
         for name in self.only or ():
             if name not in self.tasks:
                 yield "only", unknown(name, self.tasks, "task")

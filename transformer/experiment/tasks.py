@@ -30,7 +30,7 @@ def _names_a_folder(name: str) -> str:
 Name = Annotated[str, AfterValidator(_names_a_folder)]  # of an experiment, a task or a model that is trained
 
 
-def alike(names: Iterable[str]) -> Iterator[str]:
+def one_folder(names: Iterable[str]) -> Iterator[str]:
     """What is wrong with names of folders that differ only in case: some file systems ignore it."""
     seen: dict[str, str] = {}
     for name in names:
@@ -84,7 +84,7 @@ class Task(Config):
 
     @check("models")
     def _folders(self) -> Faults:
-        yield from (("models", fault) for fault in alike(self.models))
+        yield from (("models", fault) for fault in one_folder(self.models))
 
     @check("vocabulary")
     def _room(self) -> Faults:

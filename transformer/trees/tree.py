@@ -48,7 +48,10 @@ def walk(tree: Tree) -> Iterator[Leaf | str]:
 
 
 def build(items: Iterable[Leaf | str]) -> Tree:
-    """The tree whose `walk` is `items`. Raises ValueError when they are not the walk of one tree."""
+    """The tree whose `walk` is `items`.
+
+    Raises ValueError for no tree, several trees or an unclosed one, and IndexError for a bracket that closes nothing.
+    """
     levels: list[list[Tree | Leaf]] = [[]]
     for item in items:
         if isinstance(item, Leaf):
