@@ -128,10 +128,14 @@ def test_a_pair_of_train_that_is_empty_once_it_is_tokenised_is_counted(tmp_path,
     ("changes", "said"),
     [
         (
-            {"tests": {name: [{"en": "x.en"}] for name in ("test", "longer", "plain", "2017", "newer")}},
+            {
+                "tests": {
+                    name: [{"en": "x.en"}] for name in ("test", "longer", "plain", "2017", "Newer", "über", "newer")
+                }
+            },
             [
-                f"tests.{name}: cannot name a further test set; write a name such as test_2017"
-                for name in ("test", "longer", "plain", "2017")
+                f"tests.{name}: cannot name a further test set; write a name such as test_2017, in lower case"
+                for name in ("test", "longer", "plain", "2017", "Newer", "über")
             ],
         ),
         (

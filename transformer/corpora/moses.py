@@ -43,8 +43,8 @@ class MosesFiles(Files):
     @check("tests")
     def _names(self) -> Faults:
         for part in self.tests:
-            if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z]\w*", part):
-                yield ("tests", part), "cannot name a further test set; write a name such as test_2017"
+            if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z][a-z0-9_]*", part):
+                yield ("tests", part), "cannot name a further test set; write a name such as test_2017, in lower case"
 
     @check("train", "tests", "tokens")
     def _counted(self) -> Faults:
