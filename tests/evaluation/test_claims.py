@@ -69,6 +69,13 @@ def test_a_trend_is_the_least_squares_line_from_the_first_row_to_the_last(rows):
     assert effect == pytest.approx(slope * (len(rows) - 1), abs=1e-9)
 
 
+@given(st.floats(-9, 9), st.integers(2, 6))
+def test_equal_rows_have_no_effect_and_decide_nothing(score, rows):
+    none = effects(np.full((rows, SEEDS), score))
+    assert not none.any()
+    assert judge({"one": Effects(none)})["one"].verdict == "undecided"
+
+
 def test_holms_correction_starts_with_the_smallest_p():
     generator = np.random.default_rng(3)
     family = {str(mean): Effects(drawn(generator, mean)) for mean in (0, 1, 3, 30)}

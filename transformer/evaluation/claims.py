@@ -59,10 +59,11 @@ def effects(values: Sequence[Sequence[float]]) -> np.ndarray:
     """The effect of each seed, from values [rows, seeds]. The rows are in the order of the claim.
 
     With two rows the effect is the second minus the first. With more rows it is the linear trend from first to last.
+    The first row is subtracted before, so that equal rows have an effect of exactly zero.
     """
     rows = np.asarray(values, dtype=float)
     weights = np.arange(len(rows)) - (len(rows) - 1) / 2
-    return (len(rows) - 1) * (weights @ rows) / (weights @ weights)
+    return (len(rows) - 1) * (weights @ (rows - rows[0])) / (weights @ weights)
 
 
 def judge(claims: Mapping[str, Effects]) -> dict[str, Judged]:
