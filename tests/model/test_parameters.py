@@ -62,6 +62,15 @@ def test_big_has_more_parameters_than_the_paper_prints():
     assert round(count(network("big")) / 1e6, 1) == 218.3
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
+def test_without_the_biases_of_attention_one_count_would_not_be_the_printed_one():
+    named = network("C-ff1024").named_parameters()
+    biases = sum(weight.numel() for name, weight in named if "_attention." in name and name.endswith(".bias"))
+    without = (count(network("C-ff1024")) - biases) / 1e6
+    assert f"{without:.2f}" == "52.48"
+    assert round(without) != PRINTED["C-ff1024"]
+
+
 @pytest.mark.parametrize("model", MILLIONS)
 def test_the_counts_are_exact(model):
     assert f"{count(network(model)) / 1e6:.3f}" == f"{MILLIONS[model]:.3f}"
