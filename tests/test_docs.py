@@ -1,13 +1,19 @@
 """What README.md says beside the released results, and where its links and those of the other pages lead."""
 
 import re
-from collections import Counter
+import tarfile
+from collections import Counter, defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import t
 from sentencepiece import SentencePieceNormalizer
 
 from tests.released_tables import rows_of, size, text_of
+from transformer.evaluation.bleu import token_metric
+from transformer.evaluation.significance import pseudo_values
+from transformer.evaluation.standard_error import standard_error
 from transformer.support.characters import NORMALISATION
 from transformer.text.subwords import Subwords
 from workflow.results.verdicts import MEASURES
@@ -196,8 +202,13 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     above = [[each - float(row[0]) for each in seeds] for row, seeds in zip(rows, singles, strict=True)]
     assert [max(each) < 0 for each in above] == [False, False, True, False, False, False]
     nearest, farthest = -max(above[2]), -min(above[2])
-    sentence = f"all three below the published number, by {nearest:.1f} to {farthest:.1f};"
+    sentence = f"all three below the published number, by {nearest:.1f} to {farthest:.1f}."
     assert f"Only on English-German COCO are {sentence}" in text
+    spread = (
+        np.std(above[2], ddof=1) * (1 + 1 / len(above[2])) ** 0.5
+    )  # of the published training less the mean of ours
+    p = 2 * t.sf(abs(np.mean(above[2])) / spread, len(above[2]) - 1)
+    assert f"does not tell the published training from ours (p {p:.1f})" in text
     every = [each for seeds in above for each in seeds]
     least, most = f"{-min(every):.1f} below", f"{max(every):.1f} above"
     (published, ours, two, three, _), *_, (french_published, french, french_two, french_three, _), _, _ = rows
@@ -216,6 +227,23 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     assert sentence in text_of("docs/evidence.md")
     sentence = f"BLEU {ours}, published {float(published):.1f}; English-French {french}, published {french_published}"
     assert sentence in (ROOT / "docs/experiments.md").read_text()
+
+
+def test_two_published_marks_of_ours_differ_less_over_sentences_than_one_varies():
+    texts = defaultdict(list)
+    with tarfile.open(ROOT / "docs/multi30k-tiny-replication/scores.tar.gz") as archive:
+        for name in sorted(archive.getnames()):
+            if name.endswith((".translation", ".target")):
+                texts[name.split("/")[3], Path(name).stem].append(
+                    archive.extractfile(name).read().decode().splitlines()
+                )
+    errors = []
+    for reference, *translations in texts.values():
+        one, other = (pseudo_values(token_metric(), each, reference) for each in translations)
+        errors.append(standard_error(one - other))
+    sentence = f"has a standard error of {min(errors):.1f} to {max(errors):.1f} over sentences."
+    assert len(errors) == 6
+    assert sentence in text_of("docs/multi30k-tiny.md")
 
 
 def test_the_bleu_on_captions_is_that_of_the_released_table():

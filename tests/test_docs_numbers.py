@@ -209,7 +209,7 @@ CORES = {"multi30k-tiny-enfr": 2}  # of a training; the others have one
 
 
 def hours_of(experiment):
-    """The hours of each released training. The table rounds them, so they are read from the scores, if these are there."""
+    """The hours of each released training. The table rounds them, so they are read from the scores if possible."""
     path = ROOT / f"docs/{experiment}/scores.tar.gz"
     if not path.exists():
         return [float(row["Hours"]) for row in rows_of(f"{experiment}/runs")]
