@@ -56,7 +56,10 @@ PUBLISHED = (
     "from the tokens/s published for big: fairseq's in LightSeq's documentation (22 %) and NVIDIA's in "
     "DeepLearningExamples (33 %); we assume the lower one for base"
 )
-H100 = "measured with this code: 34 ms for a step of base and 78 ms for big; base decodes 24,000 subwords/s in float32"
+H100 = (
+    "measured with this code: 34 ms for a step of base and 78 ms for big; base decodes 24,000 subwords/s in float32, "
+    "512 sentences at once"
+)
 LIKE_H100 = "assumed: as much as the H100, which has the same processors and slower memory"
 SHARED = (
     "assumed, not measured: half of one H100's, because eight share the batch of a step; in NVIDIA's "
