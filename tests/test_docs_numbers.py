@@ -90,6 +90,7 @@ def test_the_page_of_small_has_the_differences_of_its_tables():
         f"eight heads take {100 * (eight / one - 1):.0f} % longer than one",
     ]
     assert [sentence for sentence in told if sentence not in text_of("docs/small.md")] == []
+    assert f"twice the width (C-d1024) gains {gain('C-d1024')} BLEU" in text_of("docs/own-text.md")
     notes = (ROOT / "docs/small/tables/claims.md").read_text()
     for words in (
         "perplexity: .* correlation .Spearman. of (.*?), and of (.*?) without",
