@@ -204,9 +204,8 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     nearest, farthest = -max(above[2]), -min(above[2])
     sentence = f"all three below the published number, by {nearest:.1f} to {farthest:.1f}."
     assert f"Only on English-German COCO are {sentence}" in text
-    spread = (
-        np.std(above[2], ddof=1) * (1 + 1 / len(above[2])) ** 0.5
-    )  # of the published training less the mean of ours
+    # of the published training less the mean of ours
+    spread = np.std(above[2], ddof=1) * (1 + 1 / len(above[2])) ** 0.5
     p = 2 * t.sf(abs(np.mean(above[2])) / spread, len(above[2]) - 1)
     assert f"does not tell the published training from ours (p {p:.1f})" in text
     every = [each for seeds in above for each in seeds]
