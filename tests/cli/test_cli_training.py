@@ -12,6 +12,7 @@ import torch
 from commands import CORPUS, arguments, in_a_process
 
 from transformer.cli.main import main
+from transformer.evaluation import step_time
 from transformer.support import device
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import plain, write_config
@@ -34,7 +35,8 @@ def test_a_package_records_its_origin(house):
     assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
 
 
-def test_the_time_of_a_step_is_measured(house, tmp_path):
+def test_the_time_of_a_step_is_measured(house, tmp_path, monkeypatch):
+    monkeypatch.setattr(step_time, "PATIENCE", 0.0)  # do not wait for other tests
     options = {"config": house.root / "config.yaml", "subwords": house.subwords, "tokens": house.root / "tokens"}
     assert main(arguments("step-time", **options, output=tmp_path / "times.json", micro_batch_tokens=100)) == 0
     record = json.loads((tmp_path / "times.json").read_text())
