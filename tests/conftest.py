@@ -124,6 +124,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quick_writes() -> Iterator[None]:
+    """Do not flush files to the disk: that takes longer than training models as tiny as those of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _same_random_numbers() -> None:
     """Let a test draw the same numbers whichever tests ran before it in this process."""
