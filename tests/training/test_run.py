@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from transformer.support import device
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
+from transformer.training import run
 from transformer.training.run import train_run
 from transformer.training.signals import Interrupted
 
@@ -28,6 +30,13 @@ def files(folder):
 @pytest.fixture
 def arguments(tmp_path, run_config, encoded):
     return run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU
+
+
+@pytest.fixture(autouse=True)
+def known_speed(monkeypatch):
+    """Do not measure this machine's FLOP/s: that takes longer than training such a model. `trained` did so once."""
+    for module in (device, run):
+        monkeypatch.setattr(module, "sustained_flops", lambda *_: 1e9)
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +93,10 @@ def note_other_code(folder):
             path.write_text(re.sub(r'"code": "\w{12}', '"code": "changed00000', path.read_text()))
 
 
-def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(tmp_path, arguments):
-    train_run(*arguments)
+def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(trained):
     checkpoints = [f"step-{step}.safetensors" for step in (12, 6, 9)]
     kept = ["attempts", "finished.json", "history.csv", *checkpoints]
-    assert files(tmp_path / "1") == [
+    assert files(trained) == [
         *(f"checkpoints/{name}" for name in checkpoints),
         "history.csv",
         "state.lock",
@@ -96,10 +104,10 @@ def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_st
         "training.json",
     ]
     for name in checkpoints:
-        assert (tmp_path / "1/state" / name).samefile(tmp_path / "1/checkpoints" / name)
-    record = json.loads((tmp_path / "1" / "training.json").read_text())
+        assert (trained / "state" / name).samefile(trained / "checkpoints" / name)
+    record = json.loads((trained / "training.json").read_text())
     assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
-    weights, _ = read_tensors(tmp_path / "1/checkpoints/step-12.safetensors")
+    weights, _ = read_tensors(trained / "checkpoints/step-12.safetensors")
     assert record["parameters"] == sum(tensor.numel() for tensor in weights.values())
     assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
     assert record["precision"] == "float32"
