@@ -22,6 +22,7 @@ configfile: f"{CLONE}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/functions.smk"
 
 
 wildcard_constraints:
@@ -48,6 +49,8 @@ if not experiment.packages:
 
 
 include: "workflow/rules/translate.smk"
+include: "workflow/rules/by_length.smk"
+include: "workflow/rules/attention.smk"
 include: "workflow/rules/length.smk"
 include: "workflow/rules/trial.smk"
 include: "workflow/rules/results.smk"

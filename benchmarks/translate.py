@@ -16,7 +16,7 @@ Prints a table with output subwords/s (median over the rounds), the ratios to Hu
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain, product
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from transformers import MarianMTModel
 
 Translator = Callable[[list[list[int]]], list[list[int]]]  # ids of sentences -> ids of translations without ends
+Layouts = Collection[tuple[int, int]]  # workers, threads of each
 
 
 def in_batches(size: int, work: Callable[[list[list[list[int]]]], list[list[int]]]) -> Translator:
@@ -84,6 +85,50 @@ def ct2(translator: "ctranslate2.Translator", package: Package, penalty: float, 
     return run
 
 
+def by_ctranslate2(
+    package: Package, exported: Path, penalty: float, size: int, layouts: Layouts
+) -> dict[str, list[Translator]]:
+    """CTranslate2 in each precision, with a translator for each layout."""
+    import ctranslate2
+
+    device = package.model.embedding.device.type
+    systems = {}
+    for kind in ("float32", "int8") if device == "cpu" else ("float32", "float16"):
+        make = partial(ctranslate2.Translator, str(exported), device=device, compute_type=kind)
+        systems[f"CTranslate2, {kind}"] = [
+            ct2(make(inter_threads=workers, intra_threads=each), package, penalty, size) for workers, each in layouts
+        ]
+    return systems
+
+
+def by_ours(
+    package: Package, folder: Path, size: int, layouts: Layouts, stack: ExitStack
+) -> dict[str, list[Translator]]:
+    """Our model in each precision, with and without an early stop, with a translator for each layout.
+
+    The processes of a layout end with `stack`.
+    """
+    config, threads = package.config.decoding, torch.get_num_threads()
+    precisions = ["float32", "bfloat16", *["int8"] * (package.model.embedding.device.type == "cpu")]
+    systems: dict[str, list[Translator]] = {}
+    for precision, early in product(precisions, (False, True)):
+        search = Search(config.beam, config.alpha, config.extra, early=early)
+        translators = systems[f"ours, {precision}" + early * ", early stop"] = []
+        for workers, each in layouts:
+            torch.set_num_threads(each)
+            decode = stack.enter_context(decoding(package, folder, search, precision, workers))
+
+            def ours(batches: list[list[list[int]]], decode=decode, each=each) -> list[list[int]]:
+                torch.set_num_threads(each)
+                decoded = decode([[Sentence(0, ids) for ids in batch] for batch in batches])
+                torch.set_num_threads(threads)
+                return [best[0].ids for best in chain.from_iterable(decoded)]
+
+            translators.append(in_batches(size, ours))
+    torch.set_num_threads(threads)
+    return systems
+
+
 def main() -> None:
     """Print the table."""
     import ctranslate2
@@ -105,7 +150,7 @@ def main() -> None:
     config = package.config.decoding
     lines, references = (part[: arguments.lines] for part in read_parallel(arguments.source, arguments.reference))
     sentences = package.subwords.encode(lines)
-    layouts = {(1, threads), (threads, 1)} if device.type == "cpu" else {(1, threads)}  # workers, threads of each
+    layouts = {(1, threads), (threads, 1)} if device.type == "cpu" else {(1, threads)}
     versions = f"PyTorch {torch.__version__}, CTranslate2 {ctranslate2.__version__}"
     print(f"{device_name(device)}, {threads} threads, {versions}")
     with ExitStack() as stack:
@@ -115,29 +160,8 @@ def main() -> None:
         marian = MarianMTModel.from_pretrained(folder / "marian").to(device).eval()
         penalty = marian.generation_config.length_penalty
         systems = {"Hugging Face, float32": [in_batches(size, partial(hugging_face, marian, config.extra))]}
-        for kind in ("float32", "int8") if device.type == "cpu" else ("float32", "float16"):
-            make = partial(ctranslate2.Translator, str(folder / "ctranslate2"), device=device.type, compute_type=kind)
-            systems[f"CTranslate2, {kind}"] = [
-                ct2(make(inter_threads=workers, intra_threads=each), package, penalty, size)
-                for workers, each in layouts
-            ]
-        precisions = ("float32", "bfloat16", "int8") if device.type == "cpu" else ("float32", "bfloat16")
-        for precision, early in product(precisions, (False, True)):
-            search = Search(config.beam, config.alpha, config.extra, early=early)
-            name = f"ours, {precision}" + early * ", early stop"
-            systems[name] = []
-            for workers, each in layouts:
-                torch.set_num_threads(each)
-                decode = stack.enter_context(decoding(package, arguments.package, search, precision, workers))
-
-                def ours(batches: list[list[list[int]]], decode=decode, each=each) -> list[list[int]]:
-                    torch.set_num_threads(each)
-                    decoded = decode([[Sentence(0, ids) for ids in batch] for batch in batches])
-                    torch.set_num_threads(threads)
-                    return [best[0].ids for best in chain.from_iterable(decoded)]
-
-                systems[name].append(in_batches(size, ours))
-        torch.set_num_threads(threads)
+        systems |= by_ctranslate2(package, folder / "ctranslate2", penalty, size, layouts)
+        systems |= by_ours(package, arguments.package, size, layouts, stack)
         outputs: dict[str, list[list[int]]] = {}
         works: list[Callable[[int], None]] = []
         for name, translators in systems.items():  # one for each layout, of which the fastest counts

@@ -20,14 +20,16 @@ def test_every_package_is_small_and_its_sha_256_is_on_the_page():
         assert "CC BY-NC-SA 4.0" in (package / "README.md").read_text()
 
 
-@pytest.mark.parametrize("page", ["README.md", "models/README.md"])
-def test_the_example_of_a_page_is_what_the_model_says(page):
-    examples = re.findall(
-        r'\$ echo "(.*)" \| \S+ -m (.*--package models/\S+)\n    (.+)',
-        (ROOT / page).read_text().replace(" \\\n         ", ""),
-    )
-    assert examples
-    for text, command, answer in examples:
+def examples(page):
+    """The translations that a page shows: sentence, command, answer."""
+    text = (ROOT / page).read_text().replace(" \\\n         ", "")
+    return re.findall(r'\$ echo "(.*)" \| \S+ -m (.*--package models/\S+)\n    (.+)', text)
+
+
+def test_the_examples_of_both_pages_are_what_the_models_say():
+    on_pages = [examples(page) for page in ("README.md", "models/README.md")]
+    assert all(on_pages)
+    for text, command, answer in {example for shown in on_pages for example in shown}:
         assert run(["python", "-m", *command.split()], ROOT, f"{text}\n") == f"{answer}\n"
 
 

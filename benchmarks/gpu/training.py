@@ -5,7 +5,7 @@ The ids are random, with lengths like WMT's. A step has 25,000 subwords on each 
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -115,49 +115,67 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
             "precision": trainer.state.precision,
             "should_be_in": auto_precision(device),
         }
-        yield {"systems": (systems := {"ours": of(meter, run, vocabulary, peaks)})}
+        yield {"systems": (systems := {"ours": speeds(meter, peaks)})}
         recorder = trainer.updater.recorder
         yield {"without_cuda_graph": len(warm) - (len(recorder.recorded) if recorder else 0)}
-        rows, events = profiled(partial(meter.system.step, steps[warm[0]]))
-        for shape in warm[1:]:
-            events += profiled(partial(meter.system.step, steps[shape]))[1]
-        yield {
-            "profile": sorted(rows, key=lambda row: -row[2]),
-            "attention": sorted(attentions(events)),
-            "unfused": sorted(unfused(events)),
-            "in_float32": sorted(in_float32(events)),
-        }
+        yield profile_of(meter.system, [steps[shape] for shape in warm])
         if run.architecture.attention_over_parameters:
             return  # the peers do not have this attention
         every = padded_steps(pairs, training.batch_tokens, training.longest_pair)
         theirs = [[batch] for batch in islice(every, measured)]
         some = padded(pairs, np.arange(min(COMPARED, len(pairs))))
         for name in BESIDE:
-            kind, settings = PEERS[name]
-            try:
-                if find_spec(kind.needs):
-                    peer = Meter(partial(fastest, kind, settings, meter.system, some, theirs[:TRIAL]), lambda _: theirs)
-                    peer.system.step(theirs[0])
-                    systems[name] = of(peer, run, vocabulary, peaks)
-                    del peer  # frees its memory for the next one
-                else:
-                    systems[name] = {"reason": f"{kind.needs} is not installed"}
-            except torch.OutOfMemoryError:
-                systems[name] = {"reason": "out of memory"}
-            except (Exception, SystemExit) as error:  # another version of the library may differ
-                systems[name] = {"reason": one_line(error)}
+            systems[name] = beside(*PEERS[name], meter.system, some, theirs, peaks)
             yield {"systems": systems}
 
 
-def of(meter: Meter, run: RunConfig, vocabulary: int, peaks: dict[str, float]) -> dict[str, Any]:
-    """Train all rounds of a meter, and return its measurements."""
+def profile_of(ours: Ours, steps: Sequence[list[Batch]]) -> dict[str, Any]:
+    """Where the time of the first step goes, and what the kernels of all steps show."""
+    rows, events = profiled(partial(ours.step, steps[0]))
+    for step in steps[1:]:
+        events += profiled(partial(ours.step, step))[1]
+    return {
+        "profile": sorted(rows, key=lambda row: -row[2]),
+        "attention": sorted(attentions(events)),
+        "unfused": sorted(unfused(events)),
+        "in_float32": sorted(in_float32(events)),
+    }
+
+
+def beside(
+    kind: type,
+    settings: Sequence[tuple[str, str]],
+    ours: Ours,
+    some: Batch,
+    steps: Sequence[list[Batch]],
+    peaks: dict[str, float],
+) -> dict[str, Any]:
+    """The speeds of a peer in its fastest setting, or the reason why it has none. Its memory is free afterwards.
+
+    Its loss on the pairs `some` must equal ours.
+    """
+    if not find_spec(kind.needs):
+        return {"reason": f"{kind.needs} is not installed"}
+    try:
+        meter = Meter(partial(fastest, kind, settings, ours, some, steps[:TRIAL]), lambda _: steps)
+        meter.system.step(steps[0])
+        return speeds(meter, peaks)
+    except torch.OutOfMemoryError:
+        return {"reason": "out of memory"}
+    except (Exception, SystemExit) as error:  # another version of the library may differ
+        return {"reason": one_line(error)}
+
+
+def speeds(meter: Meter, peaks: dict[str, float]) -> dict[str, Any]:
+    """Train all rounds of a meter, and return its measurements. `peaks` are the device's FLOP/s in each precision."""
+    trainer = meter.system.trainer
     for number in range(len(meter.rounds)):
         meter.round(number)
     return {
         "setting": list(meter.system.setting),
         "ms": 1e3 * median(seconds / len(some) for seconds, some in zip(meter.seconds, meter.rounds, strict=True)),
         "subwords_per_second": float(np.median(meter.speeds())),
-        "mfu": meter.flops(run.architecture, vocabulary) / peaks[meter.system.setting[0]],
+        "mfu": meter.flops(trainer.config.architecture, trainer.vocabulary) / peaks[meter.system.setting[0]],
         "padding": float(meter.padding()),
         "bytes": meter.most,
     }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -156,10 +157,10 @@ def count(run: RunConfig, vocabulary: int, shape: Shape) -> Counts:
     with (
         torch._inductor.config.patch(fx_graph_cache=False, profile_bandwidth=True),
         torch._functorch.config.patch(enable_autograd_cache=False),
-        _patched(GraphLowering, "compile_to_module", to_code),
-        _patched(loss, "_compiled_part", lambda: part),
-        _patched(update, "can_compile", lambda: True),
-        _patched(torch, "manual_seed", lambda _: None),
+        patch.object(GraphLowering, "compile_to_module", to_code),
+        patch.object(loss, "_compiled_part", lambda: part),
+        patch.object(update, "can_compile", lambda: True),
+        patch.object(torch, "manual_seed", lambda _: None),
         _Fake(allow_non_fake_inputs=True) as fake,
     ):
         part = torch.compile(loss._fused_part, backend=backend, fullgraph=True)
@@ -182,16 +183,6 @@ def count(run: RunConfig, vocabulary: int, shape: Shape) -> Counts:
 
 def _rows(rows: int, length: int, device: torch.device) -> Rows:
     return Rows(*(torch.ones(rows, length, dtype=torch.long, device=device) for _ in range(3)))
-
-
-@contextmanager
-def _patched(place: Any, name: str, value: Any) -> Iterator[None]:
-    before = getattr(place, name)
-    setattr(place, name, value)
-    try:
-        yield
-    finally:
-        setattr(place, name, before)
 
 
 def _read(name: str, code: str, graph: GraphModule) -> Graph:

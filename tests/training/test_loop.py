@@ -33,12 +33,6 @@ CPU = torch.device("cpu")
 VOCABULARY = 40
 
 
-@pytest.fixture(autouse=True)
-def quick_writes(monkeypatch):
-    """Do not flush files to the disk: that takes longer than training such a model."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 def pairs_of(*sides):
     """Pairs in memory, from ids of sources and of targets."""
     return Pairs.of([pack(*sides, VOCABULARY)])

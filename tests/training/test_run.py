@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from transformer.support import device
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
+from transformer.training import run
 from transformer.training.run import train_run
 from transformer.training.signals import Interrupted
 
@@ -28,6 +30,28 @@ def files(folder):
 @pytest.fixture
 def arguments(tmp_path, run_config, encoded):
     return run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "1", CPU
+
+
+@pytest.fixture(autouse=True)
+def known_speed(monkeypatch):
+    """Do not measure this machine's FLOP/s: that takes longer than training such a model. `trained` did so once."""
+    for module in (device, run):
+        monkeypatch.setattr(module, "sustained_flops", lambda *_: 1e9)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, run_config, encoded):
+    """The folder of a run that has ended."""
+    folder = tmp_path_factory.mktemp("trained") / "1"
+    train_run(run_config(), VOCABULARY, encoded("train"), encoded("dev"), folder, CPU)
+    return folder
+
+
+@pytest.fixture
+def finished(tmp_path, arguments, trained):
+    """The arguments of a run that has ended."""
+    shutil.copytree(trained, tmp_path / "1")
+    return arguments
 
 
 class Writer:
@@ -69,11 +93,10 @@ def note_other_code(folder):
             path.write_text(re.sub(r'"code": "\w{12}', '"code": "changed00000', path.read_text()))
 
 
-def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(tmp_path, arguments):
-    train_run(*arguments)
+def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(trained):
     checkpoints = [f"step-{step}.safetensors" for step in (12, 6, 9)]
     kept = ["attempts", "finished.json", "history.csv", *checkpoints]
-    assert files(tmp_path / "1") == [
+    assert files(trained) == [
         *(f"checkpoints/{name}" for name in checkpoints),
         "history.csv",
         "state.lock",
@@ -81,10 +104,10 @@ def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_st
         "training.json",
     ]
     for name in checkpoints:
-        assert (tmp_path / "1/state" / name).samefile(tmp_path / "1/checkpoints" / name)
-    record = json.loads((tmp_path / "1" / "training.json").read_text())
+        assert (trained / "state" / name).samefile(trained / "checkpoints" / name)
+    record = json.loads((trained / "training.json").read_text())
     assert (record["task"], record["model"], record["seed"], record["steps"]) == ("ende", "base", 1, 12)
-    weights, _ = read_tensors(tmp_path / "1/checkpoints/step-12.safetensors")
+    weights, _ = read_tensors(trained / "checkpoints/step-12.safetensors")
     assert record["parameters"] == sum(tensor.numel() for tensor in weights.values())
     assert all(record[key] > 0 for key in ("seconds", "sustained_flops", "flops", "target_tokens", "devices"))
     assert record["precision"] == "float32"
@@ -131,23 +154,21 @@ def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp
     assert (record["resumed"], record["steps_redone"], record["threads"]) == (1, 0, 2)
 
 
-def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_path, arguments, capsys):
-    train_run(*arguments)
+def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_path, finished, capsys):
     folder = tmp_path / "1"
     made = {name: (folder / name).read_bytes() for name in files(folder)}  # with times, which training would change
     for lost in ([], ["training.json"], [name for name in made if not name.startswith("state")]):
         for name in lost:
             (folder / name).unlink()
-        train_run(*arguments)
+        train_run(*finished)
         assert {name: (folder / name).read_bytes() for name in files(folder)} == made
     assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
 
 
 @pytest.mark.parametrize("share", [None, 0, 0.5], ids=["missing", "empty", "cut short"])
 @pytest.mark.parametrize("name", ["step-9.safetensors", "history.csv", "finished.json"])
-def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, arguments, capsys, name, share):
+def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, finished, capsys, name, share):
     """As long as the others remain, it is not published with a damaged one, nor ended by an error again and again."""
-    train_run(*arguments)
     made = (tmp_path / "1/checkpoints/step-9.safetensors").read_bytes()
     lost = tmp_path / "1/state" / name
     if share is None:
@@ -156,7 +177,7 @@ def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, 
         (tmp_path / "1/training.json").unlink()
     else:
         os.truncate(lost, int(share * lost.stat().st_size))
-    train_run(*arguments)
+    train_run(*finished)
     told = f"ende base: some of its files in {tmp_path}/1/state are missing or damaged, so it is trained again"
     assert (told in capsys.readouterr().err) is ((name, share) != ("finished.json", None))
     assert (tmp_path / "1/checkpoints/step-9.safetensors").read_bytes() == made
@@ -165,12 +186,11 @@ def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, 
 
 
 @pytest.mark.parametrize("content", ["", '{"task": "en', "[]"])
-def test_a_damaged_record_of_a_finished_run_is_published_again(tmp_path, arguments, capsys, content):
-    train_run(*arguments)
+def test_a_damaged_record_of_a_finished_run_is_published_again(tmp_path, finished, capsys, content):
     record = tmp_path / "1/training.json"
     made = record.read_bytes()
     record.write_text(content)
-    train_run(*arguments)
+    train_run(*finished)
     assert "already finished; published again" in capsys.readouterr().err
     assert record.read_bytes() == made
 
@@ -191,34 +211,31 @@ def test_a_state_that_lost_an_earlier_checkpoint_is_refused_before_it_trains(tmp
     assert (tmp_path / "1/training.json").exists()
 
 
-def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, arguments, writer, capsys):
-    train_run(*arguments)
+def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, finished, writer, capsys):
     note_other_code(tmp_path / "1")
     writer.act = (1, lambda: fail(InputError("out of memory")))
     with pytest.raises(InputError, match="out of memory"):
-        train_run(*arguments, tensorboard=tmp_path)
+        train_run(*finished, tensorboard=tmp_path)
     assert not (tmp_path / "1/training.json").exists()
     assert "ende base: was trained otherwise (code), so it is trained again" in capsys.readouterr().err
-    train_run(*arguments)
+    train_run(*finished)
     assert (tmp_path / "1/training.json").exists()
 
 
-def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, arguments, capsys):
-    train_run(*arguments)
+def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, finished, capsys):
     shutil.rmtree(tmp_path / "1/state")
-    train_run(*arguments)
+    train_run(*finished)
     assert f"already finished; remove {tmp_path}/1 to train it again" in capsys.readouterr().err
     assert not (tmp_path / "1/state").exists()
 
 
 @pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
-def test_a_folder_with_a_finished_run_of_another_config_or_text_is_refused(tmp_path, run_config, arguments, state):
-    train_run(*arguments)
+def test_a_folder_with_a_finished_run_of_another_config_or_text_is_refused(tmp_path, run_config, finished, state):
     if not state:
         shutil.rmtree(tmp_path / "1/state")
     before = {name: (tmp_path / "1" / name).read_bytes() for name in files(tmp_path / "1")}
-    config, vocabulary, train, _, *others = arguments
-    given = (run_config(seed=2), *arguments[1:]), (config, vocabulary, train, train, *others)
+    config, vocabulary, train, _, *others = finished
+    given = (run_config(seed=2), *finished[1:]), (config, vocabulary, train, train, *others)
     refusal = f"{tmp_path}/1: has a finished run of another config or data; remove it"
     for other, said in zip(given, ("seed was 1 and is 2", "data"), strict=True):
         with pytest.raises(InputError, match=refusal) as error:
@@ -228,14 +245,13 @@ def test_a_folder_with_a_finished_run_of_another_config_or_text_is_refused(tmp_p
 
 
 def test_a_finished_run_is_trained_again_when_its_published_files_are_removed_and_config_or_code_differ(
-    tmp_path, run_config, arguments, writer
+    tmp_path, run_config, finished, writer
 ):
-    train_run(*arguments)
     for change in (lambda: None, lambda: note_other_code(tmp_path / "1")):
         shutil.rmtree(tmp_path / "1/checkpoints")
         (tmp_path / "1/training.json").unlink()
         change()
-        train_run(run_config(seed=2), *arguments[1:], tensorboard=tmp_path)
+        train_run(run_config(seed=2), *finished[1:], tensorboard=tmp_path)
         assert [step for step, name, _ in writer.made[-1].scalars if name == "loss"] == list(range(1, 13))
         assert json.loads((tmp_path / "1/training.json").read_text())["seed"] == 2
 

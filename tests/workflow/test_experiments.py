@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import SMOKE, jobs, snakemake, touch_treebank
+from yte import process_yaml
 
 from transformer.cli.main import main
 
@@ -167,7 +168,16 @@ def test_all_faults_of_a_config_are_named_together(project, text, faults):
         assert fault in output
 
 
-@pytest.mark.workflow
+def refusal(folder, monkeypatch, call):
+    """The line with which the profile ends a call of snakemake in a folder, read as Snakemake reads it."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["snakemake", "--cores", "2", "--dry-run", *call])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(SystemExit) as end, Path("profiles/default/profile.yaml").open() as profile:
+        process_yaml(profile, require_use_yte=True)
+    return end.value.code
+
+
 @pytest.mark.parametrize(
     "content", [b"experiment: \xff", b"a: [1,", b"", b"# nothing", b"- a", b"a: 2001-99-99", None], ids=repr
 )
@@ -176,36 +186,52 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
     overlay.unlink(missing_ok=True)
     if content is not None:
         overlay.write_bytes(content)
-    run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "overlay.yaml")
-    monkeypatch.chdir(project)
-    assert run.returncode == main(["plan", "--configfile", "smoke.yaml", "overlay.yaml"]) == 1
-    [_, told] = run.stderr.splitlines()  # the first line names the profile
+    given = ("--configfile", "smoke.yaml", "overlay.yaml")
+    told = refusal(project, monkeypatch, given)
     assert told.startswith("error: overlay.yaml")
-    assert [told] == capsys.readouterr().err.splitlines()
+    assert main(["plan", *given]) == 1
+    assert capsys.readouterr().err == f"{told}\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (["--report", "no/report.html"], "--report: no: no such folder; create it (mkdir -p no)"),
+        (["--report=no/report.html", "--directory", "."], "--report: no: no such folder; create it"),
+        (["--config", "seeds=[1]", "tables"], "--config: tables is not KEY=VALUE; if it is a target, write it"),
+        (["--configfile", "smoke.yaml", "tables"], "--configfile: tables: no such file; if it is a target,"),
+        (["--configfile", "smoke.yaml", "a/b.md"], "--configfile: a/b.md: no such file; if it is a target,"),
+        (["--configfile", "a.yaml", "--configfiles", "b.yaml"], "--configfile is given twice, and Snakemake"),
+        (["--config", "seeds=[1]", "-C", "notes=[]"], "--config is given twice, and Snakemake"),
+        (["--set-resources", "train:gpu=1", "--set-resources", "train:nodes=1"], "--set-resources is given twice"),
+        (["--set-threads", "train=2", "--set-threads=score=1"], "--set-threads is given twice"),
+        (["smoke.yaml"], "smoke.yaml is an overlay, not a target; write --configfile smoke.yaml"),
+        (
+            ["--configfile", "smoke.yaml", "--forceall", "smoke.yaml"],
+            "smoke.yaml is an overlay, not a target; write --configfile smoke.yaml smoke.yaml",
+        ),
+        (["--config", "seeds+=[2]"], "--config: seeds+ cannot be a key here; write it in a file"),
+    ],
+)
+def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, call, told):
+    assert refusal(project, monkeypatch, call).startswith(f"error: {told}")
+
+
+@pytest.mark.workflow
+def test_a_refusal_of_the_profile_is_one_line_of_snakemake(project):
+    run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "none.yaml")
+    assert run.returncode == 1
+    [_, told] = run.stderr.splitlines()  # the first line names the profile
+    assert told.startswith("error: none.yaml: cannot be read")
 
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (["--report", "no/report.html"], "error: --report: no: no such folder; create it (mkdir -p no)"),
-        (["--report=no/report.html", "--directory", "."], "error: --report: no: no such folder; create it"),
-        (["--config", "seeds=[1]", "tables"], "error: --config: tables is not KEY=VALUE; if it is a target, write it"),
-        (["--configfile", "smoke.yaml", "tables"], "error: --configfile: tables: no such file; if it is a target,"),
-        (["--configfile", "smoke.yaml", "a/b.md"], "error: --configfile: a/b.md: no such file; if it is a target,"),
-        (["--configfile", "a.yaml", "--configfiles", "b.yaml"], "error: --configfile is given twice, and Snakemake"),
-        (["--config", "seeds=[1]", "-C", "notes=[]"], "error: --config is given twice, and Snakemake"),
-        (["--set-resources", "train:gpu=1", "--set-resources", "train:nodes=1"], "--set-resources is given twice"),
-        (["--set-threads", "train=2", "--set-threads=score=1"], "error: --set-threads is given twice"),
         (["--set-resources", "trian:gpu=1"], "--set-resources: trian: unknown rule trian; did you mean train?"),
         (["--set-resources", "train:micro_batch_tokens=two"], "train.micro_batch_tokens: two is not a whole number"),
-        (["smoke.yaml"], "error: smoke.yaml is an overlay, not a target; write --configfile smoke.yaml"),
-        (
-            ["--configfile", "smoke.yaml", "--forceall", "smoke.yaml"],
-            "error: smoke.yaml is an overlay, not a target; write --configfile smoke.yaml smoke.yaml",
-        ),
         (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
-        (["--config", "seeds+=[2]"], "error: --config: seeds+ cannot be a key here; write it in a file"),
         (["--config", "models={base: {steps: 0100}}"], "--config: models: 0100 is octal in YAML 1.1"),
         (["--config", "tasks={ende: {vocabulary: 300}}"], "tasks.ende.vocabulary: is not that of the experiment quick"),
     ],
@@ -270,8 +296,8 @@ def test_every_path_in_a_command_is_quoted():
     commands = "".join(re.findall(r"shell:\n((?: +['\"].*\n)+)", rules))
     given = re.findall(r"\{((?:input|output|log|params)[^}]*)\}", commands)
     assert len(given) > 60
-    numbers = ["params.search", "params.lengths", "params.plain[words]"]
-    assert [name for name in given if not name.endswith(":q")] == numbers
+    numbers = {"params.search", "params.lengths", "params.plain[words]"}
+    assert {name for name in given if not name.endswith(":q")} == numbers
 
 
 @pytest.mark.workflow

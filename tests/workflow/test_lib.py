@@ -19,15 +19,8 @@ from transformer.experiment.config import read_experiment, read_sources
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, merge, merged, write_config
-from workflow.lib.experiment import (
-    add_all,
-    check_order,
-    check_report,
-    check_targets,
-    check_writable,
-    checked,
-    replaced,
-)
+from workflow.lib.call import check_order, check_report, check_targets
+from workflow.lib.experiment import add_all, check_writable, checked, replaced
 from workflow.lib.inputs import Inputs
 from workflow.lib.paths import Paths
 from workflow.lib.profile import COUNTS, POSITIVE, RESOURCES, check_filled_in, check_set, rule_names

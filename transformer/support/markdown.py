@@ -10,7 +10,7 @@ HTML = r"<(?=[A-Za-z/!?])"
 SPECIAL = rf"[|`$]|{HTML}|\*(?=\w)|(?<!\w)_(?=\w)"  # what has a meaning of its own in a cell
 
 
-def one_line(text: str) -> str:
+def without_breaks(text: str) -> str:
     """A text without line breaks."""
     return re.sub(r"\s*[\n\r\v\f\x85\u2028\u2029]\s*", " ", text.strip("\r\n"))
 
@@ -18,7 +18,7 @@ def one_line(text: str) -> str:
 def markdown(title: str, headings: Texts, rows: Sequence[Texts], notes: Texts, names: int) -> str:
     """An aligned table with a title above it and notes below. The first `names` columns hold text, the rest numbers."""
     sides = ["left"] * names + ["right"] * (len(headings) - names)
-    escaped = [[re.sub(SPECIAL, r"\\\g<0>", one_line(cell)) for cell in row] for row in (headings, *rows)]
+    escaped = [[re.sub(SPECIAL, r"\\\g<0>", without_breaks(cell)) for cell in row] for row in (headings, *rows)]
     table = tabulate(escaped[1:], escaped[0], tablefmt="pipe", disable_numparse=True, colalign=sides)
-    listed = ["- " + re.sub(HTML, r"\<", one_line(note)) for note in notes]
+    listed = ["- " + re.sub(HTML, r"\<", without_breaks(note)) for note in notes]
     return "\n".join([f"**{title}**", "", table, "", *listed, ""])

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from transformer.support.strict import as_yaml
+from transformer.support.strict import write_config
 from workflow.jobs.job import run
 
 
 def main(job: Any) -> None:
     """Write the config that a job has as a parameter."""
-    Path(job.output[0]).write_text(as_yaml(job.params.config), "utf-8")
+    write_config(Path(job.output[0]), job.params.config)
 
 
 run(main, globals())

@@ -5,6 +5,7 @@
 
 import getpass
 import os
+import shlex
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -52,6 +53,24 @@ def path_to(clone: Path) -> Path:
         made.symlink_to(os.path.relpath(clone, os.path.realpath(link.parent)))
         made.replace(link)
     return link
+
+
+def command_prefix(clone: Path, mirror: str | None, *, own_python: bool, silent: bool) -> str:
+    """What bash runs before the command of a job.
+
+    Jobs look for modules in the clone first, and never in the working folder. With `own_python`, `python` is this
+    Python, whichever environment is active and whatever BASH_ENV does. With `silent`, standard output is dropped.
+    """
+    commands = ["set -euo pipefail", *["exec > /dev/null"] * silent]
+    modules = f"PYTHONPATH={shlex.quote(str(clone))}${{PYTHONPATH:+:$PYTHONPATH}}"
+    launch = f"LAUNCH={shlex.quote(f'{clone}/workflow/jobs/launch.sh')}"
+    commands.append(f"export PYTHONUTF8=1 PYTHONSAFEPATH=1 {modules} {launch}")
+    if own_python:
+        path = f"PATH={shlex.quote(str(PYTHON.parent))}:$PATH"
+        commands += ["unset BASH_ENV", "unset -f python torchrun", path]
+    if mirror:
+        commands.append(f"export TRANSFORMER_MIRROR={shlex.quote(mirror)}")
+    return "".join(f"{command}; " for command in commands)
 
 
 def complete() -> None:

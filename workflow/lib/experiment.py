@@ -2,13 +2,10 @@
 
 import contextlib
 import os
-import re
-import shlex
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.self_training import SelfTraining
@@ -21,85 +18,6 @@ from transformer.support.files import InputError, check_mirror, future_date
 from transformer.support.strict import load_sources, located, merge, merged, parse_yaml, read_keys, union
 from workflow.lib.inputs import Inputs
 from workflow.lib.runs import Runs
-
-T = TypeVar("T")
-YAML = (".yaml", ".yml")
-
-
-def once(option: str, given: Sequence[Sequence[T]]) -> Sequence[T]:
-    """The values of an option of several. End the process with one line on standard error if it is given twice."""
-    if given[1:]:
-        sys.exit(
-            f"error: {option} is given twice, and Snakemake would use the last; write all values behind one {option}"
-        )
-    return given[0] if given else []
-
-
-def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error if a target stands behind --config or --configfile.
-
-    Also if a key of --config is not a word, for which Snakemake shows a traceback, is given twice, or has no value, as
-    with an unset variable.
-    """
-    first = "if it is a target, write it before all options"
-    for word in config:
-        if "=" not in word:
-            sys.exit(f"error: --config: {word} is not KEY=VALUE; {first}")
-    given = [word.partition("=") for word in config]
-    for key, _, value in given:
-        if [name for name, *_ in given].count(key) > 1:
-            sys.exit(f"error: --config: {key} is given twice, and Snakemake would use the last; give it once")
-        if not value:
-            sys.exit(f"error: --config: {key} has no value; write it behind {key}=, or {key}=null for none")
-        if not re.fullmatch(r"[a-zA-Z_][\w-]*\w", key):
-            sys.exit(f"error: --config: {key} cannot be a key here; write it in a file and give --configfile FILE")
-    for path in overlays:
-        if path.suffix not in YAML and not path.exists():
-            sys.exit(f"error: --configfile: {path}: no such file; {first}")
-
-
-def check_targets(words: Sequence[str], overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error for an empty target, and for an overlay that may stand for one.
-
-    Snakemake shows a traceback for an empty target, as an unset variable leaves it. `words` are those of the command
-    line without the options that name overlays. An overlay is told wherever it stands among them, also behind an
-    option. The file of all values of an experiment, in its own place, is a target.
-    """
-    if "" in words and "" in _targets(words):
-        sys.exit("error: a target is empty; name one, or leave it out")
-    for word in words:
-        if word.endswith(YAML) and Path(word).is_file():
-            with contextlib.suppress(InputError):  # it says enough if it is no target either
-                values = read_keys(Path(word))
-                target = Path(*(str(values.get(key)) for key in ("results", "experiment")), "experiment.yaml")
-                if target != Path(word) and values.keys() & Experiment.__dataclass_fields__.keys() - {"packages"}:
-                    given = shlex.join(map(str, [*overlays, word]))
-                    sys.exit(f"error: {word} is an overlay, not a target; write --configfile {given}")
-
-
-def _targets(words: Sequence[str]) -> list[str]:
-    """Those of some words of the command line that Snakemake takes for targets."""
-    from snakemake.cli import get_argument_parser  # it looks for plug-ins, which takes half a second
-
-    known, _ = get_argument_parser().parse_known_args(words)
-    return known.targets
-
-
-def check_overlays(overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error if an overlay is missing or is not YAML with keys."""
-    try:
-        read_sources(overlays)
-    except InputError as error:
-        sys.exit(f"error: {error}")
-
-
-def check_report(path: Path) -> None:
-    """End the process with one line on standard error if a report cannot be written to `path`."""
-    folder = path.parent
-    if not folder.is_dir():
-        sys.exit(f"error: --report: {folder}: no such folder; create it (mkdir -p {shlex.quote(str(folder))})")
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        sys.exit(f"error: --report: {path} cannot be written; name another file")
 
 
 def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable[str]) -> Experiment:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from transformer.support.languages import name_of
-from transformer.support.markdown import one_line
+from transformer.support.markdown import without_breaks
 from workflow.results.drawing import Drawing, own_look, save
 from workflow.results.plan import Plan, Run
 from workflow.results.table_formats import Content, write_table
@@ -101,7 +101,7 @@ class Table(Result):
         """All parameters of its rule: those of the plan, its caption with the notes, and its title with the detail."""
         detail = f" ({self.detail.format(ende=languages(ende), **plan.params)})" if self.detail else ""
         params = super().params(plan, ende)
-        texts = map(one_line, plan.params.get("notes", ()))
+        texts = map(without_breaks, plan.params.get("notes", ()))
         notes = "".join("\n- " + re.sub(r"[\\*`|]|_(?!\w)", r"\\\g<0>", text) + "\n" for text in texts)
         return params | {"caption": params["caption"] + notes, "title": self.title + detail}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from transformer.support.markdown import markdown, one_line
+from transformer.support.markdown import markdown, without_breaks
 
 Row = dict[tuple[str, str], str]  # column -> the text of the cell
 Columns = Sequence[tuple[str, str]]
@@ -150,7 +150,7 @@ def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], n
     """A table environment."""
 
     def text(cell: str) -> str:
-        return typeset(one_line(cell).translate(LATEX), "$-${}", r"${} \cdot 10^{{{}}}$")
+        return typeset(without_breaks(cell).translate(LATEX), "$-${}", r"${} \cdot 10^{{{}}}$")
 
     def line(row: Iterable[str]) -> str:
         return " & ".join(row) + r" \\"

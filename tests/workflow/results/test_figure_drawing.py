@@ -65,9 +65,26 @@ def draw():
     axes[0, 0].legend()
     return shown
 class job:
-    output = {"x": [f"{OUT}/x.svg", f"{OUT}/x.pdf", f"{OUT}/x.png"]}
+    output = {"x": ["x.svg", "x.pdf", "x.png"]}
 figure.make(job)
 """
+
+
+def drawn(folder, monkeypatch):
+    """What a process with this folder as its working folder draws, in each format."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    run = subprocess.run([sys.executable, "-c", DRAW], cwd=folder, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    return [(folder / f"x.{kind}").read_bytes() for kind in ("svg", "pdf", "png")]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """What is drawn for a user without settings."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("MPLBACKEND", "MATPLOTLIBRC", "DISPLAY"):
+            patch.delenv(name, raising=False)
+        return drawn(tmp_path_factory.mktemp("plain"), patch)
 
 
 @pytest.mark.parametrize(
@@ -83,21 +100,10 @@ figure.make(job)
     ],
     ids=["look", "nonsense", "latin-1", "backend", "display", "module", "rc"],
 )
-def test_the_user_s_matplotlibrc_and_backend_change_nothing(tmp_path, settings, environment, monkeypatch):
-    for name in ("plain", "hostile"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    for name in ("MPLBACKEND", "MATPLOTLIBRC", "DISPLAY"):
+def test_the_user_s_matplotlibrc_and_backend_change_nothing(tmp_path, plain, settings, environment, monkeypatch):
+    (tmp_path / "matplotlibrc").write_text(settings, "latin-1")
+    for name in ("MPLBACKEND", "DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("plain", "hostile"):
-        if name == "hostile":
-            (tmp_path / name / "matplotlibrc").write_text(settings, "latin-1")
-            monkeypatch.setenv("MATPLOTLIBRC", str(tmp_path / name / "matplotlibrc"))
-            for key, value in environment.items():
-                monkeypatch.setenv(key, value)
-        command = [sys.executable, "-c", f"OUT = '.'\n{DRAW}"]
-        run = subprocess.run(command, cwd=tmp_path / name, capture_output=True, text=True)
-        assert (run.returncode, run.stderr) == (0, "")
-    for kind in ("svg", "pdf", "png"):
-        plain, hostile = ((tmp_path / name / f"x.{kind}").read_bytes() for name in ("plain", "hostile"))
-        assert plain == hostile
+    for key, value in {"MATPLOTLIBRC": str(tmp_path / "matplotlibrc"), **environment}.items():
+        monkeypatch.setenv(key, value)
+    assert drawn(tmp_path, monkeypatch) == plain

@@ -1,0 +1,26 @@
+# The attention that figures 3 to 5 show, and a page to explore it.
+
+
+rule read_attention:
+    input:
+        package=PACKAGE[0],
+        beside=PACKAGE[1:],
+        code=code("attention"),
+        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
+    output:
+        json=f"{RUN}/average-{{average}}/attention.json",
+        page=f"{RUN}/average-{{average}}/attention.html",
+    log:
+        f"{LOG}/average-{{average}}/attention.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        runtime=growing(30),
+        mem_mb=growing(demands.decoding_megabytes),
+    params:
+        package=subpath(input.package, parent=True),
+        sentences=selection.sentences(),
+    shell:
+        "python -m transformer attention --package {params.package:q} --output {output.json:q} --html {output.page:q}"
+        " --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"

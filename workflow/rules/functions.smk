@@ -1,0 +1,80 @@
+# The functions that rules call.
+
+import re
+import sys
+from functools import cache
+
+from transformer.corpora import kinds
+from workflow.lib.code import behind_command, behind_kind, behind_module, relative
+from workflow.lib.trial import cost_line
+
+
+def any_of(names):
+    """A wildcard constraint: one of `names`."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def of_kind(*of):
+    """A wildcard constraint: a task whose corpus is of one of these kinds."""
+    return any_of(inputs.tasks_of(*of))
+
+
+def code(stage):
+    """The source files behind a command or a kind of corpus. When one changes, the stage runs again."""
+    files = behind_command(stage) if isinstance(stage, str) else behind_kind(stage)
+    return relative(files, HERE)
+
+
+def module(name):
+    """A module and the source files behind it."""
+    return relative(behind_module(name), HERE)
+
+
+def made(target):
+    """The tables and figures that a target asks for."""
+    return [
+        getattr(rules, result.rule).output for _, result, _ in selection.planned if result.target == target
+    ]
+
+
+@cache
+def of_trial(_):
+    """The table and the figure of the trial. Says what they cost when they are asked for."""
+    if experiment.trial is None:
+        # Snakemake would put an error into a traceback.
+        sys.exit(
+            "error: trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
+        )
+    logger.warning(cost_line(experiment, runs))
+    return [path for output in made("trial") for path in output]
+
+
+def read_by(*names):
+    """The files of this experiment that rules read, and those of its packages."""
+    files = {str(file) for name in names for file in getattr(rules, name).input}
+    return sorted(file for file in files if file.startswith((f"{RESULTS}/", f"{paths.packages}/")))
+
+
+def in_report(result):
+    """The outputs of a result's rule. The first file of each output with labels is in the report, sorted by these."""
+    look = {"caption": "../report/result.rst", "category": result.category}
+    return {
+        name: [report(first, **look, labels=result.labels[name]) if name in result.labels else first, *others]
+        for name, (first, *others) in result.files(RESULTS).items()
+    }
+
+
+def report_start(files):
+    """The start page of the report, as HTML. The template workflow/report/workflow.rst calls it."""
+    from workflow.results.overview import overview
+
+    return overview(selection, files)
+
+
+# Threads, GPUs and subwords in a forward pass are those of a training; without `--set-threads` and `--set-resources` they
+# are its defaults. They are resources, like those of `train`, so changing them measures nothing again.
+def as_training(name, default):
+    """What the user or the profile sets for `train`."""
+    threads = asked.overwrite_threads.get("train")
+    value = {"threads": threads, **asked.overwrite_resources.get("train", {})}.get(name)
+    return default if value is None else getattr(value, "value", value)
