@@ -8,7 +8,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from transformer.cli.process import INTERRUPTED, interruptible, prepare
+from transformer.cli.process import INTERRUPTED, check_folder, interruptible, prepare
 from transformer.support.files import InputError, check_output
 from transformer.support.limits import explained
 
@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands = parser(docstring(sys.modules[__name__]), (data, training, decoding, scores, exchange))
         argcomplete.autocomplete(commands)
         arguments = parsed(commands, argv)
+        check_folder()
         check_files(arguments)
         if arguments.chosen.prints:
             check_output()
