@@ -128,6 +128,18 @@ def test_an_output_may_not_be_an_input_or_another_output(house, tmp_path, refuse
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
+def test_a_pipe_is_no_file_to_read_because_many_are_read_twice(house, tmp_path, refused):
+    os.mkfifo(tmp_path / "pipe")
+    sides = {"source": house.corpus / "dev.source", "target": tmp_path / "pipe"}
+    lines = [
+        arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train"),
+        arguments("check", subwords=house.subwords, texts=[house.corpus / "dev.source", tmp_path / "pipe"]),
+        arguments("plan", configfile=[tmp_path / "pipe"]),
+    ]
+    for line in lines:
+        refused(line, tmp_path / "pipe", "is a pipe")
+
+
 def test_an_output_may_not_be_the_standard_input_or_output(house, tmp_path):
     text, printed = tmp_path / "text", tmp_path / "printed"
     text.write_text("the cat .\n")

@@ -153,6 +153,14 @@ def test_a_missing_package_is_named_with_the_remedy():
     assert re.fullmatch(r"error: No module named '\w+': .* lacks it; activate the environment .*\n", run.stderr)
 
 
+def test_a_working_folder_that_was_removed_is_told(tmp_path, monkeypatch, refused):
+    (folder := tmp_path / "folder").mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    for line in (arguments("plan"), arguments("describe", package="package")):
+        refused(line, "the working folder was removed")
+
+
 def test_a_number_of_threads_that_openmp_would_complain_about_is_left_out():
     code = "import os; from transformer.cli.process import prepare; prepare(); print(os.environ.get('OMP_NUM_THREADS'))"
     for kept in ("1", "16", "4,2"):

@@ -276,7 +276,8 @@ def test_a_file_with_both_languages_that_is_named_for_one_is_told_how(own):
         ("pairs.tsv", "add a column"),
         ("~/dev.de", "~ does not stand for your home here; write the whole path"),
         ("${DATA}/dev.de", "variables are not replaced here; write the whole path"),
-        ("{task}.de", "{ and } are special to Snakemake; rename the file"),
+        ("{task}.de", "{, }, < and > are special to Snakemake; rename the file"),
+        ("<temp>.de", "{, }, < and > are special to Snakemake; rename the file"),
     ],
 )
 def test_a_wrong_location_is_reported_with_its_key(own, location, problem):

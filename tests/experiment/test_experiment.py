@@ -313,7 +313,7 @@ def test_all_unknown_names_are_reported_together():
     reported = faults(
         seeds=[-1],
         results="my {results}",
-        mirror="{mirror}",
+        mirror="<mirror>",
         tasks=tasks,
         figures={"task": "ende", "model": "base"},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": "wjs"}},
@@ -323,8 +323,8 @@ def test_all_unknown_names_are_reported_together():
     assert reported == [
         "tasks.wsj.models: unknown model bas; did you mean base?",
         "tasks.semi.corpus: unknown corpus slef; did you mean self?",
-        "results: 'my {results}': { and } are special to Snakemake; use another name",
-        "mirror: '{mirror}': { and } are special to Snakemake; use another name",
+        "results: 'my {results}': {, }, < and > are special to Snakemake; use another name",
+        "mirror: '<mirror>': {, }, < and > are special to Snakemake; use another name",
         "seeds[0]: -1 is not at least 0",
         "figures.task: unknown task ende; known: wsj, semi, two",
         "table3_average: must be from 1 to 5 (the average of base), not 6",

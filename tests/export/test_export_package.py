@@ -52,6 +52,16 @@ def test_a_folder_with_files_is_left_unchanged(ours, marian, tmp_path):
     to_marian(ours, tmp_path / "empty")
 
 
+@pytest.mark.parametrize("before", ["missing", "empty"])
+def test_a_link_to_a_folder_stays_a_link(ours, tmp_path, before):
+    if before == "empty":
+        (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    to_marian(ours, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder/README.md").is_file()
+
+
 def test_an_export_to_a_full_disk_leaves_no_files(ours, tmp_path, full_after):
     with full_after(2000), pytest.raises(InputError, match=rf"^{tmp_path}/out/[\w.]+: cannot be written"):
         to_marian(ours, tmp_path / "out")

@@ -64,3 +64,5 @@ def test_a_description_says_not_recorded_for_missing_values(package):
     attempts += [{"from": 6, "to": 12, "steps_redone": 0, "seconds": 2.0}]
     both = rows(training={**training, "attempts": attempts})
     assert both["cost"] == "3 s on 4 x calculator, then 2 x abacus, 1.12e+14 FLOPs"
+    other = rows(training={**training, "attempts": "none", "software": ["torch"]}, corpus={"pairs": 3})
+    assert {name for name, text in other.items() if text == "not recorded"} == {"corpus", "cost"}

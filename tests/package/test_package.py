@@ -118,9 +118,11 @@ def test_weights_of_another_architecture_are_refused(save, change_package, run_c
         (b"", "not JSON"),
         (b'{"task": "ende"', "not JSON"),
         (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b"[]", "not a mapping"),
         (b'{"task": "ende", "colour": "red"}', "unknown key colour"),
         (b'{"kind": "parse"}', "kind: .*parse"),
+        (b'{"vocabulary": -1}', "vocabulary: -1 is not at least 1"),
     ],
 )
 def test_a_config_that_is_malformed_is_named(save, content, message):

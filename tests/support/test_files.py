@@ -1,5 +1,8 @@
+import bz2
 import errno
+import gzip
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -66,6 +69,13 @@ def test_the_remedy_for_another_encoding_is_a_command_that_converts_the_file(tmp
         command = command.replace(word, meant)
     subprocess.run(command, shell=True, check=True)
     assert read_lines(new) == ["abé", "b"]
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_a_compressed_file_is_named_as_such(tmp_path, module):
+    (tmp_path / "text").write_bytes(module.compress("abé\nb\n".encode() * 9))
+    with pytest.raises(InputError, match=r"text, line 1: .*compressed by \w+; unpack it first$"):
+        read_lines(tmp_path / "text")
 
 
 def test_a_stream_is_decoded_line_by_line():

@@ -95,6 +95,10 @@ def test_a_fault_of_an_added_value_names_the_file_that_adds_it(tmp_path):
         (b"a: " + b"[" * 3000, "recursion"),
         (b"a: &a {b: *a}\n", "Circular reference"),
         (b"a: !!set {b}\n", "Object of type set"),
+        (
+            b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b"*a%d," % (i - 1) * 9) for i in range(1, 30)),
+            "repeat",
+        ),
     ],
 )
 def test_a_fault_of_yaml_is_reported_with_its_place(tmp_path, content, said):

@@ -70,6 +70,22 @@ def test_the_safetensors_library_reads_our_files_and_finds_the_numbers_that_it_w
     assert path.stat().st_size % 8 == (sum(tensor.nbytes for tensor in own.values())) % 8  # the header is aligned
 
 
+@pytest.mark.parametrize("texts", ["", "[]", "3", '{"config": 3}', "[" * 100_000])
+def test_a_file_with_other_metadata_is_refused(tmp_path, texts):
+    path = tmp_path / "other.safetensors"
+    safetensors.torch.save_file({"a": torch.zeros(3)}, path, {"texts": texts})
+    for read in (read_tensors, read_metadata):
+        with pytest.raises(DamagedFileError, match=r"other\.safetensors: damaged"):
+            read(path)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float8_e4m3fn, torch.complex64])
+def test_a_file_of_another_program_is_refused_whatever_its_numbers_are(tmp_path, kind):
+    safetensors.torch.save_file({"a": torch.zeros(3, dtype=kind)}, tmp_path / "other.safetensors")
+    with pytest.raises(DamagedFileError, match=r"other\.safetensors: damaged"):
+        read_tensors(tmp_path / "other.safetensors")
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"step-9\.safetensors: no such file"):
         read_tensors(tmp_path / "step-9.safetensors")

@@ -179,6 +179,12 @@ def test_a_key_of_the_command_line_that_is_given_twice_or_without_a_value_is_ref
     check_order(["seeds=[1]", "packages=null"], [])
 
 
+def test_an_overlay_that_is_a_pipe_is_told_before_snakemake_reads_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SystemExit, match=f"^error: --configfile: {tmp_path}/pipe is a pipe"):
+        check_order([], [tmp_path / "pipe"])
+
+
 def test_a_slash_at_the_end_of_results_changes_nothing(select):
     assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
 

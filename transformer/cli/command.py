@@ -193,8 +193,11 @@ def parsed(commands: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raises InputError if a command would write a file without a name, one that it also reads, or one file twice."""
+def check_files(arguments: argparse.Namespace) -> None:
+    """Raises InputError if a command would write a file without a name, one that it also reads, or one file twice.
+
+    Also refuses a pipe such as <(COMMAND) of bash: many files are read twice, and a pipe would then be empty.
+    """
     named: list[tuple[str, Path, bool]] = []  # option, file, whether it is written
     for action in arguments.paths:
         given = getattr(arguments, action.dest)
@@ -205,6 +208,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
             files = (Path(f"{each}{ending}") for ending in action.files)
             named += ((action.option_strings[0], file, action.written) for file in files)
     for i, (one, file, written) in enumerate(named):
+        if not written and file.is_fifo():
+            raise InputError(f"{one}: {file} is a pipe, and a file is needed; write the text into one")
         for other, another, also_written in named[:i]:
             if (written or also_written) and one != other and same_file(file, another):
                 raise InputError(f"{other} and {one} are both {another}; name two files")

@@ -8,7 +8,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from transformer.cli.process import INTERRUPTED, interruptible, prepare
+from transformer.cli.process import INTERRUPTED, check_folder, interruptible, prepare
 from transformer.support.files import InputError, check_output
 from transformer.support.limits import explained
 
@@ -24,12 +24,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         import argcomplete
 
         from transformer.cli import data, decoding, exchange, scores, training
-        from transformer.cli.command import check_outputs, docstring, parsed, parser
+        from transformer.cli.command import check_files, docstring, parsed, parser
 
         commands = parser(docstring(sys.modules[__name__]), (data, training, decoding, scores, exchange))
         argcomplete.autocomplete(commands)
         arguments = parsed(commands, argv)
-        check_outputs(arguments)
+        check_folder()
+        check_files(arguments)
         if arguments.chosen.prints:
             check_output()
         if arguments.chosen.torch:

@@ -7,7 +7,10 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from transformer.support.files import InputError
 
 INTERRUPTED = 128 + signal.SIGINT  # the exit status
 
@@ -19,6 +22,14 @@ def prepare() -> None:
     _open_streams()
     if not re.fullmatch(r"0*[1-9]\d{,8}(,0*[1-9]\d{,8})*", os.environ.get("OMP_NUM_THREADS", "1")):
         del os.environ["OMP_NUM_THREADS"]  # --threads decides, but OpenMP would complain
+
+
+def check_folder() -> None:
+    """Raises InputError if the working folder was removed. Errors of it would name no file, and Intel's MKL aborts."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise InputError("the working folder was removed; go to another one (cd)") from error
 
 
 @contextlib.contextmanager

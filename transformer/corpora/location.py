@@ -12,6 +12,7 @@ from transformer.support.files import InputError
 # The URL of a file; groups: the host with its port, the path.
 URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+SPECIAL = "[{}<>]"  # in a path, {NAME} is a wildcard of Snakemake's, and <NAME> one of its variables
 VARIABLE = "variables are not replaced here; write the whole path"
 _ARCHIVE = re.compile(f"(?:{'|'.join(map(re.escape, ARCHIVES))})(?=/|$)", re.IGNORECASE)
 
@@ -46,8 +47,8 @@ class Location:
             problem = "~ does not stand for your home here; write the whole path"
         elif "${" in file:
             problem = VARIABLE
-        elif re.search("[{}]", file):
-            problem = "{ and } are special to Snakemake; rename the file"
+        elif re.search(SPECIAL, file):
+            problem = "{, }, < and > are special to Snakemake; rename the file"
         elif member == "":
             problem = f"it is an archive; add a member, as in {file}/MEMBER"
         elif member and (_ARCHIVE.search(member) or {"", ".", ".."} & set(member.split("/"))):

@@ -19,6 +19,7 @@ from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.kinds import Corpus
+from transformer.corpora.location import SPECIAL
 from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claim_checks import faults_of
@@ -46,9 +47,9 @@ AUTO_WIDTH = 64  # smallest d_model of base at which `precision: auto` depends o
 def _literal(folder: str) -> str:
     if len(folder.splitlines()) != 1 or folder.strip() != folder:
         raise ValueError(f"{folder!r} names no folder; write a name without line breaks and blanks at its ends")
-    if found := re.search("[{}]|^[~$]", folder):
+    if found := re.search(f"{SPECIAL}|^[~$]", folder):
         why = {"~": "~ is not your home here", "$": "variables are not replaced here"}
-        raise ValueError(f"{folder!r}: {why.get(found[0], '{ and } are special to Snakemake')}; use another name")
+        raise ValueError(f"{folder!r}: {why.get(found[0], '{, }, < and > are special to Snakemake')}; use another name")
     return folder
 
 

@@ -41,14 +41,17 @@ subwords.
 def new_folder(path: Path) -> Iterator[Path]:
     """A temporary folder beside `path`. It is renamed to `path` on success and removed on failure.
 
+    If `path` is a link, the folder that it names is written.
+
     Raises InputError when `path` exists and is not an empty folder, or cannot be written.
     """
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise InputError(f"{path}: exists and is not an empty folder; choose another folder")
     try:
-        with part_folder(path) as temporary:
+        folder = path.resolve()
+        with part_folder(folder, path) as temporary:
             yield temporary
-            temporary.replace(path)
+            temporary.replace(folder)
     except OSError as error:
         raise InputError(
             f"{path}: cannot be written ({error.strerror or error}); free space or choose another folder"

@@ -39,7 +39,7 @@ class PackageConfig:
     source: str
     target: str
     architecture: ModelConfig
-    vocabulary: int
+    vocabulary: Size
     decoding: Decoding
     averaged: tuple[int, ...]
     corpus: dict[str, Any]
@@ -66,7 +66,7 @@ def read_package_config(folder: Path) -> PackageConfig:
     try:
         values = json.loads(read_bytes(path))
         config = load(PackageConfig, values, str(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}); copy or make it again") from error
     except ConfigError as error:
         raise InputError(f"{error}\n  (this package is of another version, or another program made it)") from error

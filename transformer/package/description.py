@@ -1,5 +1,8 @@
 """A description of a package, for people to read."""
 
+from contextlib import suppress
+from typing import Any
+
 from transformer.model.config import USED
 from transformer.package.loading import Package
 from transformer.support.strict import listed, plain
@@ -29,18 +32,22 @@ def describe(package: Package) -> str:
         sizes = {key: sizes[key] for key in used}
     elif config.architecture.attention_over_parameters:
         del sizes["d_ff"]  # it has no such layers
-    known = {
+    known: dict[str, Any] = {
         **vars(config),
         **config.training,
         **config.corpus,
         **vars(config.decoding),
         "architecture": listed(sizes),
-        "where": devices(config.training) if config.training else "",
         "parameters": sum(parameter.numel() for parameter in package.model.parameters()),
-        "pairs": listed(config.corpus.get("pairs", {})),
-        "made_with": listed(config.training.get("software", {})),
         "averaged": f"checkpoints of steps {', '.join(map(str, config.averaged))}" if config.averaged else "",
     }
+    for name, words, record in (
+        ("where", devices, config.training),
+        ("pairs", listed, config.corpus.get("pairs", {})),
+        ("made_with", listed, config.training.get("software", {})),
+    ):
+        with suppress(KeyError, TypeError, AttributeError):  # of a record that lacks a key or has another kind of value
+            known[name] = words(record)
     return "\n".join(f"{name:14}{_filled(text, known)}" for name, text in ROWS.items())
 
 

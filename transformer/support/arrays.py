@@ -70,7 +70,11 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     has changed.
     """
     with _opened(path) as file:
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        names = list(file.keys())
+        for name in names:
+            if (kind := file.get_slice(name).get_dtype()) not in _DTYPES.values():  # another program's, such as BF16
+                raise ValueError(f"the numbers of {name} are {kind}")
+        arrays = {name: file.get_tensor(name) for name in names}
         metadata = _texts(file)
     if metadata.get("sha256") != _digest(arrays, metadata):
         raise DamagedFileError(f"{path}: damaged (its content does not match its SHA-256); make it again")
@@ -84,7 +88,10 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def _texts(file: Any) -> dict[str, str]:
-    return json.loads((file.metadata() or {}).get("texts", "{}"))
+    texts = json.loads((file.metadata() or {}).get("texts", "{}"))
+    if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
+        raise ValueError("its metadata has no texts by name")
+    return texts
 
 
 @contextmanager
@@ -94,7 +101,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="np") as file:
             yield file
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path}: damaged ({error}); make it again") from error
     except OSError as error:  # of the disk or this process, not of the content
         raise InputError(f"{path}: cannot be read ({error}); try again") from error

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 GREATEST_SEED = 2**63 - 1  # that PyTorch accepts
 GREATEST_ALPHA = 10  # of a length penalty
+MOST_PARTS = 10**6  # values, keys and signs between them of a YAML file; with aliases of aliases, a few lines have 10^9
 
 
 def read_yaml(path: Path) -> Any:
@@ -59,7 +61,10 @@ def _value(text: str) -> tuple[Any, list[tuple[int, str]]]:
         value = loader.get_single_data()
     finally:
         loader.dispose()
-    json.dumps(value)  # refuses a mapping that contains itself, and a value that JSON does not have, such as a set
+    # This refuses a mapping that contains itself, and a value that JSON does not have, such as a set.
+    written = json.JSONEncoder().iterencode(value)
+    if any(islice(written, MOST_PARTS, None)):
+        raise ValueError(f"its aliases (*NAME) repeat so much that it has more than {MOST_PARTS:,} parts; use fewer")
     return value, loader.doubts
 
 

@@ -79,6 +79,8 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
     for path in overlays:
         if path.suffix not in YAML and not path.exists():
             sys.exit(f"error: --configfile: {path}: no such file; {first}")
+        if path.is_fifo():
+            sys.exit(f"error: --configfile: {path} is a pipe, which Snakemake cannot read; write it into a file")
 
 
 def check_targets(words: Sequence[str], overlays: Iterable[Path]) -> None:
