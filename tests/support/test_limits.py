@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from transformer.support.limits import explained
+from transformer.support.limits import explained, told
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,18 @@ def test_a_limit_of_the_system_is_named_with_its_remedy(error, said):
 )
 def test_other_errors_are_not_about_a_limit(error):
     assert explained(error) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "a/b"), "a/b: Permission denied; change its rights, or those of its"),
+        (OSError(errno.ENOSPC, "No space left on device", "a/b"), "a/b: No space left on device"),
+        (ImportError("failed to map segment"), "failed to map segment: memory ran out; free some"),
+        (MemoryError(), "memory ran out; free some"),
+        (OSError("12 of 5"), "12 of 5"),
+    ],
+    ids=repr,
+)
+def test_an_error_names_its_file_first_and_its_remedy_last(error, said):
+    assert told(error).startswith(said)

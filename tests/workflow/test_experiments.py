@@ -210,6 +210,7 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
             ["--configfile", "smoke.yaml", "--forceall", "smoke.yaml"],
             "smoke.yaml is an overlay, not a target; write --configfile smoke.yaml smoke.yaml",
         ),
+        (["--configfile", f"{256 * 'n'}.yaml"], f"{256 * 'n'}.yaml: File name too long"),
         (["--config", "seeds+=[2]"], "--config: seeds+ cannot be a key here; write it in a file"),
     ],
 )

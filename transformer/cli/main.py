@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from transformer.cli.process import INTERRUPTED, check_folder, interruptible, prepare
 from transformer.support.files import InputError, check_output
-from transformer.support.limits import explained
+from transformer.support.limits import explained, told
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,10 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         remedy = "activate the environment (. .venv/bin/activate), or make it (make .venv/installed)"
         return _failed(f"{error}: {sys.executable} lacks it; {remedy}")
     except (OSError, MemoryError, RuntimeError, ImportError) as error:
-        why = explained(error)
-        if not (why or isinstance(error, OSError)):
+        if not (explained(error) or isinstance(error, OSError)):
             raise
-        return _failed(f"{error}: {why}" if why and str(error) else why or str(error))
+        return _failed(told(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED

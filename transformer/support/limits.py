@@ -1,4 +1,4 @@
-"""Limits of the system, in words: memory, open files, processes and threads."""
+"""Errors of the system in words: limits of memory, open files, processes and threads, and rights of files."""
 
 import errno
 
@@ -22,3 +22,11 @@ def explained(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno in _BY_NUMBER:
         return _BY_NUMBER[error.errno]
     return next((words for text, words in _BY_TEXT.items() if text in str(error)), None)
+
+
+def told(error: BaseException) -> str:
+    """What an error says, without its number: first the file, if it names one, and at the end the remedy, if known."""
+    text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    if isinstance(error, PermissionError):
+        return f"{text}; change its rights, or those of its folders (chmod)"
+    return ": ".join(filter(None, (text, explained(error))))

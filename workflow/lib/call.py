@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from transformer.experiment.config import Experiment, read_sources
 from transformer.support.files import InputError
+from transformer.support.limits import told
 from transformer.support.strict import read_keys
 from workflow.lib import brief, environment
 
@@ -41,11 +42,14 @@ def prepare(arguments: Sequence[str]) -> None:
     overlays = once("--configfile", given.configfile)
     once("--set-resources", given.set_resources)
     once("--set-threads", given.set_threads)
-    check_order(once("--config", given.config), overlays)
-    check_targets(words, overlays)
-    check_overlays(overlays)
-    if given.report:
-        check_report(given.directory / given.report)
+    try:
+        check_order(once("--config", given.config), overlays)
+        check_targets(words, overlays)
+        read_sources(overlays)
+        if given.report:
+            check_report(given.directory / given.report)
+    except (InputError, OSError) as error:  # such as a folder that the user may not enter
+        sys.exit(f"error: {told(error)}")
     brief.register()
 
 
@@ -108,14 +112,6 @@ def _targets(words: Sequence[str]) -> list[str]:
 
     known, _ = get_argument_parser().parse_known_args(words)
     return known.targets
-
-
-def check_overlays(overlays: Iterable[Path]) -> None:
-    """End the process with one line on standard error if an overlay is missing or is not YAML with keys."""
-    try:
-        read_sources(overlays)
-    except InputError as error:
-        sys.exit(f"error: {error}")
 
 
 def check_report(path: Path) -> None:

@@ -16,6 +16,7 @@ if fault := environment.fault_of(Path(CLONE)):
     raise WorkflowError(fault)
 
 from transformer.support.files import InputError
+from transformer.support.limits import told
 from transformer.support.strict import plain
 from workflow.lib.experiment import (
     check_packages,
@@ -42,7 +43,7 @@ def refusing():
     try:
         yield
     except (InputError, OSError) as error:  # such as a folder that the user may not enter
-        raise WorkflowError(str(error)) from None
+        raise WorkflowError(told(error)) from None
 
 
 given = (workflow.overwrite_configfiles, workflow.config_settings.config_args)
