@@ -15,7 +15,7 @@ from packed import ENGLISH, GERMAN, MODES, PACK, read, refused, special, write, 
 from transformer.corpora import archives, reading
 from transformer.corpora.archives import members
 from transformer.corpora.location import Location, why_missing
-from transformer.corpora.reading import FOREIGN
+from transformer.support.encodings import FOREIGN
 from transformer.support.files import InputError
 
 # Locations

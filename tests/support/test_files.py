@@ -78,6 +78,12 @@ def test_a_compressed_file_is_named_as_such(tmp_path, module):
         read_lines(tmp_path / "text")
 
 
+def test_a_file_that_is_no_text_is_named_as_such(tmp_path):
+    (tmp_path / "text").write_bytes(b"%PDF-1.7 \xe2\xe3\n")
+    with pytest.raises(InputError, match=r"the file is a PDF; unpack it, or save its text as a plain file$"):
+        read_lines(tmp_path / "text")
+
+
 def test_a_stream_is_decoded_line_by_line():
     def stream():
         yield b"one\n"

@@ -94,6 +94,17 @@ def test_what_snakemake_needs_of_the_environment_is_added(monkeypatch, tmp_path,
     assert os.environ == {"HOME": home, "PATH": os.defpath, "USER": str(os.getuid()), "XDG_CACHE_HOME": cache}
 
 
+def test_an_empty_home_is_the_root_folder_where_only_root_may_write(monkeypatch, tmp_path):
+    def denied(path, **_):
+        raise PermissionError(f"{path}")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(environment.Path, "mkdir", denied)
+    monkeypatch.setattr(os, "environ", {"HOME": "", "PATH": os.defpath, "USER": "me"})
+    environment.complete()
+    assert os.environ["XDG_CACHE_HOME"] == str(tmp_path / ".snakemake/cache")
+
+
 @pytest.mark.parametrize("name", ["a:b", "a{b}", "a}", "two\nlines", "not UTF-8 \udcff"])
 def test_a_folder_in_which_the_workflow_cannot_run_is_named(tmp_path, name):
     (clone := tmp_path / name).mkdir()

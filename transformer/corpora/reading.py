@@ -18,27 +18,12 @@ from transformer.corpora.archives import BUFFER, check_links, members, open_guar
 from transformer.corpora.location import ARCHIVES, Location
 from transformer.corpora.sgml import read_segments
 from transformer.corpora.units import PO, UNITS, Unit, pairs_of, read_po, read_xml
+from transformer.support.encodings import FOREIGN, PACKED
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
 HEAD = 512  # bytes, in which compressed files and archives are known by these marks. No text has them
-PACKED = {
-    ".gz": rb"\x1f\x8b",
-    ".bz2": rb"BZh[1-9]1AY&SY",
-    ".xz": rb"\xfd7zXZ\0",
-    ".zip": rb"PK(\x03\x04|\x05\x06)",
-    ".tar": rb".{257}ustar[ \0]",
-}
-# What is not read, by its first bytes.
-FOREIGN = {
-    "compressed by zstd": b"\x28\xb5\x2f\xfd",
-    "compressed by lz4": b"\x04\x22\x4d\x18",
-    "a 7z archive": b"7z\xbc\xaf\x27\x1c",
-    "a RAR archive": b"Rar!\x1a\x07",
-    "a PDF": b"%PDF-",
-    "a file of Microsoft Office": b"\xd0\xcf\x11\xe0",
-}
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
@@ -125,7 +110,7 @@ def _check_packed(location: Location, head: bytes) -> None:
     for kind, start in FOREIGN.items():
         if head.startswith(start):
             raise InputError(f"{location}: is {kind}, which is not read; unpack it, or save its text as a plain file")
-    for suffix, start in PACKED.items():
+    for suffix, (_, start) in PACKED.items():
         if re.match(start, head, re.DOTALL):
             if suffix not in ARCHIVES:
                 raise InputError(f"{location}: is compressed; let the file's name end in {suffix}")

@@ -4,12 +4,22 @@ import codecs
 import re
 
 MARKED = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
-COMPRESSED = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\0": "xz",
-    b"PK\x03\x04": "zip",
-    b"\x28\xb5\x2f\xfd": "zstd",
+# What is not text, by its first bytes, which no text has: the ending of its name -> what it is, and how it begins.
+PACKED = {
+    ".gz": ("compressed by gzip", rb"\x1f\x8b"),
+    ".bz2": ("compressed by bzip2", rb"BZh[1-9]1AY&SY"),
+    ".xz": ("compressed by xz", rb"\xfd7zXZ\0"),
+    ".zip": ("compressed by zip", rb"PK(\x03\x04|\x05\x06)"),
+    ".tar": ("a tar archive", rb".{257}ustar[ \0]"),
+}
+# What is not read, even if its name tells what it is.
+FOREIGN = {
+    "compressed by zstd": b"\x28\xb5\x2f\xfd",
+    "compressed by lz4": b"\x04\x22\x4d\x18",
+    "a 7z archive": b"7z\xbc\xaf\x27\x1c",
+    "a RAR archive": b"Rar!\x1a\x07",
+    "a PDF": b"%PDF-",
+    "a file of Microsoft Office": b"\xd0\xcf\x11\xe0",
 }
 UNMARKED = {"UTF-16LE": rb"(?:[^\0]\0){2}", "UTF-16BE": rb"(?:\0[^\0]){2}"}  # of letters that ASCII has
 
@@ -21,8 +31,10 @@ def unmarked(first: bytes) -> str:
 
 def conversion(first: bytes) -> str:
     """How to convert a file to UTF-8. `first` is its first line, or empty if that is right."""
-    if packer := next((name for mark, name in COMPRESSED.items() if first.startswith(mark)), ""):
-        return f"the file is compressed by {packer}; unpack it first"
+    if kind := next((kind for kind, mark in PACKED.values() if re.match(mark, first, re.DOTALL)), ""):
+        return f"the file is {kind}; unpack it first"
+    if kind := next((kind for kind, start in FOREIGN.items() if first.startswith(start)), ""):
+        return f"the file is {kind}; unpack it, or save its text as a plain file"
     marked = next((name for mark, name in MARKED.items() if first.startswith(mark)), "")
     if encoding := marked or unmarked(first):
         return f"the file is {encoding}; convert it: iconv -f {encoding} -t utf-8 OLD > NEW"
