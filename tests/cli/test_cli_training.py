@@ -15,6 +15,7 @@ from transformer.evaluation import step_time
 from transformer.support import device
 from transformer.support.files import InputError, read_lines, write_lines
 from transformer.support.strict import plain, write_config
+from transformer.support.tensors import read_tensors, write_tensors
 from transformer.training import distributed, run
 
 
@@ -173,6 +174,12 @@ def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_pat
     faults = {cut: "damaged", changed: "SHA-256", foreign: "damaged", tmp_path / "no": "no such file"}
     for path, message in faults.items():
         refused(packing(house, tmp_path, checkpoints=[whole, path]), path, message)
+    for key in ("config", "vocabulary", "step"):
+        for text in (None, "{", "[" * 100_000):
+            tensors, texts = read_tensors(whole)
+            texts = {name: value for name, value in (texts | {key: text}).items() if value is not None}
+            write_tensors(foreign, tensors, texts)
+            refused(packing(house, tmp_path, checkpoints=[whole, foreign]), foreign, "no checkpoint of a run", "give")
     assert not (tmp_path / "package").exists()
 
 

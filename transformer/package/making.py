@@ -59,11 +59,17 @@ def make_package(
     vocabulary = vocabulary_name(len(learnt), learnt.sha256)
     for path in checkpoints:
         metadata = read_metadata(path)
-        if json.loads(metadata.get("config", "null")) != plain(run):
+        try:
+            trained_as, trained_with, step = (json.loads(metadata[key]) for key in ("config", "vocabulary", "step"))
+        except (KeyError, ValueError, RecursionError):
+            raise InputError(
+                f"{path}: this is no checkpoint of a run; give checkpoints of the run of {config}"
+            ) from None
+        if trained_as != plain(run):
             raise InputError(f"{path}: this checkpoint was not trained with {config}; give checkpoints of its run")
-        if (trained_with := json.loads(metadata["vocabulary"])) != vocabulary:
+        if trained_with != vocabulary:
             raise InputError(f"{path}: trained with {trained_with}, but {subwords} has {vocabulary}; give the former")
-        steps.append(json.loads(metadata["step"]))
+        steps.append(step)
     if trained.get("config_sha256") != run.sha256():
         raise InputError(f"{training}: this record is not of a run of {config}; give training.json of its run")
     weights = average(checkpoints)
