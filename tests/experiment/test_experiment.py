@@ -712,6 +712,8 @@ def test_a_fault_names_the_file_whose_value_is_used(tmp_path, monkeypatch):
         "corpora: {libreoffice-help: {shares: {dev: 1}}}",
         "corpora: {penn-treebank: {train: [2200, 2250]}}",
         "length: {recipe: {trained: [5]}}",
+        "seeds+: [6, 7, 6]",
+        "tasks: {ende: {models+: [big, big]}}",
     ],
 )
 def test_a_fault_names_the_overlay_that_causes_it(tmp_path, monkeypatch, overlay):

@@ -126,6 +126,12 @@ def shown(value: Any) -> str:
     return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
+def shown_twice(values: Sequence[Any]) -> str:
+    """The text that some of `values` come twice. Empty if none does."""
+    twice = [value for place, value in enumerate(values) if values.index(value) == place and values.count(value) > 1]
+    return "; ".join(f"{value} comes twice; name it once" for value in twice)
+
+
 def not_a_list(value: Any) -> str:
     """The text that `value` is not a list. A mapping of texts, as a corpus has them, may be meant as one in a list."""
     if value is None or (isinstance(value, Mapping) and not all(isinstance(each, str) for each in value.values())):

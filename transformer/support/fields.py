@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from transformer.support.faults import shown
+from transformer.support.faults import shown, shown_twice
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 from transformer.support.yaml_words import ONLY_TEXT_IN_1_1
 
@@ -44,8 +44,8 @@ STRICT = ConfigDict(
 
 
 def _distinct(values: Sequence[T]) -> Sequence[T]:
-    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
-        raise ValueError("; ".join(f"{value} comes twice; name it once" for value in twice))
+    if twice := shown_twice(values):
+        raise ValueError(twice)
     return values
 
 

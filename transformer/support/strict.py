@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from transformer.support.faults import ConfigError, Fault, Keys, fault_of, not_a_list, with_source
+from transformer.support.faults import ConfigError, Fault, Keys, fault_of, not_a_list, shown_twice, with_source
 from transformer.support.files import InputError, read_lines, write_text
 from transformer.support.yaml_words import Dumper, Loader
 
@@ -163,8 +163,8 @@ def _adds(key: Any) -> bool:
 def added_up(values: Any) -> Any:
     """`values` with each list KEY+ added to the list KEY (`union`), which may be missing.
 
-    Raises ConfigError that lists each KEY+ that is not a list, and each whose KEY is not one. A mapping is no fault:
-    its name may end in +.
+    Raises ConfigError that lists each KEY+ that is not a list or has a value twice, and each whose KEY is not a list. A
+    mapping is no fault: its name may end in +.
     """
     faults: list[Fault] = []
     summed = _added_up(values, (), faults)
@@ -188,6 +188,8 @@ def _added_up(values: Any, place: Keys, faults: list[Fault]) -> Any:
         elif not isinstance(given, list):
             text = f"{name} has no list to which this could be added; write {name} without +"
             faults.append(Fault((*place, key), text))
+        elif twice := shown_twice(value):
+            faults.append(Fault((*place, key), twice))
         else:
             summed[name] = union(given, value)
     return summed
