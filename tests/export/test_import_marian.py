@@ -102,6 +102,12 @@ def test_weights_that_our_model_cannot_have_are_refused_by_name(marian, tmp_path
         from_marian(marian, tmp_path / "back")
 
 
+def test_more_layers_than_tensors_are_refused(marian, tmp_path):
+    change(marian / "config.json", encoder_layers=10**7, decoder_layers=10**7)
+    with pytest.raises(InputError, match=r"model\.safetensors: has \d+ tensors, too few for 10000000 layers"):
+        from_marian(marian, tmp_path / "back")
+
+
 def test_a_vocabulary_that_no_memory_holds_is_refused(marian, tmp_path):
     change(marian / "config.json", vocab_size=10**12, decoder_vocab_size=10**12)
     with pytest.raises(InputError, match=r"shared\.weight is \[60, 16\], expected shape \[1000000000000, 16\]"):

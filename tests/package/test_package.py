@@ -105,9 +105,10 @@ def test_a_config_that_is_changed_by_hand_is_refused(save, change):
         load_package(path.parent, CPU)
 
 
-def test_weights_of_another_architecture_are_refused(save, change_package, run_config):
+@pytest.mark.parametrize("change", [{"d_ff": 64}, {"d_ff": 10**7}, {"N": 10**7}])
+def test_weights_of_another_architecture_are_refused(save, change_package, run_config, change):
     folder = save()
-    change_package(folder, architecture=plain(run_config(d_ff=64).architecture))
+    change_package(folder, architecture=plain(run_config(**change).architecture))
     with pytest.raises(InputError, match=r"model\.safetensors does not fit the architecture in config\.json"):
         load_package(folder, CPU)
 

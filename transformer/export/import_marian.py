@@ -71,6 +71,10 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
         tensors = {name: tensor.float() for name, tensor in safetensors.torch.load(read_bytes(path)).items()}
     except SafetensorError as error:
         raise InputError(f"{path}: damaged ({error}); copy it again") from error
+    if architecture.N > len(tensors):  # building so many layers could take for ever
+        raise InputError(
+            f"{path}: has {len(tensors)} tensors, too few for {architecture.N} layers; this model cannot be imported"
+        )
     with torch.device("meta"):  # only the shapes are needed; a wrong config.json may ask for more than the memory holds
         wanted = marian_weights(Transformer(architecture, vocabulary).state_dict(), architecture)
     if wanted.keys() - tensors.keys() == {"final_logits_bias"}:

@@ -1,9 +1,11 @@
 """Load a package: a trained model as a folder that stands alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from transformer.model.network import Network
 from transformer.model.networks import network
@@ -32,11 +34,19 @@ def load_package(folder: Path, device: torch.device) -> Package:
     folder = Path(folder)
     config = read_package_config(folder)
     weights, _ = read_tensors(folder / "model.safetensors")
-    model = network(config.architecture, config.vocabulary)
-    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    if shapes != {name: tensor.shape for name, tensor in weights.items()}:
+    if not _fit(weights, config):
         raise InputError(
             f"{folder}: model.safetensors does not fit the architecture in config.json; copy or make it again"
         )
+    model = network(config.architecture, config.vocabulary)
     model.load_state_dict(weights)
     return Package(config, model.to(device).eval(), Subwords(folder / "subwords.model"))
+
+
+def _fit(weights: Mapping[str, Tensor], config: PackageConfig) -> bool:
+    """Whether weights have the shapes that the config asks for. Takes no memory for these, which may be too large."""
+    if config.architecture.N > len(weights):  # building so many layers could take for ever
+        return False
+    with torch.device("meta"):
+        wanted = network(config.architecture, config.vocabulary).state_dict()
+    return {name: weight.shape for name, weight in weights.items()} == {name: w.shape for name, w in wanted.items()}
