@@ -71,7 +71,7 @@ def _our_weights(path: Path, architecture: ModelConfig, vocabulary: int) -> dict
         tensors = {name: tensor.float() for name, tensor in safetensors.torch.load(read_bytes(path)).items()}
     except SafetensorError as error:
         raise InputError(f"{path}: damaged ({error}); copy it again") from error
-    if architecture.N > len(tensors):  # building so many layers could take for ever
+    if len(tensors) < architecture.N:  # building so many layers could take for ever
         raise InputError(
             f"{path}: has {len(tensors)} tensors, too few for {architecture.N} layers; this model cannot be imported"
         )

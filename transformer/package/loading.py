@@ -45,7 +45,7 @@ def load_package(folder: Path, device: torch.device) -> Package:
 
 def _fit(weights: Mapping[str, Tensor], config: PackageConfig) -> bool:
     """Whether weights have the shapes that the config asks for. Takes no memory for these, which may be too large."""
-    if config.architecture.N > len(weights):  # building so many layers could take for ever
+    if len(weights) < config.architecture.N:  # building so many layers could take for ever
         return False
     with torch.device("meta"):
         wanted = network(config.architecture, config.vocabulary).state_dict()
