@@ -43,6 +43,10 @@ def test_drawn_sentences_are_different_and_have_the_given_lengths(text):
         plain_sentences(path, 201, (6, 6), 1)
 
 
+def test_a_sentence_may_have_the_fewest_and_the_most_words(text):
+    assert plain_sentences(text(["a dog sees it", "a dog", "a big dog sees it"]), 1, (4, 4), 1) == ["a dog sees it"]
+
+
 def test_lines_that_a_model_cannot_read_are_left_out_and_counted(text, capsys):
     path = text(["\u200b", "a \0 cat", "", "\u2581\ufffd", "a dog"])
     assert plain_sentences(path, 1, (1, 9), 1) == ["a dog"]
