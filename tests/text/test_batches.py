@@ -101,6 +101,15 @@ def test_an_epoch_has_few_shapes_little_padding_and_steps_of_the_requested_size(
     assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.03
 
 
+def test_rows_of_whole_subwords_hold_about_as_many_sources_as_targets():
+    uneven = []
+    for length in range(14, 29):
+        first, *_ = shapes(np.array([[length, 20]] * 600), 2000)
+        held = np.array(first[1:]) / (length, 20)
+        uneven.append(held.max() / held.min() - 1)
+    assert np.mean(uneven) < 0.008
+
+
 def test_rows_stay_short_although_longer_ones_would_have_less_padding():
     lengths = np.clip(drawn_lengths(853, 256) * 4 // 5, 2, 256)
     first, *_ = shapes(lengths, 512)
