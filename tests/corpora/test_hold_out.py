@@ -59,6 +59,7 @@ def test_the_seed_and_the_text_alone_decide_which_pairs_are_held_out(write):
     assert again["dev"] == first["dev"]
     assert again["test"] == first["test"]
     assert other["dev"] != first["dev"]
+    assert [source for source, _ in first["dev"]] == ["source 4", "source 38", "source 14"]  # in all versions
 
 
 def test_train_loses_every_pair_with_a_sentence_of_dev_or_test_on_either_side(write):
