@@ -35,6 +35,10 @@ def test_each_pair_is_counted_under_the_first_step_that_removes_it():
     ]
 
 
+def test_a_pair_at_the_limits_is_kept():
+    assert clean([("a b", "x y z x y z x y")], Cleaning((2, 8), 4.0))[0]
+
+
 @given(
     st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(["keep", "remove"]), st.sampled_from(["keep", "pair", "source"])
 )

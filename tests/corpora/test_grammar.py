@@ -1,4 +1,5 @@
 from collections import Counter
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
@@ -44,6 +45,11 @@ def test_all_sentences_are_different_and_have_the_given_lengths(trees):
 
 def test_the_seed_decides_the_sentences():
     assert list(generate(20, 5, (4, 9))) == list(generate(20, 5, (4, 9))) != list(generate(20, 6, (4, 9)))
+
+
+def test_a_seed_gives_the_sentences_that_it_gave_to_released_results():
+    text = "\n".join(map(str, generate(200, 1, (4, 20))))
+    assert sha256(text.encode()).hexdigest()[:16] == "7d5923dc74c7378e"
 
 
 def test_trees_have_the_labels_and_tags_of_english(trees):

@@ -9,6 +9,7 @@ from transformer.corpora.hold_out import HoldOut, hold_out, shared
 from transformer.corpora.moses import MosesFiles
 from transformer.corpora.parts import Given, write_part, write_whole
 from transformer.corpora.texts import Files
+from transformer.model.ids import LONGEST
 from transformer.support.characters import normalised
 from transformer.support.files import InputError, read_lines
 from transformer.support.strict import ConfigError, load, plain
@@ -58,6 +59,7 @@ def test_the_seed_and_the_text_alone_decide_which_pairs_are_held_out(write):
     assert again["dev"] == first["dev"]
     assert again["test"] == first["test"]
     assert other["dev"] != first["dev"]
+    assert [source for source, _ in first["dev"]] == ["source 4", "source 38", "source 14"]  # in all versions
 
 
 def test_train_loses_every_pair_with_a_sentence_of_dev_or_test_on_either_side(write):
@@ -109,6 +111,13 @@ def test_a_frequent_sentence_is_no_likelier_than_a_rare_one(write):
     often = ("often", "oft")
     drawn = [write([*PAIRS, *400 * [often]], {"dev": 4, "seed": seed, "test": 1})[0]["dev"] for seed in range(20)]
     assert sum(often in dev for dev in drawn) < 8
+
+
+def test_a_pair_that_no_model_can_decode_stays_in_train(tmp_path):
+    long = [(f"{'a ' * LONGEST}{i}", f"b {i}") for i in range(9)]
+    write_part(tmp_path, "train", [*long, *PAIRS[:3]], {}, "own")
+    assert hold_out(tmp_path, HoldOut(dev=1, test=1), {}, "own") == {"train": 10, "dev": 1, "test": 1}
+    assert {*long} < {*parts_of(tmp_path)["train"]}
 
 
 def test_too_few_pairs_are_refused_with_both_numbers(write):

@@ -83,6 +83,12 @@ def test_pages_go_to_parts_according_to_the_shares():
     assert counts["test"] == pytest.approx(400, abs=60)
 
 
+def test_a_page_is_in_the_part_that_it_had_in_released_results():
+    parts = {number: part_of(f"text/{number}.html", Shares(dev=0.1, test=0.2)) for number in range(24)}
+    held_out = {number: part for number, part in parts.items() if part != "train"}
+    assert held_out == {3: "dev", 6: "test", 9: "test", 18: "test"}
+
+
 def test_test_pages_stay_the_same_when_the_share_of_dev_changes():
     pages = [f"text/{number}.html" for number in range(200)]
     narrow, wide = ([part_of(page, Shares(dev, 0.2)) == "test" for page in pages] for dev in (0.05, 0.5))

@@ -43,6 +43,10 @@ def test_drawn_sentences_are_different_and_have_the_given_lengths(text):
         plain_sentences(path, 201, (6, 6), 1)
 
 
+def test_a_sentence_may_have_the_fewest_and_the_most_words(text):
+    assert plain_sentences(text(["a dog sees it", "a dog", "a big dog sees it"]), 1, (4, 4), 1) == ["a dog sees it"]
+
+
 def test_lines_that_a_model_cannot_read_are_left_out_and_counted(text, capsys):
     path = text(["\u200b", "a \0 cat", "", "\u2581\ufffd", "a dog"])
     assert plain_sentences(path, 1, (1, 9), 1) == ["a dog"]
@@ -54,6 +58,7 @@ def test_the_draw_depends_on_the_seed_but_not_on_order_or_repetition(text):
     drawn = plain_sentences(text(LINES), 20, (1, 9), 1)
     assert plain_sentences(text([*reversed(LINES), *LINES[:50]]), 20, (1, 9), 1) == drawn
     assert plain_sentences(text(LINES), 20, (1, 9), 2) != drawn
+    assert [line.split()[1] for line in drawn[:3]] == ["40", "177", "92"]  # in all versions
 
 
 def test_every_sentence_is_equally_likely(text):

@@ -94,6 +94,12 @@ def test_additive_attention_keeps_more_than_dot_products_and_a_convolution_only_
     assert all(point["seconds"] > 0 for layer in record["layers"].values() for point in layer["by"]["d"])
 
 
+def test_the_time_of_a_layer_is_that_of_its_fastest_pass(monkeypatch):
+    clock = iter([0.0, 0.3, 0.3, 0.4, 0.4, 0.6])  # before and after each of three passes
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    assert measured(LAYERS["convolutional"], 4, 4, SIZES)["seconds"] == pytest.approx(0.1)
+
+
 def test_restricted_self_attention_in_blocks_is_linear_in_n():
     flops = [measured(LAYERS["restricted self-attention"], n, 4, SIZES)["flops"] for n in (128, 256, 512)]
     assert flops == [flops[0], 2 * flops[0], 4 * flops[0]]

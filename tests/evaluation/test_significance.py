@@ -38,6 +38,16 @@ def test_the_comparison_has_the_chrf_of_both_systems(text):
     assert "|nc:6|nw:0|" in chrf.signature
 
 
+def test_the_language_chooses_the_tokens_of_the_scores_the_tests_and_the_differences():
+    references = ["旧的画下面房子。", "狗看见 2 个小的房子。", "狗。"]
+    systems = [["旧的画上面房子。", "狗看见 2 个大的房子。", "狗。"], references]
+    result = compare(*systems, references, 20, "zh")
+    assert [result.baseline, result.system] == [sacrebleu(system, references, "zh").score for system in systems]
+    assert all("|tok:zh|" in test.signature for test in (result.bootstrap, result.randomisation))
+    one, other = (pseudo_values(sacrebleu_metric("zh"), system, references) for system in systems)
+    assert result.differences == (other - one).round().tolist()
+
+
 def test_sentences_together_tell_the_difference_and_its_error(text):
     """The bootstrap tells the same error."""
     references = text(1, 200)

@@ -25,15 +25,16 @@ def given(tmp_path):
 
 def test_all_runs_take_steps_on_the_same_batches_in_every_round(given, run_config, monkeypatch):
     monkeypatch.setattr(step_time, "wait_until_idle", lambda: 0.0)
+    in_turns, measured = step_time.in_turns, []
+    monkeypatch.setattr(step_time, "in_turns", lambda *given: measured.append(in_turns(*given)) or measured[0])
     base = run_config(batch_tokens=64, longest_pair=16)
     wide = dataclasses.replace(base, model="wide", architecture=dataclasses.replace(base.architecture, d_ff=128))
     record = step_times([base, wide], given)
     narrow, broad = record["rows"]
     assert [row["model"] for row in record["rows"]] == [base.model, "wide"]
     assert (record["threads"], record["rounds"], record["steps"]) == (1, ROUNDS, STEPS["cpu"])
-    assert all(
-        len(row["seconds"]) == len(row["others"]) == ROUNDS and min(row["seconds"]) > 0 for row in record["rows"]
-    )
+    assert np.array([row["seconds"] for row in record["rows"]]) == pytest.approx(measured[0].T / STEPS["cpu"])
+    assert all(len(row["seconds"]) == len(row["others"]) == ROUNDS for row in record["rows"])
     batches = Batches(Pairs.read(given.tokens / "train"), 64, 4096, 16, base.seed).from_position(0, 0)
     lengths = np.concatenate([micro.lengths for *_, step in islice(batches, STEPS["cpu"]) for micro in step])
     assert narrow["target_tokens"] == broad["target_tokens"] == lengths[:, 1].sum() / STEPS["cpu"]

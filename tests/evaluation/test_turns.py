@@ -23,11 +23,12 @@ def statistics(tmp_path, monkeypatch):
     return write
 
 
-def test_every_second_round_runs_backwards():
+def test_every_second_round_runs_backwards_and_each_time_is_that_of_its_work():
     done = []
-    times = in_turns([lambda number: done.append(("a", number)), lambda number: done.append(("b", number))], 3)
+    works = [lambda number: done.append(("a", number)), lambda number: done.append(("b", number))]
+    times = in_turns(works, 3, lambda: sum({"a": 1, "b": 2}[name] for name, _ in done))
     assert done == [("a", 0), ("b", 0), ("b", 1), ("a", 1), ("a", 2), ("b", 2)]
-    assert times.shape == (3, 2)
+    assert times.tolist() == [[1, 2]] * 3
 
 
 def test_busy_time_is_that_of_the_cores_that_this_process_may_use(statistics):

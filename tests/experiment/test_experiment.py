@@ -627,6 +627,35 @@ def test_the_paper_s_experiment_trains_every_row_with_the_paper_s_own_numbers():
         assert {key: values[key] for key in expected} == expected
 
 
+@pytest.mark.agreement(witness="numbers of the paper")
+def test_the_paper_s_experiment_has_the_settings_of_sections_5_and_6():
+    paper = read_experiment([ROOT / "config/paper.yaml"])
+    named = {"base": "ende", "big": "ende", "big-enfr": "enfr", "parser": "wsj"}
+    base, big, french, _ = trained = [paper.run(task, model, 1).training for model, task in named.items()]
+    for each in trained:
+        assert (each.beta1, each.beta2, each.epsilon, each.warmup, each.learning_rate) == (0.9, 0.98, 1e-9, 4000, 1)
+        assert (each.eps_ls, each.batch_tokens) == (0.1, 25_000)
+    assert [each.steps for each in (base, big, french)] == [100_000, 300_000, 300_000]
+    assert [each.average for each in (base, big, french)] == [5, 20, 20]
+    assert (0.4 * base.checkpoint_every, 1.0 * big.checkpoint_every) == (600, 600)  # seconds: ten minutes
+    assert [paper.run("ende", model, 1).architecture.P_drop for model in ("base", "big", "big-enfr")] == [0.1, 0.3, 0.1]
+    parser = paper.run("wsj", "parser", 1).architecture
+    assert (parser.N, parser.d_model) == (4, 1024)
+    sizes = {name: task.vocabulary for name, task in paper.tasks.items()}
+    assert sizes == {"ende": 37_000, "enfr": 32_000, "wsj": 16_000, "semi": 32_000}
+    searches = {name: plain(task.decoding) for name, task in paper.tasks.items()}
+    translation, parsing = {"beam": 4, "alpha": 0.6, "extra": 50}, {"beam": 21, "alpha": 0.3, "extra": 300}
+    assert searches == {"ende": translation, "enfr": translation, "wsj": parsing, "semi": parsing}
+
+
+def test_a_parser_decodes_as_in_section_6_3_where_its_task_does_not_say_otherwise():
+    tasks = {name: {**TASK, "corpus": corpus} for name, corpus in (("wsj", "grammar"), ("semi", "self"))}
+    tasks["wsj"]["decoding"] = {"beam": 4}
+    del tasks["semi"]["decoding"]
+    found = {name: plain(task.decoding) for name, task in experiment(tasks=tasks).tasks.items()}
+    assert found == {"wsj": {"beam": 4, "alpha": 0.3, "extra": 300}, "semi": {"beam": 21, "alpha": 0.3, "extra": 300}}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

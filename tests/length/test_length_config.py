@@ -17,13 +17,17 @@ def faults(values, **changes):
 
 
 def test_every_run_of_the_study_has_its_own_config(values, tmp_path):
-    study = load(Study, values, "config")
+    study = load(Study, values | {"recipe": values["recipe"] | {"P_drop": 0.1}}, "config")
     for task in study.tasks:
         for positions in study.positions:
             run = study.run(task, positions, 1)
             write_config(tmp_path / "config.yaml", run)
             assert load(LengthRun, read_yaml(tmp_path / "config.yaml"), "config") == run
-            assert run.architecture().positions == positions
+            network, recipe = run.architecture(), study.recipe
+            assert network.positions == positions
+            assert network.d_k == network.d_v == recipe.d_model // recipe.h
+            for key in ("N", "d_model", "d_ff", "h", "P_drop"):
+                assert getattr(network, key) == getattr(recipe, key)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from transformer.cli.main import main
 from transformer.length.config import LengthRun, Recipe
@@ -14,6 +15,7 @@ from transformer.model.ids import END, PADDING
 from transformer.model.positions import ENCODINGS
 from transformer.support.files import InputError, read_json
 from transformer.support.strict import plain, write_config
+from transformer.training.optimizer import Adam
 
 RECIPE = Recipe(
     N=1,
@@ -68,11 +70,68 @@ def test_a_causal_decoder_knows_the_order_of_ids_with_any_encoding(positions):
     assert not torch.allclose(model(ids)[:, -1], model(swapped)[:, -1], atol=1e-5)
 
 
-def test_exact_match_equals_that_of_greedy_search():
-    config = length_run("copy", "rotary", steps=60)
+def test_dropout_acts_on_the_embeddings_in_training_only():
+    model, ids = decoder("none"), torch.randint(4, 12, (2, 9))
+    model.dropout.p = 0.5
+    assert torch.equal(model(ids), model(ids))
+    model.train()
+    assert not torch.allclose(model(ids), model(ids), atol=1e-3)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """What each training step does: its problems, its gradient of the embeddings and its rate; at last, its Adam."""
+    problems, gradients, rates, settings = [], [], [], []
+
+    class Noted(Adam):
+        def __init__(self, parameters, **given):
+            settings.append(given)
+            self.embedding, *_ = parameters = list(parameters)
+            super().__init__(parameters, **given)
+
+        def step(self, rate):
+            gradients.append(self.embedding.grad.clone())
+            rates.append(rate)
+            super().step(rate)
+
+    monkeypatch.setattr("transformer.length.run.Adam", Noted)
+    monkeypatch.setattr("transformer.length.run.rows", lambda *given: problems.append(rows(*given)) or problems[-1])
+    return problems, gradients, rates, settings
+
+
+@pytest.mark.agreement(witness="equations of the paper")
+def test_training_has_the_adam_and_the_schedule_of_the_paper(steps):
+    train(length_run(steps=30), "test")
+    *_, rates, settings = steps
+    assert settings == [{"beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9}]
+    assert rates == pytest.approx([0.3 * 16**-0.5 * min(step**-0.5, step * 20**-1.5) for step in range(1, 31)])
+
+
+def test_a_seed_decides_the_weights_and_the_problems_which_are_new_in_each_step(steps):
+    problems, gradients, *_ = steps
+    models = [train(replace(length_run("copy"), seed=seed), "test") for seed in (1, 1, 2)]
+    assert torch.equal(gradients[0], gradients[3])
+    first, *others = (read.tolist() for read, _ in problems)
+    assert [first == other for other in others] == [False, False, True, False, False, False, False, False]
+    assert {length for _, said in problems for length in (said != PADDING).sum(1)} == {2, 3}  # with END
+    assert not torch.allclose(models[0].embedding, models[2].embedding, atol=0.1)
+
+
+def test_a_step_has_the_gradient_of_the_mean_cross_entropy(steps):
+    config = length_run("copy", learning_rate=1e-30)
     model = train(config, "test")
-    model.eval()
+    [[(read, said), *_], [gradient, *_], *_] = steps
+    model.zero_grad()
+    logits = model(torch.from_numpy(read)).flatten(0, 1)
+    F.cross_entropy(logits, torch.from_numpy(said).flatten(), ignore_index=PADDING).backward()
+    torch.testing.assert_close(gradient, model.embedding.grad)
+
+
+def test_exact_match_equals_that_of_greedy_search():
+    config = length_run("copy", "rotary", steps=60, P_drop=0.1)
+    model = train(config, "test")
     for length in (1, 2, 3):
+        measured = exact_match(model.train(), config, length)
         read, said = rows("copy", np.random.default_rng([length]), [length] * 20, 4)
         right = 0
         for row, answers in zip(read, said, strict=True):
@@ -82,7 +141,7 @@ def test_exact_match_equals_that_of_greedy_search():
             while len(found) < len(wanted) and END not in found:
                 found.append(int(model(torch.tensor([ids + found]))[0, -1].argmax()))
             right += found == wanted
-        assert exact_match(model, config, length) == pytest.approx(right / 20)
+        assert measured == pytest.approx(right / 20)
 
 
 def test_a_task_is_learnt_and_a_second_run_gives_the_same_result(tmp_path):

@@ -61,3 +61,5 @@ def test_a_problem_draws_from_all_the_symbols():
     read, _ = rows("copy", np.random.default_rng(1), [50] * 9, 12)
     assert set(np.unique(read)) == {SEPARATOR, *range(FIRST, FIRST + 12)}
     assert DIGITS == 10
+    read, _ = rows("sum", np.random.default_rng(1), [50] * 9, 12)
+    assert set(np.unique(read[:, :50])) == set(range(FIRST + 1, FIRST + DIGITS))

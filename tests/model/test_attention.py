@@ -109,7 +109,11 @@ def test_additive_attention_follows_bahdanaus_equation(share):
     weights = torch.softmax((scores + more).masked_fill(~shown[:, None], -torch.inf), -1)
     torch.testing.assert_close(attend(q, read, mask), weights @ read.values)
     torch.testing.assert_close(attend.weights(q, read, mask), weights)
-    assert attend.vector.abs().max() <= (6 / 5) ** 0.5
+
+
+def test_the_vectors_of_additive_attention_have_glorot_s_limit():
+    vector, limit = AdditiveAttention(50, 64).vector, (6 / 65) ** 0.5
+    assert 0.99 * limit < vector.abs().max() <= limit
 
 
 @pytest.mark.parametrize("kind", ATTENTIONS)
@@ -169,3 +173,4 @@ def test_the_scores_over_parameters_have_unit_variance_at_first():
     layer, x = AttentionOverParameters(256, h_p=4, d_pk=64, d_pv=64, n_p=300), draw(1, 300, 256)
     scores = layer.h_p**0.5 * split_heads(layer.query(x), 4).detach() @ layer.memory_keys.transpose(-1, -2)
     assert scores.std().item() == pytest.approx(1, rel=0.1)
+    assert (layer.memory_values * layer.scale).std().item() == pytest.approx(1, rel=0.1)

@@ -47,6 +47,12 @@ def test_dropout_acts_on_the_sub_layer_and_not_on_the_residual_and_only_in_train
     torch.testing.assert_close(residual.eval()(x, ones), normal(x + ones))
 
 
+@pytest.mark.agreement(witness="tensor2tensor")
+def test_the_epsilon_of_layer_norm_is_that_of_the_authors_code():
+    x = 1e-3 * torch.randn(4, 64)  # so small that epsilon counts
+    torch.testing.assert_close(Residual(64, 0.0)(x, 0 * x), normal(x))
+
+
 def test_a_residual_has_the_type_of_the_sub_layer():
     residual, x, y = Residual(6, 0.1), torch.randn(4, 6).requires_grad_(), torch.randn(4, 6).bfloat16()
     output = residual(x, y.requires_grad_())

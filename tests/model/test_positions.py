@@ -141,6 +141,11 @@ def test_t5_biases_equal_those_of_hugging_face(causal):
     torch.testing.assert_close(ours.of_scores(position, position), theirs.compute_bias(200, 200))
 
 
+def test_t5_biases_are_initialised_like_embeddings():
+    torch.manual_seed(1)
+    assert T5Positions(64, 200, causal=True).table.std().item() == pytest.approx(1 / 8, rel=0.05)
+
+
 def test_a_t5_bias_belongs_to_its_bucket_and_head():
     encoding, keys = T5Positions(8, 2, causal=True), torch.tensor([[0, 4, 30], [9, 1, 2]])
     found = encoding.of_scores(torch.tensor([[31]]), keys)

@@ -155,6 +155,15 @@ def test_dropout_depends_on_the_seed_and_acts_only_in_training():
     assert torch.equal(output(model, source, target), output(model, source, target))
 
 
+def test_dropout_acts_on_the_embeddings_of_both_sides_in_training_only():
+    model, source, target, dropped = build(P_drop=0.0), sources(), draw(B, T), []
+    model.dropout.register_forward_hook(lambda *given: dropped.append((given[2] == 0).float().mean().item()))
+    model.dropout.p = 0.5
+    output(model, source, target)
+    output(model.eval(), source, target)
+    assert dropped == pytest.approx([0.5, 0.5, 0, 0], abs=0.1)
+
+
 @torch.no_grad()
 def test_sentences_in_one_row_have_the_same_output_as_one_at_a_time(model):
     source, target = sources(), draw(B, T)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from benchmarks.gpu.made import drawn_lengths
 from transformer.model.ids import END, PADDING
 from transformer.support.files import InputError
-from transformer.text.batches import Batches, Shape, in_order, once, pack, shapes
+from transformer.text.batches import Batches, Shape, _padding, in_order, once, pack, shapes
 from transformer.text.tokens import Pairs
 from transformer.text.tokens import pack as arrays
 
@@ -101,6 +101,15 @@ def test_an_epoch_has_few_shapes_little_padding_and_steps_of_the_requested_size(
     assert abs(held[:-2].max(1).mean() / tokens - 1) < 0.03
 
 
+def test_rows_of_whole_subwords_hold_about_as_many_sources_as_targets():
+    uneven = []
+    for length in range(14, 29):
+        first, *_ = shapes(np.array([[length, 20]] * 600), 2000)
+        held = np.array(first[1:]) / (length, 20)
+        uneven.append(held.max() / held.min() - 1)
+    assert np.mean(uneven) < 0.008
+
+
 def test_rows_stay_short_although_longer_ones_would_have_less_padding():
     lengths = np.clip(drawn_lengths(853, 256) * 4 // 5, 2, 256)
     first, *_ = shapes(lengths, 512)
@@ -113,6 +122,20 @@ def test_pairs_come_roughly_in_the_drawn_order():
     place = np.argsort(order)
     steps = list(in_order(lengths, order, shapes(lengths, 2000)))
     assert np.corrcoef([place[step.pairs].mean() for step in steps], range(len(steps)))[0, 1] > 0.9
+
+
+def test_steps_of_long_rows_are_spread_over_the_epoch():
+    lengths = np.repeat([[5, 5], [40, 40]], [240, 60], axis=0)
+    order = np.random.default_rng(1).permutation(len(lengths))
+    steps = list(in_order(lengths, order, [Shape(2, 20, 20), Shape(2, 80, 80)]))
+    long = [place for place, step in enumerate(steps) if step.shape.source == 80]
+    assert np.mean(long) / len(steps) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_padding_of_a_shape_is_that_of_the_side_with_more(side):
+    lengths = np.array([[4, 2], [2, 4]][side : side + 1] * 40)
+    assert _padding(lengths, Shape(2, 8, 8)) == 0.5
 
 
 @pytest.mark.parametrize("micro", [30, 60])
@@ -146,6 +169,11 @@ def test_the_seed_decides_the_order(pairs):
     first = sequence(batches(pairs, seed=1), 0, 0, 30)
     assert sequence(batches(pairs, seed=1), 0, 0, 30) == first
     assert sequence(batches(pairs, seed=2), 0, 0, 30) != first
+
+
+def test_no_epoch_of_a_seed_begins_like_one_of_another_seed(pairs):
+    first = [next(batches(pairs, seed).epoch(epoch)).pairs for seed in (1, 2, 3) for epoch in (0, 1, 2)]
+    assert len(set(map(tuple, first))) == 9
 
 
 def test_epochs_combine_different_pairs(pairs):

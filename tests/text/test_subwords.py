@@ -116,6 +116,11 @@ def test_lines_that_are_too_long_to_learn_from_are_counted(tmp_path, capsys):
         learn([long, long], SIZE, tmp_path / "z.model")
 
 
+def test_a_character_that_comes_once_is_learnt(tmp_path):
+    learn([*TEXT, "ჟ"], SIZE, tmp_path / "x.model")
+    assert UNKNOWN not in Subwords(tmp_path / "x.model").encode(["ჟ"])[0]
+
+
 @pytest.mark.parametrize("mark", ["{} \u2585", "\u2585{}", "{}\u2585\u2585.", "\u2585 {} \u2585"])
 def test_a_character_that_sentencepiece_reserves_keeps_no_line_from_being_learnt(tmp_path, capsys, mark):
     learn(TEXT, SIZE, tmp_path / "x.model")

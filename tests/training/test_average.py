@@ -16,6 +16,13 @@ def test_the_average_is_the_mean(tmp_path):
     np.testing.assert_allclose(mean, np.mean(values, 0), rtol=1e-6)
 
 
+def test_the_sum_is_accumulated_in_float64(tmp_path):
+    paths = [tmp_path / f"step-{i}" for i in range(3)]
+    for path, value in zip(paths, (1e8, 1, -1e8), strict=True):
+        write_arrays(path, {"weight": np.array([value], np.float32)}, {})
+    assert average(paths)["weight"] == np.float32(1 / 3)
+
+
 def test_the_average_of_one_is_itself(tmp_path):
     weight = np.random.default_rng(1).standard_normal((3, 4), np.float32)
     write_arrays(tmp_path / "one", {"weight": weight}, {})

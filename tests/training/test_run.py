@@ -123,6 +123,15 @@ def test_the_hash_of_a_config_depends_only_on_its_values(tmp_path, run_config, e
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+def test_a_run_s_record_counts_the_pairs_that_are_left_out(tmp_path, run_config, encoded):
+    train = encoded("train")
+    train_run(run_config(longest_pair=6), VOCABULARY, train, encoded("dev"), tmp_path / "1", CPU)
+    record = json.loads((tmp_path / "1/training.json").read_text())
+    kept = train.lengths.max(1) <= 6
+    assert (record["pairs"], record["left_out"], record["longest_pair"]) == (kept.sum(), (~kept).sum(), 6)
+    assert 0 < record["left_out"] < len(train)
+
+
 def test_a_run_s_record_counts_its_interruptions(tmp_path, arguments, writer):
     writer.act = (5, lambda: fail(SystemExit))
     with pytest.raises(SystemExit):

@@ -118,6 +118,15 @@ def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select)
     ]
 
 
+def test_translations_are_compared_with_the_target_in_its_language_and_parses_with_trees(select):
+    found = select()
+    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
+    ende, wsj = (SimpleNamespace(task=task, part="dev") for task in ("ende", "wsj"))
+    assert inputs.language(ende) == "de"
+    assert inputs.reference(ende) == "results/quick/corpora/ende/dev.target"
+    assert inputs.reference(wsj) == "results/quick/corpora/wsj/dev.trees"
+
+
 def test_a_corpus_that_another_experiment_of_this_name_has_made_is_told(select, tmp_path):
     def told(corpus):
         found = select(results=str(tmp_path), tasks=only(ende=["base"]), corpora={"libreoffice-help": corpus})

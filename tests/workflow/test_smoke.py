@@ -50,6 +50,21 @@ def test_every_package_shows_its_scores(finished):
         )
 
 
+def read(path):
+    return json.loads(path.read_text())
+
+
+@pytest.mark.workflow
+def test_a_comparison_has_base_first_and_then_its_row(finished):
+    comparisons = list((finished / MADE / "runs").rglob("dev.comparison.json"))
+    assert comparisons
+    for path in comparisons:
+        *_, model, seed, average, _ = path.parts
+        base = path.parents[3] / "base" / seed / average
+        chrf = [read(folder / "dev.scores.json")["chrF"]["score"] for folder in (base, path.parent)]
+        assert [read(path)["chrf"][key] for key in ("baseline", "system")] == chrf, model
+
+
 @pytest.mark.workflow
 def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
     results = finished / MADE

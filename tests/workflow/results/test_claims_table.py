@@ -292,6 +292,7 @@ def test_where_test_decides_dev_stands_beside_it(made):
     rows, _, _ = made({"heads": claim}, scores, beside=dev)
     heads = rows["heads"]
     assert (heads["Measure"], heads["In favour, ours"], heads["In favour, dev"]) == ("BLEU, test", "+5.0", "-1.0")
+    assert heads["In favour, paper"] == "+0.9"  # on dev, because the paper has no other number of these rows
 
 
 def test_the_note_of_a_claim_is_told_with_its_verdict(made):

@@ -83,7 +83,9 @@ def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
 def test_the_claims_that_small_decided_have_its_verdicts_and_its_rows():
     known = read_first(str(ROOT / "docs/small/tables/claims.csv"))
     claims = read_experiment([ROOT / "config/replication.yaml"]).claims.values()
-    for claim in [claim for claim in claims if claim.family == "decided"]:
+    decided = [claim for claim in claims if claim.family == "decided"]
+    assert decided
+    for claim in decided:
         first = known[claim.section, claim.claim, MEASURES[claim.metric].heading]
         assert first["Rows"] == " < ".join(row.removeprefix("ende/") for row in claim.rows)
         assert first["Verdict"].partition(":")[0] == "reproduced"

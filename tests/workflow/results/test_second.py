@@ -26,6 +26,7 @@ def beside(results):
             ]
             for model, scores in ROWS.items()
         }  # fmt: skip
+        runs["averaged"] = [results.run("ende", "base", seed, average=5) for seed in SEEDS]
         told = []
         for number, rows in enumerate(rows_of_claims):
             scores = [[run.scores for run in runs[model]] for model in rows]
@@ -47,6 +48,12 @@ def test_the_pooled_error_is_that_of_all_rows_scored_alike(beside):
     error = ((remains**2).sum() / 6 * 2 / 3) ** 0.5
     assert p == f"{2 * t.sf((scores[0] - scores[1]).mean() / error, 6):.4f}"
     assert any("decides nothing" in note for note in notes)
+
+
+def test_a_claim_on_rows_that_are_not_scored_alike_has_no_pooled_error(beside):
+    cells, notes = beside([("averaged", "base")])
+    assert [p for _, p in cells] == [""]
+    assert not any("pooled" in note for note in notes)
 
 
 def test_perplexity_is_pooled_on_logarithms(beside):

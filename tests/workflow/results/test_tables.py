@@ -11,6 +11,7 @@ from conftest import bleu
 
 from workflow.jobs.job import run as run_job
 from workflow.results import table3
+from workflow.results.cells import beside
 
 ROOT = Path(__file__).parents[3]
 MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]
@@ -36,6 +37,11 @@ def test_difference_is_ours_minus_published_as_shown(results):
     assert base["Perplexity, difference"] == "+4.95"
     assert base["Parameters (millions), ours"] == "0.83"
     assert all(row["BLEU, ours"] == "not run" and row["BLEU, difference"] == "" for row in others)
+
+
+def test_a_difference_is_that_of_the_numbers_that_a_reader_sees():
+    cells = beside("BLEU", 25.98, {"score": 16.04}, "score", 1)
+    assert list(cells.values()) == ["25.98", "16.0", "-10.0"]
 
 
 def test_rows_stand_beside_base_in_points_of_bleu_and_percent_of_perplexity(results):

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from statistics import fmean, stdev
 from types import SimpleNamespace
 
 import pytest
@@ -108,6 +109,11 @@ def test_a_control_with_another_text_is_refused(judge):
         judge(data="ab" * 32)
 
 
+def test_rows_are_alike_within_the_margins_of_the_claims():
+    margins = {(claim.metric, claim.margin) for claim in read_experiment([]).claims.values() if claim.margin}
+    assert set(judge_trial.MARGINS.items()) == {each for each in margins if each[0] in judge_trial.MARGINS}
+
+
 def test_rows_that_have_learnt_nothing_are_not_called_alike(judge, monkeypatch):
     bleu = MEASURES["bleu"].key
     monkeypatch.setattr(judge_trial, "number_of", lambda scores, key: 0.0 if key == bleu else number_of(scores, key))
@@ -140,10 +146,25 @@ def test_the_table_has_the_sentences_the_scores_and_the_costs(judge, results):
     found = {row["Measure"]: row for row in rows}
     assert list(found) == ["perplexity", "BLEU", "parameters", "FLOPs of a step", "milliseconds of a step"]
     assert found["BLEU"]["Verdict"] == "better"
-    assert found["BLEU"]["In favour, mean"] == "+1.5"
+    bleu, cells = answer["measures"]["bleu"], found["BLEU"]
+    low, high = bleu["interval"]
+    assert (cells["In favour, mean"], cells["In favour, interval"]) == ("+1.5", f"{low:+.1f} to {high:+.1f}")
+    assert cells["mine"] == f"{fmean(bleu['row']):.2f} ± {stdev(bleu['row']):.2f}"
+    assert (cells["p, differ"], cells["p, alike"], cells["Margin"]) == ("< 0.0001", "1.0000", "0.5")
+    assert cells["Could show"] == f"{bleu['smallest']:.1f}"
+    assert (
+        found["perplexity"]["Could show"] == f"{100 * -math.expm1(-answer['measures']['perplexity']['smallest']):.1f} %"
+    )
     assert (found["parameters"]["mine"], found["parameters"]["base"]) == ("700,000", "542,208")
     assert found["parameters"]["More, mean"] == "+29.1 %"
-    assert found["milliseconds of a step"]["More, interval"].startswith("+1")
+    assert found["FLOPs of a step"]["More, mean"] == "+0.0 %"
+    time = found["milliseconds of a step"]
+    assert (time["mine"], time["base"], time["More, mean"]) == (
+        "125.0",
+        "105.0",
+        "+19.1 %",
+    )  # of 0.12/0.10 and 0.13/0.11
+    assert time["More, interval"] == "+18.4 % to +19.8 %"
     assert all(each in (results.folder / "trial.md").read_text() for each in answer["sentences"])
     svg = {"trial": [str(results.folder / "trial.svg")]}
     figure.make(results.job(output=svg, inputs={"answer": str(results.folder / "answer.json")}))
