@@ -18,7 +18,7 @@ USED = {  # the fields that each of these uses
     "recurrent": ("network", "N", "d_model", "P_drop"),
     "convolutional": ("network", "N", "d_model", "P_drop", "max_length"),
 }
-POSITIONS: dict[str, Positions] = {"recurrent": "sinusoidal", "convolutional": "learned"}  # that each must have
+POSITIONS: dict[str, Positions] = {"recurrent": "sinusoidal", "convolutional": "learned"}  # which each must have
 # The fields that only a Transformer uses, with their defaults, which they must have in other networks.
 TRANSFORMER = {
     "attention_over_parameters": None,
