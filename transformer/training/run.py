@@ -148,7 +148,7 @@ def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) ->
 def attempted(
     trainer: Trainer, made_with: Mapping[str, str], trained_by: str, trainings_per_gpu: int
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """Record a trainer's hardware, software and progress. Print what has changed since the last and may change bits."""
+    """The `attempt` of a trainer. Print what has changed since the last attempt and may change bits of the result."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
     means = {
         "software": made_with,
