@@ -23,14 +23,14 @@ from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
-HEAD = 512  # bytes, in which compressed files and archives are known by these marks. No text has them
+HEAD = 512  # bytes; they show whether a file is compressed, an archive or in a FOREIGN format
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
 
 @dataclass
 class Asked:
-    """What is asked of a file of units: a pair of languages. It counts the units that have none, by reason."""
+    """A pair of languages, which is asked of files of units. `left_out` counts the units that lack it, by reason."""
 
     languages: tuple[str, str]
     left_out: Counter[str] = field(default_factory=Counter)
