@@ -43,7 +43,8 @@ class Claim(Config):
         "stands beside it; none for step_time",
     )
     group: Group = Field(
-        default="own", description="the paper states it, in numbers or words; only chose or hoped so; or ours"
+        default="own",
+        description="printed: the paper states it, in numbers or words; implied: it only chose or hoped so; own: ours",
     )
     margin: PositiveNumber | None = Field(
         default=None,

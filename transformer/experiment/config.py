@@ -255,7 +255,7 @@ class Experiment(Config):
     def files_of(self, task: str) -> list[str]:
         """The files and URLs from which a task's corpus is read.
 
-        Raises the errors of `Kind.files`, and ConfigError for a side that none of several languages of the corpus is.
+        Raises the errors of `Kind.files`, and ConfigError for a side that is not among several languages of the corpus.
         """
         settings, corpus = self.tasks[task], self.corpus_of(task)
         sides, (place, known) = {"source": settings.source, "target": settings.target}, corpus.languages()
