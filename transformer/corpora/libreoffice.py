@@ -32,7 +32,7 @@ class Shares(Config):
     @check("dev", "test")
     def _train_is_left(self) -> Faults:
         if self.dev + self.test >= 1:
-            yield ["test", "dev"], f"{self.dev} for dev and {self.test} for test leave nothing to train on"
+            yield ["test", "dev"], f"{self.dev} for dev and {self.test} for test leave nothing to train on; lower one"
 
 
 @dataclass(frozen=True, config=STRICT)

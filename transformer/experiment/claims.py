@@ -95,7 +95,7 @@ class Claim(Config):
     def _of_one_text(self) -> Faults:
         tasks = dict.fromkeys(row.partition("/")[0] for row in self.rows)
         if self.metric == "step_time" and len(tasks) > 1:
-            yield "rows", f"{', '.join(tasks)}: step_time compares rows of one task"
+            yield "rows", f"{', '.join(tasks)}: step_time compares rows of one task; name only such rows"
 
     @check("rows", "margin")
     def _two_alike(self) -> Faults:
