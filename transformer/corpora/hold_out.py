@@ -24,7 +24,7 @@ class HoldOut(Config):
 
     dev: Positive | None = Field(default=None, description="number of pairs of train that become dev; null: none")
     test: Positive | None = Field(default=None, description="number of pairs of train that become test; null: none")
-    seed: Seed = Field(default=1, description="draws these pairs")
+    seed: Seed = Field(default=1, description="seed of the drawing")
 
     @check("dev", "test")
     def _some(self) -> Faults:

@@ -152,7 +152,7 @@ def _pairs(source: Location, target: Location, paths: Paths, asked: Asked) -> It
         texts = _texts(source, paths), _texts(target, paths)
         for number, pair in enumerate(itertools.zip_longest(*texts)):
             if None in pair:
-                rest = zip(pair, texts, strict=True)
+                rest = zip(pair, texts, strict=True)  # the longer side is counted to its end
                 one, other = (number + (text is not None) + sum(1 for _ in more) for text, more in rest)
                 raise InputError(
                     f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"

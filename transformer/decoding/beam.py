@@ -1,6 +1,6 @@
 """Beam search (section 6.1) with the length penalty of Wu et al. (2016). It ends by the rule of the authors' code.
 
-Shapes: B sentences, W beam, V vocabulary.
+Shapes: B sentences, W beam, V vocabulary, L longest output.
 """
 
 from dataclasses import dataclass

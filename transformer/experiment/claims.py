@@ -48,10 +48,10 @@ class Claim(Config):
     )
     margin: PositiveNumber | None = Field(
         default=None,
-        description="two rows are alike: they differ by less than so many points (perplexity, step_time: percent)",
+        description="two rows are alike: they differ by less than this many points (perplexity, step_time: percent)",
     )
     least: PositiveNumber | None = Field(
-        default=None, description="the better row is better by more than so many points (perplexity: percent)"
+        default=None, description="the better row is better by more than this many points (perplexity: percent)"
     )
     differ: tuple[Literal["steps", "text"], ...] = Field(
         default=(), description="what else may differ between the rows"

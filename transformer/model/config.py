@@ -93,5 +93,5 @@ class ModelConfig(Config):
 
 
 def last_position(config: ModelConfig) -> int | None:
-    """How many positions a model has; None if there is no limit."""
+    """The last position of a model, counted from 1; None if there is no limit."""
     return config.max_length if config.positions in BOUNDED else None

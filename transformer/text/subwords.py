@@ -26,8 +26,8 @@ from transformer.trees.symbols import symbols
 class Sample(Config):
     """A sample of the pairs of a text."""
 
-    pairs: Positive = Field(description="at most so many")
-    seed: Seed = Field(description="draws them")
+    pairs: Positive = Field(description="the most pairs that are drawn")
+    seed: Seed = Field(description="seed of the drawing")
 
 
 LONGEST_LEARNT = 4192  # bytes of a line; SentencePiece learns nothing from longer ones
