@@ -22,7 +22,7 @@ from transformer.support.device import auto_precision
 GROUPS = 16  # how many groups of positions a GPU treats at a time in attention over parameters, if they can be equal
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 UNIT = 8  # a GPU would copy the bias of attention for rows whose length is no multiple of this
-FEW_ROWS = 64  # the gradient of a table with at most so many rows is a product
+FEW_ROWS = 64  # the gradient of a table with at most this many rows is a product
 CUDNN_FIRST = [
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.FLASH_ATTENTION,
