@@ -78,7 +78,7 @@ site: .venv/site
 	@$(PIP) .venv --requirement $<
 	@touch $@
 
-# This installs 5 GB. Such a machine lacks pydantic, although a package of the list needs it.
+# This installs 5 GB. A GPU machine without internet may lack pydantic, although a package of the list needs it.
 .venv-bare/installed: tests/bare.txt
 	@echo "installing the packages of $< into .venv-bare: 5 GB, some minutes; log: .venv-bare/install.log"
 	@$(BARE) -m venv .venv-bare

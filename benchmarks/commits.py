@@ -56,7 +56,7 @@ class Commit:
         run = subprocess.run(command, cwd=self.folder, env=self.environment, stderr=subprocess.PIPE, text=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if run.returncode:
-            raise SystemExit(f"{self.folder.name}: {run.stderr}")
+            raise SystemExit(f"{self.folder.name} cannot train: {run.stderr}")
         perplexity = (place / "history.csv").read_text().splitlines()[-1].split(",")[-1]
         tokens = json.loads((place / "training.json").read_text())["target_tokens"]
         return sum(after[:2]) - sum(before[:2]), tokens, float(perplexity)  # the first two: of the user, of the system
@@ -67,9 +67,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commits", nargs=2, metavar="COMMIT", help="the second is compared with the first")
     parser.add_argument("--configfile", nargs="*", default=[], help="overlays for both commits (default: quick)")
-    parser.add_argument("--task", default="ende")
-    parser.add_argument("--model", default="base")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--task", default="ende", help="task of the run (default: %(default)s)")
+    parser.add_argument("--model", default="base", help="model of the run (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds (default: %(default)s)")
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
         given = (arguments.configfile, arguments.task, arguments.model)

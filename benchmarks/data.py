@@ -99,12 +99,15 @@ def print_times(
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, required=True)
-    parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--source", type=Path, required=True, help="text")
+    parser.add_argument("--target", type=Path, required=True, help="its translation")
     parser.add_argument("--model", type=Path, required=True, help="a vocabulary learned from this text")
-    parser.add_argument("--pairs", type=int, nargs="+", default=[500_000, 1_000_000, 2_000_000, 4_500_000])
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch-tokens", type=int, default=25_000)
+    sizes = [500_000, 1_000_000, 2_000_000, 4_500_000]
+    parser.add_argument("--pairs", type=int, nargs="+", default=sizes, help="numbers of pairs (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default: %(default)s)")
+    parser.add_argument(
+        "--batch-tokens", type=int, default=25_000, help="subwords of a step on each side (default: %(default)s)"
+    )
     parser.add_argument("--folder", type=Path, help="for the made text (default: a temporary folder)")
     arguments = parser.parse_args()
     real = read_parallel(arguments.source, arguments.target)
@@ -131,7 +134,7 @@ def main() -> None:
                 process.start()
                 batches = seconds(process.join)
             if process.exitcode:
-                raise SystemExit("batching failed")
+                raise SystemExit("making batches failed, for the reason above")
             rows.append((count, peer, encode, encoding.most / 1e9, batches, batching.most / 1e9))
             print_times(f"{count:,}", f"{len(Pairs.read(prefix).ids):,}", *rows[-1][1:])
     counts, *measured = np.array(rows).T

@@ -20,8 +20,12 @@ def main() -> None:
     """Print the numbers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=Path, required=True, help="the pairs, without .ids.npy and .offsets.npy")
-    parser.add_argument("--batch-tokens", type=int, default=25_000, help="subwords of a step on each side")
-    parser.add_argument("--longest-pair", type=int, default=256, help="the most subwords of a sentence")
+    parser.add_argument(
+        "--batch-tokens", type=int, default=25_000, help="subwords of a step on each side (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--longest-pair", type=int, default=256, help="the most subwords of a sentence (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     pairs = Pairs.read(arguments.tokens)
     tokens = arguments.batch_tokens

@@ -37,10 +37,12 @@ def content(lines: list[str], name: str) -> bytes:
 def main() -> None:
     """Write the archives and the overlay."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, required=True)
-    parser.add_argument("--target", type=Path, required=True)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--share", type=float, default=1.0, help="make this share of WMT's number of pairs")
+    parser.add_argument("--source", type=Path, required=True, help="real text, of which the pairs are made")
+    parser.add_argument("--target", type=Path, required=True, help="its translation")
+    parser.add_argument("--folder", type=Path, required=True, help="folder to write to")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="make this share of WMT's number of pairs (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     corpus = read_experiment([Path("config/paper.yaml")]).corpora["wmt14-en-de"]
     total = sum(PAIRS.values()) + PAIRS["newstest"]

@@ -162,7 +162,7 @@ def fastest(
     trials = [Peer(kind, ours, *setting) for setting in settings]
     theirs, expected = (without_dropout(system, some) for system in (trials[0], ours))
     if abs(theirs / expected - 1) > 1e-3:
-        raise SystemExit(f"{kind.needs}: the loss at the start is {theirs}, ours {expected}")
+        raise SystemExit(f"{kind.needs}: the loss at the start is {theirs}, ours {expected}; adapt benchmarks/peers.py")
     if len(trials) == 1:
         return trials[0]
     # Each step is a new one, as in training: PyTorch prepares bfloat16 products anew for each new shape.
@@ -318,10 +318,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=Path, required=True, help="the pairs, without .ids.npy and .offsets.npy")
     parser.add_argument("--vocabulary", type=int, required=True, help="the number of subwords")
-    parser.add_argument("--sizes", nargs="+", default=["3/256/1024/4", "6/512/2048/8"], help="N/d_model/d_ff/h")
-    parser.add_argument("--batch-tokens", type=int, help="on each side of a step (default: 512, on a GPU 25,000)")
-    parser.add_argument("--loss-steps", type=int, default=200, help="steps of each model")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    sizes = ["3/256/1024/4", "6/512/2048/8"]
+    parser.add_argument("--sizes", nargs="+", default=sizes, help="N/d_model/d_ff/h (default: %(default)s)")
+    parser.add_argument(
+        "--batch-tokens", type=int, help="subwords of a step on each side (default: 512, on a GPU 25,000)"
+    )
+    parser.add_argument("--loss-steps", type=int, default=200, help="steps of each model (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="CPU threads (default: all)")
     arguments = parser.parse_args()
     if arguments.loss_steps <= WARM * ROUND:
         parser.error(f"--loss-steps {arguments.loss_steps}: the first {WARM * ROUND} steps do not count; train more")

@@ -135,12 +135,13 @@ def main() -> None:
     from transformers import MarianMTModel
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("package", "source", "reference"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--lines", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batch", type=int, default=64, help="sentences")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--package", type=Path, required=True, help="folder of a trained model")
+    parser.add_argument("--source", type=Path, required=True, help="text to translate, one sentence per line")
+    parser.add_argument("--reference", type=Path, required=True, help="its translation")
+    parser.add_argument("--lines", type=int, default=1000, help="how many lines to translate (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds (default: %(default)s)")
+    parser.add_argument("--batch", type=int, default=64, help="sentences of a batch (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="CPU threads (default: all)")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     keep_freed_memory()

@@ -133,7 +133,9 @@ def main() -> int:
         default=[],
         help="measure only the training of base, as it is and with each of these changes",
     )
-    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"at most so many; default: {SECONDS:.0f}")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help=f"the most seconds of all parts; default: {SECONDS:.0f}"
+    )
     arguments = parser.parse_args()
     parts: Sequence[Part] = PARTS
     if arguments.changes:

@@ -124,7 +124,7 @@ def unpack(path: Path) -> None:
 def pack(path: Path, began: float, end: float) -> None:
     """Write compiled code to an archive of at most MOST bytes, until time.time() is `end`.
 
-    What was compiled since `began` comes first, in its order, so with the parts of most worth.
+    What was compiled since `began` comes first, in its order, so the code of the most important parts comes first.
     """
     files = [
         (file.stat().st_mtime, file) for file in COMPILED.rglob("*") if file.is_file() and file.suffix not in TEXTS
@@ -157,9 +157,11 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--prepare", metavar="PYTHON", help="fetch what is missing there; its version of Python: 3.12")
+    parser.add_argument(
+        "--prepare", metavar="PYTHON", help="fetch what a machine with this version of Python, such as 3.12, may lack"
+    )
     parser.add_argument("--output-dir", type=Path, default=ROOT / "results/gpu", help="default: results/gpu")
-    parser.add_argument("--seconds", type=float, default=600.0, help="at most so many in all; default: 600")
+    parser.add_argument("--seconds", type=float, default=600.0, help="the most seconds of all; default: 600")
     arguments, options = parser.parse_known_args()
     if arguments.prepare:
         return prepare(arguments.prepare)

@@ -39,7 +39,9 @@ def main() -> int:
         prog="python -m benchmarks.lowering", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", nargs="+", help="rows of the experiment paper, such as base, big, aop1, parser")
-    parser.add_argument("--layers", type=int, default=0, help="replace N of each model, to count faster")
+    parser.add_argument(
+        "--layers", type=int, default=0, help="replace N of each model, to count faster (default: its own)"
+    )
     parser.add_argument("--change", choices=CHANGES, help="switch something off or on (benchmarks/changes.py)")
     parser.add_argument("--json", type=Path, help="also write everything that was counted to this file")
     arguments = parser.parse_args()

@@ -186,7 +186,7 @@ def test_a_truncated_a_missing_and_a_foreign_checkpoint_are_named(house, tmp_pat
 def test_inputs_of_a_package_that_do_not_belong_together_are_refused(house, tmp_path, refused):
     other, record = tmp_path / "other.model", tmp_path / "training.json"
     assert main(arguments("subwords", **house.sides("train"), output=other, vocabulary=60, pairs=100)) == 0
-    refused(packing(house, tmp_path, subwords=other), "trained with", other, "give the former")
+    refused(packing(house, tmp_path, subwords=other), "trained with", other, "give the subwords of its run")
     last = house.packing["checkpoints"][0]
     refused(packing(house, tmp_path, checkpoints=[last, last]), last, "two are of the same step")
     of_another = json.loads(house.packing["training"].read_text()) | {"config_sha256": "0" * 64}

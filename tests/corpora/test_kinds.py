@@ -66,7 +66,7 @@ def test_every_corpus_in_the_config_is_read_and_written_unchanged(tmp_path, corp
         (FILES | {"cleaning": {"ratio": 0.5}}, "cleaning.ratio: 0.5 is not at least 1"),
         (
             HELP | {"shares": {"dev": 0.4, "test": 0.6}},
-            "shares.test: 0.4 for dev and 0.6 for test leave nothing to train on",
+            "shares.test: 0.4 for dev and 0.6 for test leave nothing to train on; lower one",
         ),
         (TREEBANK | {"dev": [3, 5]}, "dev: train and dev both have file 3; give each part files of its own"),
         (TREEBANK | {"plain": PLAIN | {"task": 1}}, "plain.task: 1 is not a text; write it in quotes"),

@@ -352,7 +352,7 @@ def test_gold_trees_are_of_a_task_that_has_trees_of_its_own(gold):
         tasks={**VALUES["tasks"], "ende": ende},
         corpora={"grammar": GRAMMAR, "self": SELF | {"gold": gold}, "text": text},
     )
-    assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own" in reported
+    assert f"corpora.self.gold: the corpus of task {gold} has no trees of its own; name a task that has" in reported
 
 
 def test_self_training_needs_sentences_to_parse():
@@ -366,7 +366,7 @@ def test_self_training_needs_sentences_to_parse():
 def test_a_parser_needs_a_corpus_with_trees():
     text = {"origin": "files"} | {part: [{"words": "a", "trees": "b"}] for part in ("train", "dev", "test")}
     reported = faults(tasks={"wsj": TASK | {"corpus": "text"}}, corpora={"text": text})
-    assert "tasks.wsj.corpus: text has no trees, from which a parser learns" in reported
+    assert "tasks.wsj.corpus: text has no trees, from which a parser learns; name another" in reported
 
 
 def test_parsed_text_needs_a_task_with_trees_and_no_parser():
@@ -383,7 +383,7 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
     )
     assert reported == [
         "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
-        "corpora.self.parser: base is not among tasks.wsj.models",
+        "corpora.self.parser: base is not among tasks.wsj.models; name one of these, or add it",
     ]
 
 
@@ -454,7 +454,10 @@ CLAIM |= {"rows": ["wsj/parser", "semi/parser"], "differ": ["text"]}
             {"metric": "step_time", "rows": ["ende/base", "ende/big"]},
             "part: step_time is that of training; remove part",
         ),
-        ({"metric": "step_time", "part": None}, "rows: wsj, semi: step_time compares rows of one task"),
+        (
+            {"metric": "step_time", "part": None},
+            "rows: wsj, semi: step_time compares rows of one task; name only such rows",
+        ),
         ({"part": None}, "part: missing; write dev or test"),
         *(
             ({"rows": ["wsj/parser", f"wsj/parser/{way}"]}, f"rows: wsj/parser/{way} is not a row; write one like")

@@ -74,9 +74,9 @@ def plan(arguments: argparse.Namespace) -> None:
 
 @command(
     writes("output", "the file to write"),
-    option("--url", required=True),
+    option("--url", required=True, help="URL of the file: http(s)://host/path or file:///path"),
     option("--bytes", type=positive, required=True, help="size of the file"),
-    option("--sha256", required=True),
+    option("--sha256", required=True, help="SHA-256 of the file, in hexadecimal"),
     MIRROR,
 )
 def fetch(arguments: argparse.Namespace) -> None:
@@ -99,7 +99,9 @@ def pages(arguments: argparse.Namespace) -> None:
     path("config", "the corpus of a task"),
     writes("output-dir", "folder for the parts of the corpus", files=CORPUS_FILES),
     path("text", "the text that `pages` wrote", required=False),
-    path("downloads", "folder of the files that `fetch` wrote", required=False, default="results/downloads"),
+    path(
+        "downloads", "folder of the files that `fetch` wrote (default: %(default)s)", False, default="results/downloads"
+    ),
     path("gold", "folder of the gold trees", required=False, files=CORPUS_FILES),
     path("parses", "parses of the plain sentences", required=False),
     path("log-probabilities", "log P of the parses, from `translate`", required=False),
@@ -119,10 +121,15 @@ def corpus(arguments: argparse.Namespace) -> None:
     path("text", "text with one sentence per line"),
     writes("output", "the file to write the sentences to"),
     option("--count", type=positive, required=True, help="number of sentences"),
-    option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"), help="length of sentences"),
-    option("--seed", type=count, default=1, help="seed of the random choice"),
+    option("--words", type=positive, nargs=2, required=True, metavar=("LEAST", "MOST"), help="words of a sentence"),
+    option("--seed", type=count, default=1, help="seed of the random choice (default: %(default)s)"),
     path("subwords", "the parser's vocabulary: leave out sentences of more than --most", False),
-    option("--most", type=positive, default=LONGEST, help="most subwords of a sentence, with its end"),
+    option(
+        "--most",
+        type=positive,
+        default=LONGEST,
+        help="most subwords of a sentence, with its end (default: %(default)s)",
+    ),
 )
 def sentences(arguments: argparse.Namespace) -> None:
     """Choose random sentences of a text for parsing, and split them into words like the Penn Treebank."""
@@ -144,9 +151,14 @@ def sentences(arguments: argparse.Namespace) -> None:
     path("target", "text"),
     writes("output", "the vocabulary"),
     option("--vocabulary", type=positive, required=True, help="number of subwords"),
-    option("--pairs", type=positive, default=1_000_000, help="learn from at most this many random pairs of the text"),
-    option("--seed", type=count, default=1, help="seed of the random choice"),
-    option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
+    option(
+        "--pairs",
+        type=positive,
+        default=1_000_000,
+        help="learn from at most this many random pairs of the text (default: %(default)s)",
+    ),
+    option("--seed", type=count, default=1, help="seed of the random choice (default: %(default)s)"),
+    option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task (default: %(default)s)"),
 )
 def subwords(arguments: argparse.Namespace) -> None:
     """Learn a vocabulary of subwords that source and target share."""
@@ -162,7 +174,13 @@ def subwords(arguments: argparse.Namespace) -> None:
     path("source", "text"),
     path("target", "text"),
     writes("output", "path to write to, without .source and .target", files=(".source", ".target")),
-    option("--than", type=positive, required=True, metavar="SUBWORDS", help="a side has to have more than this"),
+    option(
+        "--than",
+        type=positive,
+        required=True,
+        metavar="SUBWORDS",
+        help="write pairs with more than this many subwords on a side, with its end",
+    ),
 )
 def longer(arguments: argparse.Namespace) -> None:
     """Write the pairs of a text that are too long for training."""
@@ -184,7 +202,7 @@ def longer(arguments: argparse.Namespace) -> None:
         type=limits,
         default={},
         metavar="PART=MODEL:SUBWORDS,...",
-        help="the fewest positions that a model has of those that read the texts PART.*",
+        help="for the texts PART.*: which of the models that read them has the fewest positions, and how many",
     ),
 )
 def check(arguments: argparse.Namespace) -> None:

@@ -75,9 +75,9 @@ def _translations(
 
 
 def _translated(loaded: "Package", lines: Iterable[str], decode: "Decode", *how: Any) -> Iterator["Translation"]:
-    """`translate`, with further arguments of it. Of a parser's hypotheses trees come first.
+    """The output of `translate`, whose further arguments are `how`. Of a parser's hypotheses, trees come first.
 
-    At the end, a message tells lines that are not empty, but have no subword.
+    At the end, a warning counts the lines that are not empty but have no subword.
     """
     from transformer.decoding.parse import trees_first
     from transformer.decoding.translate import translate
@@ -119,12 +119,17 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
     writes("log-probabilities", "write log P per subword of each line to this file", required=False),
     writes("record", "write how the lines were translated to this file, for `score`", required=False),
     batch_tokens(None),
-    option("--workers", type=threads, default=1, help="number of processes on a CPU, each with --threads threads"),
+    option(
+        "--workers",
+        type=threads,
+        default=1,
+        help="number of processes on a CPU, each with --threads threads (default: 1)",
+    ),
     option(
         "--precision",
         choices=("float32", "bfloat16", "int8"),
         default="float32",
-        help="precision of the projections and the logits; bfloat16 and int8 are faster for large models",
+        help="precision of projections and logits (default: float32); bfloat16 and int8 are faster for large models",
     ),
     option(
         "--engine",

@@ -25,7 +25,7 @@ def prepare() -> None:
 
 
 def check_folder() -> None:
-    """Raises InputError if the working folder was removed. Errors of it would name no file, and Intel's MKL aborts."""
+    """Raises InputError if the working folder was removed. Later errors would name no file, and Intel's MKL aborts."""
     try:
         Path.cwd()
     except FileNotFoundError as error:
@@ -64,7 +64,7 @@ class _Messages(io.FileIO):
 
 
 def _open_streams() -> None:
-    """Open /dev/null for standard streams that are closed. Else files would take their numbers, and get the messages.
+    """Open /dev/null for closed standard streams. Otherwise the next file would get such a number, and the messages.
 
     `sys.stdin` and `sys.stdout` stay None, so that commands that need them can refuse.
     """

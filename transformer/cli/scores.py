@@ -88,8 +88,12 @@ def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"
     path("system", "translations by another system"),
     path("reference", "reference translations"),
     writes("output", "comparison.json"),
-    option("--resamples", type=positive, default=1000, help="number of resamples of each test"),
-    option("--language", default="und", help="language of the translations, which chooses the tokeniser of BLEU"),
+    option("--resamples", type=positive, default=1000, help="number of resamples of each test (default: 1000)"),
+    option(
+        "--language",
+        default="und",
+        help="language of the translations, which chooses the tokeniser of BLEU (default: und, for none)",
+    ),
 )
 def compare(arguments: argparse.Namespace) -> None:
     """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""

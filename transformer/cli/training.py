@@ -15,7 +15,8 @@ MICRO_BATCHES = option(
     "--micro-batch-tokens",
     type=count,
     default=0,
-    help="padded subwords of a side in one forward pass; fewer need less memory (0: 4096 on a CPU, 25000 on a GPU)",
+    help="padded subwords of a side in one forward pass; fewer need less memory (default: 0, which stands for "
+    "4096 on a CPU and 25000 on a GPU)",
 )
 
 
@@ -106,10 +107,12 @@ def step_time(arguments: argparse.Namespace) -> None:
     path("history", "history.csv"),
     writes("output-dir", "folder for the package", files=PACKAGE_FILES),
     path("checkpoints", "checkpoints to average", nargs="+"),
-    option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task"),
-    option("--beam", type=int, default=BEAM, help="beam size"),
-    option("--alpha", type=float, default=ALPHA, help="length penalty"),
-    option("--extra", type=int, default=EXTRA, help="limit of an output: input + this many subwords"),
+    option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task (default: %(default)s)"),
+    option("--beam", type=int, default=BEAM, help="beam size (default: %(default)s)"),
+    option("--alpha", type=float, default=ALPHA, help="length penalty (default: %(default)s)"),
+    option(
+        "--extra", type=int, default=EXTRA, help="limit of an output: input + this many subwords (default: %(default)s)"
+    ),
 )
 def package(arguments: argparse.Namespace) -> None:
     """Average checkpoints and write a package."""

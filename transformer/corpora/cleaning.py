@@ -28,10 +28,10 @@ class Cleaning(Config):
 
 
 EMPTY, NUL, NO_SUBWORD = UNUSABLE = ("empty side", "NUL character", "no subword")
-MANY = 0.1  # the share of pairs of which a step may remove more only with a warning
+MANY = 0.1  # a warning reports each step that removes more than this share of the pairs
 LONG = 100  # words; few sentences have more
-NEARLY_ALL = 0.9  # the share of pairs with equal sides from which these are one language
-MANY_LONG = 0.02  # the share of pairs with longer sides of which a text is no longer one of sentences
+NEARLY_ALL = 0.9  # if more than this share of the pairs have equal sides, these may be one language
+MANY_LONG = 0.02  # if more than this share of the pairs have a side above LONG, lines may be paragraphs
 SHOWN = 60  # characters of an example
 # What to set if a step removes pairs that are good.
 SETTINGS = {"words": "words", "ratio": "ratio", "identical sides": "identical"}
@@ -75,7 +75,7 @@ class Cleaner:
             self.removed[self.duplicate] = 0
         self.seen: set[bytes] = set()
         self.read = self.long = self.equal = 0
-        self.first: dict[str, tuple[str, str]] = {}  # that each step removed
+        self.first: dict[str, tuple[str, str]] = {}  # the first pair that each step removed
 
     def keeps(self, source: str, target: str) -> bool:
         """Whether a pair is kept."""

@@ -44,7 +44,7 @@ class Grammar(Kind):
     licence: str = Field(description=LICENCE)
     sentences: Sizes = Field(description="how many sentences each part has")
     words: Range = Field(description="the smallest and the greatest number of words in a sentence")
-    seed: int = Field(description="draws the sentences")
+    seed: int = Field(description="seed of the random sentences")
 
     def count(self, of: Callable[[str], Kind]) -> tuple[int | None, int]:
         """See `Kind.count`."""

@@ -24,7 +24,7 @@ class HoldOut(Config):
 
     dev: Positive | None = Field(default=None, description="number of pairs of train that become dev; null: none")
     test: Positive | None = Field(default=None, description="number of pairs of train that become test; null: none")
-    seed: Seed = Field(default=1, description="draws these pairs")
+    seed: Seed = Field(default=1, description="seed of the drawing")
 
     @check("dev", "test")
     def _some(self) -> Faults:
@@ -40,8 +40,8 @@ class HoldOut(Config):
 def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) -> dict[str, int]:
     """Move pairs of the part train in `folder` to dev and test, and count in `removed` what train loses.
 
-    A pair of train that has a source or a target of theirs is removed, too. Two sides are equal if their subwords are.
-    Returns the number of pairs of each part. Raises InputError when train has too few pairs.
+    A pair of train that has a source or a target of theirs is removed, too. Two sides are equal if `normalised` makes
+    the same text of them. Returns the number of pairs of each part. Raises InputError when train has too few pairs.
     """
     drawn = _drawn(_pairs(folder, "train"), sum(wanted.parts.values()), wanted.seed)
     sides = [set(map(normalised, side)) for side in zip(*drawn, strict=True)]
@@ -56,7 +56,7 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
             )
         sizes[part] = write_part(folder, part, drawn[first : first + pairs], removed, name)
         removed[f"held out for {part}"] = pairs
-    removed[SHARED] = -len(drawn)
+    removed[SHARED] = -len(drawn)  # `kept` counts the pairs that were drawn, too
 
     def kept() -> Iterator[Pair]:
         for pair in _pairs(folder, "train"):
@@ -74,7 +74,7 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
 def shared(folder: Path, one: str, parts: Iterable[str]) -> dict[str, int]:
     """How many pairs of each of these parts in `folder` are in the part `one`, too.
 
-    Two sides are equal if their subwords are. The pairs of these parts are held in memory.
+    Two sides are equal if `normalised` makes the same text of them. The pairs of these parts are held in memory.
     """
     pairs = {part: [tuple(map(normalised, pair)) for pair in _pairs(folder, part)] for part in parts}
     sources = {source for each in pairs.values() for source, _ in each}

@@ -32,7 +32,7 @@ class Shares(Config):
     @check("dev", "test")
     def _train_is_left(self) -> Faults:
         if self.dev + self.test >= 1:
-            yield ["test", "dev"], f"{self.dev} for dev and {self.test} for test leave nothing to train on"
+            yield ["test", "dev"], f"{self.dev} for dev and {self.test} for test leave nothing to train on; lower one"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -47,7 +47,7 @@ class LibreOfficeHelp(Kind):
     shares: Shares = Field(description="the shares of the pages that are held out")
 
     def files(self, name: str, source: str, target: str) -> list[str]:
-        """None: its pages are fetched from packages. Raises ConfigError for a language that the corpus lacks."""
+        """No files: its pages are fetched from packages. Raises ConfigError for a language that the corpus lacks."""
         for language in (source, target):
             if language not in self.packages:
                 text = unknown(language, self.packages, "language")

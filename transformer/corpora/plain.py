@@ -25,9 +25,9 @@ class PlainText(Config):
     """Sentences without trees, which the first parser parses."""
 
     task: str = Field(description="the task from whose training sources they are drawn")
-    sentences: Positive = Field(description="how many")
+    sentences: Positive = Field(description="number of sentences")
     words: Range = Field(description="the smallest and the greatest number of words in one")
-    seed: Seed = Field(description="draws them")
+    seed: Seed = Field(description="seed of the drawing")
 
 
 def tokenise(line: str) -> list[str]:

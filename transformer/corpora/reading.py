@@ -23,14 +23,14 @@ from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
-HEAD = 512  # bytes, in which compressed files and archives are known by these marks. No text has them
+HEAD = 512  # bytes; they show whether a file is compressed, an archive or in a FOREIGN format
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
 
 
 @dataclass
 class Asked:
-    """What is asked of a file of units: a pair of languages. It counts the units that have none, by reason."""
+    """A pair of languages, which is asked of files of units. `left_out` counts the units that lack it, by reason."""
 
     languages: tuple[str, str]
     left_out: Counter[str] = field(default_factory=Counter)
@@ -152,7 +152,7 @@ def _pairs(source: Location, target: Location, paths: Paths, asked: Asked) -> It
         texts = _texts(source, paths), _texts(target, paths)
         for number, pair in enumerate(itertools.zip_longest(*texts)):
             if None in pair:
-                rest = zip(pair, texts, strict=True)
+                rest = zip(pair, texts, strict=True)  # the longer side is counted to its end
                 one, other = (number + (text is not None) + sum(1 for _ in more) for text, more in rest)
                 raise InputError(
                     f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"

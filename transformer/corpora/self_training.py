@@ -22,7 +22,7 @@ from transformer.support.files import InputError, read_json, read_lines, read_pa
 from transformer.trees.linear import linearise, misread
 from transformer.trees.penn import TreesError, is_failed, read_mrg
 from transformer.trees.symbols import Leaves, split_words
-from transformer.trees.tree import words
+from transformer.trees.tree import Tree, words
 
 FAULTS = 1000  # in parsed text; a file that has more is not read further
 
@@ -172,33 +172,39 @@ def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path, r
     form = _leaves_of(gold)
     faults: list[str] = []
     for location in corpus.trees:
-        trees = number = 0
-        failed: list[int] = []
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
-            for number, line in enumerate(lines, start=1):
-                if is_failed(line):
-                    failed.append(number)
-                    continue
-                try:
-                    for tree in read_mrg(location, line, number):
-                        trees += 1
-                        sentence = " ".join(words(tree))
-                        if is_void(sentence):
-                            removed[NO_SUBWORD] += 1
-                        else:
-                            yield sentence, linearise(tree, form)
-                except TreesError as error:
-                    faults += error.faults
-                if len(faults) > FAULTS:
-                    break
-        if not trees and not faults:
-            raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")
-        if failed:
-            removed["failed parse"] += len(failed)
-            print(
-                f"{location}: {len(failed):,} of {number:,} lines hold no tree, as where a parser fails, and are left "
-                f"out; the first is line {failed[0]}",
-                file=sys.stderr,
-            )
+            for tree in _trees(location, lines, removed, faults):
+                sentence = " ".join(words(tree))
+                if is_void(sentence):
+                    removed[NO_SUBWORD] += 1
+                else:
+                    yield sentence, linearise(tree, form)
     if faults:
         raise InputError(f"{TreesError(faults)}; write parsed text as one tree a line")
+
+
+def _trees(location: str, lines: Iterable[str], removed: Counter[str], faults: list[str]) -> Iterator[Tree]:
+    """The trees of one file for `parsed_text`. Adds its faults to `faults`."""
+    trees = number = 0
+    failed: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        if is_failed(line):
+            failed.append(number)
+            continue
+        try:
+            for tree in read_mrg(location, line, number):
+                trees += 1
+                yield tree
+        except TreesError as error:
+            faults += error.faults
+        if len(faults) > FAULTS:
+            break
+    if not trees and not faults:
+        raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")
+    if failed:
+        removed["failed parse"] += len(failed)
+        print(
+            f"{location}: {len(failed):,} of {number:,} lines hold no tree, as where a parser fails, and are left out; "
+            f"the first is line {failed[0]}",
+            file=sys.stderr,
+        )

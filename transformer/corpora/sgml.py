@@ -1,6 +1,6 @@
 """Read NIST and WMT dev and test sets. They are SGML, of which they use little.
 
-A parser of HTML does not fit: to it, what follows <script>, <title> and the like in a text is no markup any more.
+A parser of HTML does not fit: it reads no markup after <script>, <title> and the like in a text.
 """
 
 import html

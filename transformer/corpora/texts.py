@@ -1,7 +1,7 @@
 """Corpora from parallel texts: your own files, or downloads."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -79,22 +79,27 @@ class Files(Kind):
         progress = Progress(f"{name} {source}-{target}", self.pairs, "pair")
         asked = Asked((source, target))
 
+        def cleaned(pairs: Iterable[Pair]) -> Iterator[Pair]:
+            for pair in pairs:
+                progress.update(1)
+                if cleaner.keeps(*pair):
+                    changed = written(*pair)
+                    if changed == pair or cleaner.usable(*changed):
+                        yield changed
+
+        def checked(pairs: Iterable[Pair], texts: tuple[str, str]) -> Iterator[Pair]:
+            for number, pair in enumerate(pairs, start=1):
+                if reason := undecodable(*pair):
+                    raise InputError(_fault(texts, number, reason))
+                changed = written(*pair)
+                if reason := undecodable(*changed):
+                    raise InputError(_fault(texts, number, f"{reason}, after {self.origin}"))
+                yield changed
+
         def read(part: str) -> Iterator[Pair]:
             for texts in self._texts(part, name, source, target):
                 with open_pairs(*texts, lambda url: given.downloads / local_path(url), folder, asked) as pairs:
-                    for number, pair in enumerate(pairs, start=1):
-                        if part == "train":
-                            progress.update(1)
-                            if cleaner.keeps(*pair) and (
-                                (changed := written(*pair)) == pair or cleaner.usable(*changed)
-                            ):
-                                yield changed
-                        elif reason := undecodable(*pair):
-                            raise InputError(_fault(texts, number, reason))
-                        elif reason := undecodable(*(changed := written(*pair))):
-                            raise InputError(_fault(texts, number, f"{reason}, after {self.origin}"))
-                        else:
-                            yield changed
+                    yield from cleaned(pairs) if part == "train" else checked(pairs, texts)
 
         parts = self._parts()
         sizes = dict.fromkeys((*PARTS, *parts), 0)

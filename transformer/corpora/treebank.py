@@ -42,7 +42,7 @@ class Treebank(Kind):
     plain: PlainText | None = Field(default=None, description="sentences to be parsed for the semi-supervised row")
     sentences: dict[str, int] | None = Field(default=None, description="how many trees each part must have")
     leaves: Leaves = Field(default="XX", description="leaves of linearised trees: XX (as published), tags, words")
-    constituents: Range | None = Field(default=None, description="add constituents of so many words to train")
+    constituents: Range | None = Field(default=None, description="add constituents of [least, most] words to train")
 
     @check(*PARTS)
     def _disjoint(self) -> Faults:

@@ -87,8 +87,8 @@ def read_xml(name: str, stream: IO[bytes]) -> Iterator[Unit]:
     """The units of a TMX or XLIFF file (1.2, 2.0), in a stream.
 
     The code in a text (<bpt>, <ph>, ...) is left out. What other elements in it contain is text. Runs of white space
-    become one blank. Raises InputError with the line for XML that is not well-formed, and for declared entities,
-    because few of them can stand for gigabytes. Also for an encoding that the parser does not have.
+    become one blank. Raises InputError with the line for XML that is not well-formed, for an encoding that the parser
+    does not have, and for declared entities, because few of them can stand for gigabytes.
     """
     from defusedxml.common import DefusedXmlException
     from defusedxml.sax import make_parser

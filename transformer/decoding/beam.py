@@ -1,6 +1,6 @@
 """Beam search (section 6.1) with the length penalty of Wu et al. (2016). It ends by the rule of the authors' code.
 
-Shapes: B sentences, W beam, V vocabulary.
+Shapes: B sentences, W beam, V vocabulary, L longest output.
 """
 
 from dataclasses import dataclass
@@ -150,9 +150,10 @@ def beam_search(
     """The finished hypotheses of each sentence, best first; only the best one without `nbest`.
 
     An output has at most source + `extra` tokens, where both counts include the end of sentence. Hypotheses that
-    cannot win (with `nbest`, cannot be among the best) at any length are dropped. With `early`, so are those that
-    cannot by ending in the next step; the best one may then depend on `nbest`. Finished sentences stay in the batch,
-    unchanged, until they are about an eighth of it. Then they are removed, so that the others decode faster.
+    cannot win (with `nbest`, cannot be among the best) at any length are dropped. With `early`, a hypothesis is also
+    dropped if it could not win by ending in the next step; the best one may then depend on `nbest`. Finished sentences
+    stay in the batch, unchanged, until they are about an eighth of it. Then they are removed, so that the others decode
+    faster.
     """
     b, device = source_BS.size(0), source_BS.device
     limit = limits(model, source_BS, extra)

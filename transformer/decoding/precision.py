@@ -61,9 +61,9 @@ def has_fbgemm() -> bool:
 
 
 class _Int8Linear(nn.Module):
-    """A linear map in int8. Each output has a scale of its weights, and each row of input its own scale.
+    """A linear map in int8. The weights of each output have a scale, and so has each row of the input.
 
-    PyTorch's dynamic quantisation gives one scale to all rows. Then a translation depends on the others in its batch.
+    PyTorch's dynamic quantisation gives one scale to all rows. A translation would then depend on its batch.
     """
 
     def __init__(self, linear: nn.Linear):
@@ -76,7 +76,7 @@ class _Int8Linear(nn.Module):
             packed = _packed(whole, scale)
             product = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32
             self.product = lambda x: product(x, 1 / LEVELS, LEVELS + 1, packed)
-        else:  # the same, but no faster than float32, which is exact for sums of whole numbers up to 2^24
+        else:  # the same numbers, because float32 sums whole numbers exactly up to 2^24, but no faster than float32
             self.product = lambda x: F.linear((x * LEVELS).round(), whole).mul_(scale / LEVELS)
 
     def forward(self, x: Tensor) -> Tensor:

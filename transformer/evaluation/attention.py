@@ -18,12 +18,14 @@ from transformer.trees.symbols import split_words
 
 
 def chosen_layer(package: Package, layer: int | None) -> int:
-    """`layer`, or the last but one, as in figures 3 to 5. Raises InputError when the model has no such layer."""
+    """`layer`, by default the last but one as in figures 3 to 5. Raises InputError when the model has no such layer."""
     layers, _ = package.model.layers_and_heads
     if layer is None:
         return max(1, layers - 1)
     if not 1 <= layer <= layers:
-        raise InputError(f"layer {layer}: {package.config.model} has attention in layers 1 to {layers}")
+        raise InputError(
+            f"layer {layer}: {package.config.model} has attention in layers 1 to {layers}; choose one of these"
+        )
     return layer
 
 
@@ -47,7 +49,7 @@ class WordAttention:
 def word_attention(package: Package, sentence: str, layer: int, number: int = 1) -> WordAttention:
     """Encoder self-attention in `layer`, counted from 1, between the words of a sentence (`split_words`).
 
-    The weight to a word is the sum over its subwords, the weight from a word the mean over them (Clark et al. 2019).
+    The weight to a word is the sum over its subwords; the weight from a word is the mean (Clark et al. 2019).
     Words without subwords are left out, and a message says so. Messages call the sentence by its `number`. Raises
     InputError when it has no words or too many, or the model has no such layer or no self-attention.
     """

@@ -141,9 +141,9 @@ def split_compounds(line: str) -> str:
 def paper_bleu(translations: Sequence[str], references: Sequence[str], name: str) -> Score:
     """Cased BLEU without smoothing (multi-bleu) on Moses tokens with split compounds.
 
-    The language of that name chooses Moses' list of abbreviations; one without a list uses the English one. For scripts
-    without blanks, which Moses does not split, and for Korean, the tokens are those of sacreBLEU. Raises InputError
-    when the counts differ or are 0, and for what is not a language.
+    `name` is the name of the translations' language. It chooses Moses' list of abbreviations; a language without a list
+    uses the English one. For scripts without blanks, which Moses does not split, and for Korean, the tokens are those
+    of sacreBLEU. Raises InputError when the counts differ or are 0, and for what is not a language.
     """
     from sacremoses import MosesTokenizer  # the tables, which only read BLEU, need not load it
 

@@ -114,7 +114,7 @@ def judge_rounds(each: np.ndarray, margin: float | None) -> Judged:
 
 
 def interval(each: np.ndarray, tail: float = LEVEL / 2) -> tuple[float, float]:
-    """The interval of a mean (Student's t) with so much of the chance on either side of it; by default that of 95 %."""
+    """The confidence interval of a mean (Student's t), with a chance of `tail` on either side; by default of 95 %."""
     error = own_error(each)
     half = t.isf(tail, error.freedom) * error.standard
     return float(each.mean() - half), float(each.mean() + half)
@@ -151,7 +151,7 @@ def own_error(each: np.ndarray) -> Error:
 
 
 def pooled_error(scores: Sequence[Sequence[float]], compared: int) -> Error:
-    """The error of an effect on so many `compared` rows, from scores [rows, seeds] of rows of the same kind.
+    """The error of the effect of `compared` rows, from scores [rows, seeds] of these rows and others of the same kind.
 
     It is pooled over all rows: what remains of a score without the means of its row and of its seed. It assumes that
     all rows have the same spread. With the two compared rows alone, it is their own error.

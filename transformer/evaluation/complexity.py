@@ -1,6 +1,6 @@
 """Table 1, measured: a layer's time, FLOPs, memory and sequential operations, and the longest path through a stack.
 
-Shapes are those of attention.py for one sentence of n positions. Like Table 1, attention is measured without its
+Shapes are those of attention.py for one sentence of n positions. As in Table 1, attention is measured without its
 projections; one more row includes them.
 """
 

@@ -44,7 +44,7 @@ class Compared:
 
 
 def level(look: int) -> float:
-    """The level at which the k-th look is judged, counted from 1. The levels of all looks together are LEVEL."""
+    """The level at which the k-th look is judged, counted from 1. The levels of all looks add up to LEVEL."""
     return LEVEL * FIRST * (1 - FIRST) ** (look - 1)
 
 

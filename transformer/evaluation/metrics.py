@@ -125,7 +125,7 @@ METRICS = (
 
 
 def metrics_of(kind: TaskKind, shared: bool = True, second: bool = False) -> Iterator[Metric]:
-    """The metrics of a kind of task: without `shared` only those that no other kind has, with `second` also those."""
+    """The metrics of a kind of task; without `shared` those of this kind alone, with `second` also second opinions."""
     own = (metric for metric in METRICS if metric.kind == kind or (metric.kind is None and shared))
     return (metric for metric in own if second or not metric.second)
 

@@ -30,8 +30,8 @@ class OfLength(NamedTuple):
 def perplexity(package: Package, pairs: Pairs, batch_tokens: int) -> float:
     """exp of the mean negative log-likelihood of the target subwords, in float32.
 
-    Raises InputError for a pair longer than the learned positions or, with other positions, than LONGEST, and when
-    memory runs out.
+    Raises InputError for a pair longer than the learned positions or, with other positions, than LONGEST, when memory
+    runs out, and when the perplexity is not finite.
     """
     check_lengths(package, pairs.lengths.max(1))
     return _perplexity(package, pairs, np.arange(len(pairs)), batch_tokens)
@@ -41,7 +41,8 @@ def perplexity_by_length(package: Package, pairs: Pairs, edges: Collection[int],
     """The `perplexity` of each class of lengths. `edges` are the upper ends of the classes; a last class has the rest.
 
     The length of a pair is the number of subwords of its longer side. A class has None if one of its pairs is too long
-    for the model. Classes without pairs are left out. Raises InputError when memory runs out.
+    for the model. Classes without pairs are left out. Raises InputError when memory runs out, and when a perplexity is
+    not finite.
     """
     lengths, most = pairs.lengths.max(1), limit(package.config).most
     classes = []

@@ -1,4 +1,4 @@
-"""Test a difference of two systems over seeds and sentences together: would other ones show it, too?"""
+"""Test a difference of two systems over seeds and sentences together: would other seeds and sentences show it, too?"""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from scipy.special import stdtrit
 
 from transformer.evaluation.standard_error import standard_error
 
-LEAST = 1e-9  # no smaller p is told
+LEAST = 1e-9  # the smallest p that is returned
 
 
 def p_over_seeds_and_sentences(differences: Sequence[Sequence[float]]) -> float:
     """The two-sided p of the mean of differences [seeds, sentences], of which there are at least two each.
 
     Seeds and sentences are both samples. The mean has an error for each: that of the means of seeds, and that of the
-    means of sentences. At a level, the square of the mean must exceed the sum of the squares of both errors, each times
-    its quantile of Student's t (Banerjee 1960). If the differences are normally distributed, a false alarm is never
-    more frequent than the level: what a sentence has in one seed only is in both errors.
+    means of sentences. The mean is significant at a level if its square exceeds the sum of the squares of both errors,
+    each times its quantile of Student's t (Banerjee 1960). If the differences are normally distributed, a false alarm
+    is never more frequent than the level: what a sentence has in one seed only is in both errors.
     """
     values = np.asarray(differences, dtype=float)
     errors = [standard_error(values.mean(axis)) for axis in (1, 0)]

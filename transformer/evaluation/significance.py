@@ -76,7 +76,7 @@ def compare(
                 systems, {"BLEU": sacrebleu_metric(language)}, [references], kind, resamples
             )()
         except (MemoryError, ValueError) as error:
-            if isinstance(error, ValueError) and "too big" not in str(error):  # so NumPy says it of the largest
+            if isinstance(error, ValueError) and "too big" not in str(error):  # NumPy's words for more than any memory
                 raise
             raise InputError(f"--resamples {resamples}: out of memory; give fewer") from error
         first, second = cast(list[Any], results["BLEU"])

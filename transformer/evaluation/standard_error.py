@@ -4,5 +4,5 @@ import numpy as np
 
 
 def standard_error(values: np.ndarray) -> float:
-    """How far the mean of some values, at least two, is from the true one, as their spread tells."""
+    """The standard error of the mean of at least two values: their standard deviation / sqrt(their number)."""
     return float(values.std(ddof=1) / len(values) ** 0.5)

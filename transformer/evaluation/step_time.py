@@ -58,9 +58,9 @@ class Setup:
 
 
 class Turns:
-    """The turns of a run, in a process of its own, as in use: beside others, models leave gaps in each other's memory.
+    """The turns of a run, in a process of its own, like a training. In one process, models leave gaps in memory.
 
-    Its weights are the initial ones of the run. Weights and batches are those of its training; what the steps learn is
+    It begins with the run's initial weights, and every turn trains on the run's first batches. What the steps learn is
     thrown away.
     """
 

@@ -11,7 +11,8 @@ import torch
 
 Work = Callable[[int], object]  # takes the number of the round
 STATISTICS = Path("/proc/stat")
-BUSY = (0, 1, 2, 5, 6, 7)  # its columns user, nice, system, irq, softirq, steal; the others are idle, or count twice
+# Its columns user, nice, system, irq, softirq and steal. The others are idle time, or are part of these.
+BUSY = (0, 1, 2, 5, 6, 7)
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

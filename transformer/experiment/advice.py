@@ -94,7 +94,7 @@ def different(one: Any, other: Any, keys: Keys = ()) -> Iterator[Keys]:
 def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     """A line for each name that nothing uses, each language that may be a slip, and each warmup longer than a run.
 
-    Also for tasks that the user may not want to run, and for lists of models that have lost some.
+    There is also a line for tasks that the user may not want to run, and for each list of models that has lost some.
     """
     own = read_sources([])
     faults = [

@@ -43,14 +43,15 @@ class Claim(Config):
         "stands beside it; none for step_time",
     )
     group: Group = Field(
-        default="own", description="the paper states it, in numbers or words; only chose or hoped so; or ours"
+        default="own",
+        description="printed: the paper states it, in numbers or words; implied: it only chose or hoped so; own: ours",
     )
     margin: PositiveNumber | None = Field(
         default=None,
-        description="two rows are alike: they differ by less than so many points (perplexity, step_time: percent)",
+        description="two rows are alike: they differ by less than this many points (perplexity, step_time: percent)",
     )
     least: PositiveNumber | None = Field(
-        default=None, description="the better row is better by more than so many points (perplexity: percent)"
+        default=None, description="the better row is better by more than this many points (perplexity: percent)"
     )
     differ: tuple[Literal["steps", "text"], ...] = Field(
         default=(), description="what else may differ between the rows"
@@ -94,7 +95,7 @@ class Claim(Config):
     def _of_one_text(self) -> Faults:
         tasks = dict.fromkeys(row.partition("/")[0] for row in self.rows)
         if self.metric == "step_time" and len(tasks) > 1:
-            yield "rows", f"{', '.join(tasks)}: step_time compares rows of one task"
+            yield "rows", f"{', '.join(tasks)}: step_time compares rows of one task; name only such rows"
 
     @check("rows", "margin")
     def _two_alike(self) -> Faults:

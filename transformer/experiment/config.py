@@ -162,21 +162,22 @@ class Experiment(Config):
         """What does not fit in a task's corpus: no trees for a parser, and the tasks and the runs that it names."""
         corpus, place = self.corpora[task.corpus], ("corpora", task.corpus)
         if task.kind == "parsing" and not corpus.has_trees:
-            yield ("tasks", name, "corpus"), f"{task.corpus} has no trees, from which a parser learns"
+            yield ("tasks", name, "corpus"), f"{task.corpus} has no trees, from which a parser learns; name another"
         for key, named in corpus.tasks().items():
             if named not in self.tasks:
                 yield (*place, *key.split(".")), unknown(named, self.tasks, "task")
             elif key == "gold" and not self._is_gold(self.tasks[named]):
-                yield (*place, key), f"the corpus of task {named} has no trees of its own"
+                yield (*place, key), f"the corpus of task {named} has no trees of its own; name a task that has"
         for key, (named, model) in corpus.runs().items():
             if named not in self.tasks:
                 continue
             if self._is_gold(self.tasks[named]) and not self.count(named)[1]:
-                yield (*place, key), f"the corpus of task {named} has no `plain`: sentences for {model} to parse"
+                text = f"the corpus of task {named} has no `plain`: sentences for {model} to parse; add them"
+                yield (*place, key), text
             if self.only and named not in self.only:
                 yield "only", f"{name} learns from what {named} parses; name {named}, too"
             elif model not in self.tasks[named].models:
-                yield (*place, key), f"{model} is not among tasks.{named}.models"
+                yield (*place, key), f"{model} is not among tasks.{named}.models; name one of these, or add it"
 
     @check("only", "scale", "table3_average", "tasks", "models")
     def _runs(self) -> Faults:
@@ -255,7 +256,7 @@ class Experiment(Config):
     def files_of(self, task: str) -> list[str]:
         """The files and URLs from which a task's corpus is read.
 
-        Raises the errors of `Kind.files`, and ConfigError for a side that none of several languages of the corpus is.
+        Raises the errors of `Kind.files`, and ConfigError for a side that is not among several languages of the corpus.
         """
         settings, corpus = self.tasks[task], self.corpus_of(task)
         sides, (place, known) = {"source": settings.source, "target": settings.target}, corpus.languages()

@@ -38,7 +38,7 @@ class Device:
         return float(share) * self.count * self.peak
 
     def step_seconds(self, flops: float, d_model: int) -> float:
-        """The time of a training step with so many FLOPs."""
+        """The seconds of a training step with these FLOPs."""
         return max(flops / self.flops(d_model), self.shortest_step)
 
     def __str__(self) -> str:

@@ -117,50 +117,60 @@ def by_ctranslate2(
             f"--precision {precision}: CTranslate2 supports {', '.join(sorted(able))} on this CPU; choose one of these"
         )
     key = f"{package.config.sha256['config.json']}-{code('export', 'model')[:16]}"
-    model, positions = os.fspath(cached(folder, key)), longest(package.config.architecture)
     threads = {"inter_threads": workers, "intra_threads": torch.get_num_threads()}
+    model = os.fspath(cached(folder, key))
     translator = ctranslate2.Translator(model, device="cpu", compute_type=precision, **threads)
-    pieces, exponent = pieces_of(package.subwords), length_exponent(search.alpha)
-    ids = {piece: i for i, piece in enumerate(pieces)}
-    exported = Limit(positions, f"an exported model has {positions} positions")
+    yield _Decoder(translator, package, search, workers, name)
 
-    def start(batch: list[Sentence]) -> list[Any]:
+
+class _Decoder:
+    """Decodes batches with a translator of CTranslate2, and scores its hypotheses like ours."""
+
+    def __init__(self, translator: Any, package: Package, search: Search, workers: int, name: str):
+        self.translator, self.search, self.workers, self.name = translator, search, workers, name
+        self.pieces = pieces_of(package.subwords)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces)}
+        self.exponent, positions = length_exponent(search.alpha), longest(package.config.architecture)
+        self.limit = Limit(positions, f"an exported model has {positions} positions")
+
+    def __call__(self, batches: Iterable[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
+        """The hypotheses of each batch, in order. Up to `workers` batches are decoded ahead."""
+        started: deque[list[Any]] = deque()
+        for batch in batches:
+            started.append(self.start(batch))
+            if len(started) > self.workers:
+                yield [self.hypotheses(each.result()) for each in started.popleft()]
+        for results in started:
+            yield [self.hypotheses(each.result()) for each in results]
+
+    def start(self, batch: list[Sentence]) -> list[Any]:
+        """Begin to decode a batch; returns a future of each sentence's result."""
         for number, source in batch:
-            check_length(f"{name} {number}", len(source), exported)
-        return translator.translate_batch(
-            [[pieces[i] for i in source[:-1]] for _, source in batch],
-            beam_size=search.width,
-            num_hypotheses=search.width,
-            length_penalty=exponent,
+            check_length(f"{self.name} {number}", len(source), self.limit)
+        return self.translator.translate_batch(
+            [[self.pieces[i] for i in source[:-1]] for _, source in batch],
+            beam_size=self.search.width,
+            num_hypotheses=self.search.width,
+            length_penalty=self.exponent,
             max_input_length=0,
             min_decoding_length=0,
-            max_decoding_length=min(max(len(source) for _, source in batch) + search.extra, positions),
+            max_decoding_length=min(max(len(source) for _, source in batch) + self.search.extra, self.limit.most),
             return_scores=True,
             return_end_token=True,
             asynchronous=True,
         )
 
-    def hypotheses(result: Any) -> list[Hypothesis]:
+    def hypotheses(self, result: Any) -> list[Hypothesis]:
+        """The hypotheses that have ended, ranked by our length penalty; if none has, the first."""
         scored = []
         for output, score in zip(result.hypotheses, result.scores, strict=True):
-            target, logp = [ids[piece] for piece in output], score * len(output) ** exponent
+            target, logp = [self.ids[piece] for piece in output], score * len(output) ** self.exponent
             ended = target[-1] == END
             body = target[:-1] if ended else target
-            scored.append((ended, Hypothesis(body, float(logp / length_penalty(len(body) + 1, search.alpha)))))
+            scored.append((ended, Hypothesis(body, float(logp / length_penalty(len(body) + 1, self.search.alpha)))))
         best = [each for ended, each in scored if ended] or [scored[0][1]]
         best.sort(key=lambda each: -each.score)
-        return best if search.nbest else best[:1]
-
-    def decode(batches: Iterable[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
-        started: deque[list[Any]] = deque()
-        for batch in batches:
-            started.append(start(batch))
-            if len(started) > workers:
-                yield [hypotheses(each.result()) for each in started.popleft()]
-        for results in started:
-            yield [hypotheses(each.result()) for each in results]
-
-    yield decode
+        return best if self.search.nbest else best[:1]
 
 
 def _check(package: Package, folder: Path, search: Search) -> None:

@@ -1,4 +1,4 @@
-"""What both exports share: the check whether a package can be expressed, and the files beside the weights."""
+"""What exports share: the check whether a package can be expressed, a new folder, and the files beside the weights."""
 
 import sys
 from collections.abc import Iterator
@@ -129,7 +129,7 @@ def pieces_of(subwords: Subwords) -> list[str]:
 
 
 def logit_bias(vocabulary: int) -> Tensor:
-    """[N]: the bias of the logits, 0 except for padding."""
+    """[vocabulary]: the bias of the logits, 0 except for padding."""
     bias = torch.zeros(vocabulary)
     bias[PADDING] = PADDING_BIAS
     return bias

@@ -22,7 +22,7 @@ from transformer.support.fields import (
     check,
 )
 
-LONGEST = 1000  # length of a problem; attention's memory grows with its square
+LONGEST = 1000  # the greatest length of a problem; attention's memory grows with its square
 Few = Annotated[int, Field(ge=1, le=10_000)]  # problems per step or per length, which memory has to hold
 
 
@@ -85,7 +85,7 @@ class LengthRun(Config):
     """One run: one task, one positional encoding and one seed."""
 
     task: TaskName = Field(description="name of the task")
-    positions: Positions = Field(description="its positional encoding")
+    positions: Positions = Field(description="the positional encoding")
     seed: Seed = Field(description="of the weights and the problems")
     steps: Positive = Field(description="training steps")
     recipe: Recipe = Field(description="the settings that all runs share")

@@ -51,7 +51,7 @@ def _tested(config: LengthRun) -> range:
 def train(config: LengthRun, label: str) -> DecoderOnly:
     """Train a model on new problems of random lengths in each step.
 
-    Training follows section 5, except for the rate of dropout, and without label smoothing. Raises InputError when the
+    Training follows section 5, but with the recipe's dropout and without label smoothing. Raises InputError when the
     loss is not finite.
     """
     recipe = config.recipe

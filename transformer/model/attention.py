@@ -17,7 +17,7 @@ from transformer.model.positions import turned
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) of equation 1: [B, H, T, S], in float32. `bias` is that of a Mask."""
+    """softmax(scale Q K^T + bias), the weights of equation 1: [B, H, T, S], in float32. `bias` is that of a Mask."""
     scores = ((q_BHTK * scale) @ k_BHSK.transpose(-1, -2)).float()
     return (scores if bias is None else scores + bias).softmax(-1)
 
@@ -26,13 +26,13 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale
 def attention(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None, scale: float, dropout: float = 0.0
 ) -> Tensor:
-    """softmax(scale Q K^T) V: [B, H, T, V]. In equation 1 `scale` is 1 / sqrt(d_k); without scaling it is 1."""
+    """softmax(scale Q K^T + bias) V: [B, H, T, V]. In equation 1, `scale` is 1 / sqrt(d_k); without scaling, 1."""
     weights = F.dropout(attention_weights(q_BHTK, k_BHSK, bias, scale), dropout)
     return weights.to(v_BHSV.dtype) @ v_BHSV
 
 
 class DotProductAttention(nn.Module):
-    """Scaled dot-product attention (section 3.2.1)."""
+    """Dot-product attention (section 3.2.1); unscaled if `scale` is 1."""
 
     def __init__(self, scale: float, dropout: float = 0.0):
         super().__init__()

@@ -18,7 +18,7 @@ USED = {  # the fields that each of these uses
     "recurrent": ("network", "N", "d_model", "P_drop"),
     "convolutional": ("network", "N", "d_model", "P_drop", "max_length"),
 }
-POSITIONS: dict[str, Positions] = {"recurrent": "sinusoidal", "convolutional": "learned"}  # that each must have
+POSITIONS: dict[str, Positions] = {"recurrent": "sinusoidal", "convolutional": "learned"}  # which each must have
 # The fields that only a Transformer uses, with their defaults, which they must have in other networks.
 TRANSFORMER = {
     "attention_over_parameters": None,
@@ -93,5 +93,5 @@ class ModelConfig(Config):
 
 
 def last_position(config: ModelConfig) -> int | None:
-    """How many positions a model has; None if there is no limit."""
+    """The last position of a model, counted from 1; None if there is no limit."""
     return config.max_length if config.positions in BOUNDED else None

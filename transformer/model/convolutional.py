@@ -5,8 +5,8 @@ convolutions of width 3 over d_model channels each, and a gated linear unit foll
 the decoder read no later subword. Every layer of the decoder has attention with one head over the encoder's output. Its
 query is the layer's output plus the embedding of the previous target subword. Its values are the encoder's output plus
 the source's embeddings. Learned positions are added to the embeddings of both sides. Dropout acts on the embeddings, on
-the input of each convolution and on the decoder's output. Variances stay as they are: sums are multiplied by sqrt(1/2),
-what attention reads of m source subwords by sqrt(m), and the initial weights fit.
+the input of each convolution and on the decoder's output. Each operation keeps the variance of its input: a sum is
+multiplied by sqrt(1/2), what attention reads of m source subwords by sqrt(m), and the initial weights are drawn to fit.
 
 Ours differs from the published network in four points. All convolutions have one width; in the published models for WMT
 the last ones are wider. Embeddings and softmax are the Transformer's: one matrix, no bias, and a vector of zeros where
@@ -14,8 +14,8 @@ the output starts. Weights are not normalised, and the gradients of the encoder 
 attentions. Both serve gradient descent with one rate for all weights. We train all networks with Adam, which divides
 each gradient by its own size.
 
-Shapes: R rows, which hold one sentence or several; S source and T target subwords, L of either; B sentences, W
-hypotheses of each; D d_model; K width of a convolution; V subwords of the vocabulary.
+Shapes: R rows, which hold one sentence or several; S source and T target subwords, L of either; D d_model; K width of a
+convolution; V subwords of the vocabulary. In a search, R is B sentences, and T is W hypotheses of each.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ from transformer.model.positions import LearnedPositions
 
 K = 3
 EMBEDDED = 0.1  # the published standard deviation of the initial embeddings; without this factor it would be 1
-HALF = 0.5**0.5  # the sum of two values of equal variance, times this, has their variance
+ROOT_HALF = 0.5**0.5  # the sum of two values of equal variance, times this, has their variance
 
 
 def normal_linear(inputs: int, outputs: int, gain: float = 1.0) -> nn.Linear:
@@ -94,14 +94,14 @@ class DecoderLayer(nn.Module):
         self.attend = DotProductAttention(1.0)
 
     def forward(self, window: Tensor, given: Tensor, memory: KeysValues, across: Mask, root: Tensor) -> Tensor:
-        """[B, T, K * D] to [B, T, D].
+        """[R, T, K * D] to [R, T, D].
 
-        `given` [B, T, D] is the embedded input, and `root` [B, T, 1] the root of the number of source subwords.
+        `given` [R, T, D] is the embedded input, and `root` [R, T, 1] the root of the number of source subwords.
         """
         x = self.convolution(window)
-        q = (self.query(x) + given.type_as(x)) * HALF
+        q = (self.query(x) + given.type_as(x)) * ROOT_HALF
         read = self.attend(q[:, None], memory, across).squeeze(1) * root
-        return (self.output(read) + x) * HALF
+        return (self.output(read) + x) * ROOT_HALF
 
 
 class Convolutional(Network):
@@ -134,21 +134,21 @@ class Convolutional(Network):
         given = self.given(self.embed(source.ids), self.source_positions, source.position)
         x = self.into_encoder(given)
         for layer in self.encoder:
-            x = (layer(windows(self.dropout(x))) + x) * HALF
+            x = (layer(windows(self.dropout(x))) + x) * ROOT_HALF
         x = self.from_encoder(x)
-        return KeysValues(x[:, None], ((x + given.type_as(x)) * HALF)[:, None])
+        return KeysValues(x[:, None], ((x + given.type_as(x)) * ROOT_HALF)[:, None])
 
     def decode(
         self, given: Tensor, windows: Callable[[int, Tensor], Tensor], memory: KeysValues, across: Mask
     ) -> Tensor:
-        """The decoder's output [B, T, D] for its embedded input.
+        """The decoder's output [R, T, D] for its embedded input.
 
-        `windows(i, x)` is what the i-th convolution reads of its input x, [B, T, K * D].
+        `windows(i, x)` is what the i-th convolution reads of its input x, [R, T, K * D].
         """
         root = across.shown.sum(-1, keepdim=True).sqrt()
         y = self.into_decoder(given)
         for i, layer in enumerate(self.decoder):
-            y = (layer(windows(i, self.dropout(y)), given, memory, across, root) + y) * HALF
+            y = (layer(windows(i, self.dropout(y)), given, memory, across, root) + y) * ROOT_HALF
         return self.dropout(self.from_decoder(y))
 
     @property

@@ -22,7 +22,7 @@ from transformer.support.device import auto_precision
 GROUPS = 16  # how many groups of positions a GPU treats at a time in attention over parameters, if they can be equal
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
 UNIT = 8  # a GPU would copy the bias of attention for rows whose length is no multiple of this
-FEW_ROWS = 64  # the gradient of a table with at most so many rows is a product
+FEW_ROWS = 64  # the gradient of a table with at most this many rows is a product
 CUDNN_FIRST = [
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.FLASH_ATTENTION,
@@ -37,8 +37,8 @@ Operation = TypeVar("Operation", bound=Callable[..., Tensor])
 def attention(definition: Operation) -> Operation:
     """Equation 1. On a GPU, PyTorch's fused attention computes it; on a CPU it is slow, because sentences are short.
 
-    Only attention over parameters has no bias. From the H100 on (CUDA capability 9.0), it is trained with cuDNN's. On a
-    CPU, training and inference in float32 have forms of their own. They have no dropout, and need a bias.
+    Only attention over parameters has no bias. From CUDA capability 9.0 on (an H100), cuDNN's fused attention trains
+    it. On a CPU, training has a form of its own, and so has inference in float32. Both need a bias and have no dropout.
     """
 
     @wraps(definition)
@@ -73,7 +73,8 @@ def _has_fast_cudnn() -> bool:
     return torch.cuda.get_device_capability() >= (9, 0)
 
 
-# So PyTorch's compiler calls it and reads its result. torch.compiler.assume_constant_result would load the compiler.
+# PyTorch's compiler then calls it, and takes its result for a constant. torch.compiler.assume_constant_result sets this
+# mark, too, but loads the compiler.
 _has_fast_cudnn._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
@@ -284,7 +285,7 @@ class LSTM(nn.LSTM):
     def forward(  # type: ignore[override]
         self, x: Tensor, before: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The outputs [B, T, D], and the last output and cell [1, B, D] each, from those before the first position."""
+        """The outputs [B, T, D], and the last output and cell, [1, B, D] each. `before` has those before the first."""
         if not x.is_cuda and auto_precision(x.device) == "bfloat16":
             return super().forward(x, before)
         with torch.autocast(x.device.type, enabled=False):

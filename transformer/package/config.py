@@ -22,7 +22,7 @@ class Decoding(Config):
 
     beam: Size = Field(description="beam size; 1 is greedy search")
     alpha: Alpha = Field(description="length penalty")
-    extra: Size = Field(description="outputs have at most so many subwords more than their input")
+    extra: Size = Field(description="the most subwords that an output has beyond the number of its input")
 
 
 SECTION_6_1 = Decoding(BEAM, ALPHA, EXTRA)

@@ -30,7 +30,7 @@ class Package:
 
 
 def load_package(folder: Path, device: torch.device) -> Package:
-    """Read a package. Raises InputError when weights and config do not fit, and errors of `read_package_config`."""
+    """Read a package. Raises InputError when weights and config do not fit, and that of each file that is at fault."""
     folder = Path(folder)
     config = read_package_config(folder)
     weights, _ = read_tensors(folder / "model.safetensors")

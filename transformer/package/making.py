@@ -23,8 +23,8 @@ def save_package(
 ) -> None:
     """Write a package. `config` has the keys of PackageConfig except sha256.
 
-    Raises InputError when it would be none that `read_package_config` reads, when its corpus or training lack a key
-    that README.md shows, and the errors of `atomic`.
+    Raises InputError when `read_package_config` would refuse it, and when its corpus or training lack a key that
+    README.md shows. Raises the errors of `atomic`.
     """
     load(PackageConfig, {**plain(config), "sha256": {}}, str(folder))
     text = readme(str(folder), config, history)
@@ -68,7 +68,9 @@ def make_package(
         if trained_as != plain(run):
             raise InputError(f"{path}: this checkpoint was not trained with {config}; give checkpoints of its run")
         if trained_with != vocabulary:
-            raise InputError(f"{path}: trained with {trained_with}, but {subwords} has {vocabulary}; give the former")
+            raise InputError(
+                f"{path}: trained with {trained_with}, but {subwords} has {vocabulary}; give the subwords of its run"
+            )
         steps.append(step)
     if trained.get("config_sha256") != run.sha256():
         raise InputError(f"{training}: this record is not of a run of {config}; give training.json of its run")

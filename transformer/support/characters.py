@@ -1,4 +1,4 @@
-"""What characters mean to the steps that read text: subwords leave some out, and some scripts have no blanks."""
+"""Which characters subwords leave out, and which scripts have no blanks between words."""
 
 import re
 from functools import cache
@@ -33,6 +33,6 @@ def is_void(line: str) -> bool:
 
 
 def lacks_blanks(line: str) -> bool:
-    """Whether a line has text in a script without blanks between words, and has none, as if it were one word."""
+    """Whether a line has text in a script without blanks between words, and nobody has put blanks between its words."""
     runs = UNBROKEN.findall(line)
     return any(len(run) > LONG_WORD for run in runs) or bool(runs and len(line.split()) == 1)

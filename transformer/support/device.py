@@ -221,7 +221,7 @@ def compile_in_place(model: nn.Module, width: int) -> None:
     torch._dynamo.config.recompile_limit = SHAPES
     # One kernel would sum a LayerNorm's gradients over rows and over columns. For short rows, two are faster.
     mixed = "triton.mix_order_reduction"
-    apart = width < LONG and mixed in torch._inductor.list_options()  # which may change with PyTorch
+    apart = width < LONG and mixed in torch._inductor.list_options()  # a later PyTorch may lack this option
     model.compile(dynamic=False, options={mixed: False} if apart else None)
 
 

@@ -4,7 +4,7 @@ import codecs
 import re
 
 MARKED = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
-# What is not text, by its first bytes, which no text has: the ending of its name -> what it is, and how it begins.
+# Compressed files and archives: the ending of the name -> what the file is, and the first bytes, which no text has.
 PACKED = {
     ".gz": ("compressed by gzip", rb"\x1f\x8b"),
     ".bz2": ("compressed by bzip2", rb"BZh[1-9]1AY&SY"),
@@ -12,7 +12,7 @@ PACKED = {
     ".zip": ("compressed by zip", rb"PK(\x03\x04|\x05\x06)"),
     ".tar": ("a tar archive", rb".{257}ustar[ \0]"),
 }
-# What is not read, even if its name tells what it is.
+# Formats that are not read, whatever the name: what the file is -> its first bytes.
 FOREIGN = {
     "compressed by zstd": b"\x28\xb5\x2f\xfd",
     "compressed by lz4": b"\x04\x22\x4d\x18",
@@ -21,7 +21,7 @@ FOREIGN = {
     "a PDF": b"%PDF-",
     "a file of Microsoft Office": b"\xd0\xcf\x11\xe0",
 }
-UNMARKED = {"UTF-16LE": rb"(?:[^\0]\0){2}", "UTF-16BE": rb"(?:\0[^\0]){2}"}  # of letters that ASCII has
+UNMARKED = {"UTF-16LE": rb"(?:[^\0]\0){2}", "UTF-16BE": rb"(?:\0[^\0]){2}"}  # two characters below U+0100
 
 
 def unmarked(first: bytes) -> str:
@@ -30,7 +30,7 @@ def unmarked(first: bytes) -> str:
 
 
 def conversion(first: bytes) -> str:
-    """How to convert a file to UTF-8. `first` is its first line, or empty if that is right."""
+    """How to convert a file to UTF-8. `first` is its first line, or empty if the fault is in a later line."""
     if kind := next((kind for kind, mark in PACKED.values() if re.match(mark, first, re.DOTALL)), ""):
         return f"the file is {kind}; unpack it first"
     if kind := next((kind for kind, start in FOREIGN.items() if first.startswith(start)), ""):

@@ -95,7 +95,7 @@ def fault_of(error: "ErrorDetails", cls: type, values: Any) -> Fault | None:
             return Fault(first, context["text"], others=tuple(others))
         case "value_error":
             return Fault(keys, str(context["error"]))
-        case "missing" if isinstance(place[-1], int):  # of each value that a list lacks
+        case "missing" if isinstance(place[-1], int):  # one for each value that a list lacks; we report the first
             return Fault(keys[:-1], f"{value} has too few values") if place[-1] == len(value) else None
         case "missing":
             return Fault(keys, "missing")

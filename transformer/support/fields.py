@@ -32,7 +32,7 @@ T = TypeVar("T")
 Faults = Iterator[tuple[str | tuple[str, ...] | list[str], str]]
 Check = Callable[[Any], Faults]
 
-MOST = 10**12  # of whatever is counted; products of a few such numbers are still numbers for Python's floats
+MOST = 10**12  # of whatever is counted; products of a few such numbers are still finite floats
 
 STRICT = ConfigDict(
     strict=True,  # true is not 1, and "5" is not 5
@@ -93,7 +93,7 @@ SomeDistinct = Annotated[tuple[T, ...], Field(min_length=1), AfterValidator(_dis
 
 
 class SomeKeysOf:
-    """Says of a mapping that it has some of the fields of these configs. It stays as it is written."""
+    """The annotation of a mapping that has some of the fields of these configs. The mapping stays as it is written."""
 
     def __init__(self, *configs: Any):
         self.configs = configs
@@ -117,7 +117,7 @@ class SomeKeysOf:
 def check(*fields: str) -> Callable[[Check], Check]:
     """Marks a method of a `Config` that yields the faults of these fields together.
 
-    It is called once each of them is possible by itself. Of other fields, it sees only those declared before the last.
+    It is called if each of them is valid by itself. Of other fields, it sees only those before the last of them.
     """
 
     def mark(function: Check) -> Check:

@@ -21,11 +21,11 @@ from typing import IO, Any, BinaryIO
 from transformer.support.encodings import conversion, unmarked
 from transformer.support.limits import explained
 
-CLOCKS_DIFFER = 10  # seconds, on a network
+CLOCKS_DIFFER = 10  # seconds by which the clocks of a network's machines may differ
 
 
 class InputError(Exception):
-    """A user's input is wrong. The message is one line: file, line, value, remedy."""
+    """A user's input is wrong. The message has a line for each fault: file, line, value, remedy."""
 
 
 def one_line(error: BaseException) -> str:

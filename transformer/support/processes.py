@@ -28,7 +28,7 @@ ENDING = 5.0  # seconds in which a process that has closed its pipe should end
 def shared(
     processes: int, option: str, make: Callable[..., Callable[[Item], Result]], *given: object
 ) -> Iterator[Callable[[Iterable[Item]], Iterator[Result]]]:
-    """A function like `map(make(*given), items)` that shares the items among at most so many new processes.
+    """A function that maps `make(*given)` over items, and shares these among at most `processes` new processes.
 
     A process starts when there is an item for it, and calls `make` once. `option` is the name of the option that sets
     their number. Raises the errors of `make` and of the function that it makes, and InputError when a process cannot be

@@ -1,4 +1,4 @@
-"""Words of scripts without blanks between them, and how long lines are in words."""
+"""Count the words of lines, also in scripts without blanks between words."""
 
 import re
 
@@ -12,10 +12,10 @@ _HAS_LETTERS = re.compile(r"\w")
 
 
 def count_words(line: str) -> int:
-    """The number of words in a line: what blanks separate, but where a script has no blanks, its characters tell it.
+    """The number of words in a line: blanks separate them. In a script without blanks, it is estimated from letters.
 
-    Two characters of Chinese or Japanese count as a word, and five of Thai, Lao, Khmer, Burmese or Tibetan. If there
-    are more blanks than such words, somebody has put them between words.
+    Two characters of Chinese or Japanese count as a word, and five of Thai, Lao, Khmer, Burmese or Tibetan. If blanks
+    separate more words than are estimated, somebody has put blanks between words, and these count.
     """
     words = len(line.split())
     if line.isascii():

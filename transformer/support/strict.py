@@ -196,7 +196,7 @@ def _added_up(values: Any, place: Keys, faults: list[Fault]) -> Any:
 
 
 def _as_written(keys: Keys, values: Any) -> Keys:
-    """The keys of a value in `values`, whose keys in `added_up` of them are given."""
+    """The keys of a value in `values`. Given are its keys in `added_up(values)`."""
     if not keys or not isinstance(values, Mapping):
         return keys
     first, *rest = keys

@@ -1,7 +1,8 @@
 """YAML in which nobody is misled: a loader and a dumper for which every word has one meaning.
 
-YAML 1.1, which PyYAML and so Snakemake read, has words of which YAML 1.2 or a reader thinks otherwise: 0100 is 64, 1:40
-is 100, and `no` is false. `Loader` reads them as YAML 1.1 and collects them as doubts. `Dumper` puts them in quotes.
+YAML 1.1, which PyYAML and so Snakemake read, has words that YAML 1.2 or a reader understands otherwise: 0100 is 64,
+1:40 is 100, and `no` is false. `Loader` reads them as YAML 1.1 and collects them as doubts. `Dumper` puts them in
+quotes.
 """
 
 import re
@@ -13,9 +14,9 @@ import yaml
 TAG = "tag:yaml.org,2002:"
 INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[-+]?[0-9]+)?|[-+]?\.inf|\.nan", re.IGNORECASE)
-# Numbers of YAML 1.2 that PyYAML reads as texts. Of the second, fields of numbers make numbers.
-ONLY_IN_1_2 = re.compile(r"(?:0o[0-7]+|[-+]?0[0-9]+)\Z")
 COMMAS = re.compile(r"[-+]?(?:([1-9][0-9]{0,2}(?:,[0-9]{3})+)|[0-9]+,[0-9]+)(?![^\s,}])")  # group 1: with thousands
+# Numbers of YAML 1.2 that PyYAML reads as texts. Fields of numbers turn those of the second kind into numbers.
+ONLY_IN_1_2 = re.compile(r"(?:0o[0-7]+|[-+]?0[0-9]+)\Z")
 ONLY_TEXT_IN_1_1 = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]\.[0-9]+")
 
 
@@ -77,7 +78,7 @@ KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "times
 
 
 def _meant(word: str, value: str, read: str = "") -> str:
-    """The text that a word is read by some as `value`, or as `read` says."""
+    """The doubt about a word that some read as `value`, or as `read` says."""
     fraction = f"{word.replace(':', '/')} for the fraction, " if word.count(":") == 1 else ""
     read = read or f"{value}{' (to the base 60)' if ':' in word else ''} in YAML 1.1"
     return f"{word} is {read}; write {fraction}{value} for the number, or '{word}' for the text"

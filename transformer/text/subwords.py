@@ -26,8 +26,8 @@ from transformer.trees.symbols import symbols
 class Sample(Config):
     """A sample of the pairs of a text."""
 
-    pairs: Positive = Field(description="at most so many")
-    seed: Seed = Field(description="draws them")
+    pairs: Positive = Field(description="the most pairs that are drawn")
+    seed: Seed = Field(description="seed of the drawing")
 
 
 LONGEST_LEARNT = 4192  # bytes of a line; SentencePiece learns nothing from longer ones
@@ -36,7 +36,7 @@ PAIRS_AT_ONCE = 4096  # how many pairs a process encodes at a time
 
 
 def sampled(source: Path, target: Path, sample: Sample) -> Iterator[str]:
-    """The sources, then the targets, of two parallel files, or of `sample` if there are more pairs than `sample.pairs`.
+    """The sources, then the targets, of all pairs of two files, or of `sample.pairs` random ones if there are more.
 
     Raises the InputErrors of `transformer.support.files.count_parallel` and `stream_lines`.
     """

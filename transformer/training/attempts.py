@@ -61,6 +61,7 @@ def _sustained_flops() -> float:
 
 def read_attempts(path: Path) -> list[dict[str, Any]]:
     """The attempts in `path`, each with `steps_redone`: how many of its steps the next attempt had to repeat.
+
     Damaged lines are skipped.
     """
     attempts: list[dict[str, Any]] = []

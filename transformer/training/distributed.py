@@ -78,10 +78,10 @@ ALONE = World()
 def joined() -> Iterator[World]:
     """Join the processes that torchrun's environment variables describe; they communicate through Gloo.
 
-    All of several processes end together, with the block: at once, because Gloo's threads sometimes abort an orderly
-    exit. Their status is 0, or that of `sys.exit` in the block. The first process that fails raises its error; the
-    others then exit silently. Raises InputError when a variable is wrong or missing, when the processes do not meet,
-    and when one has died.
+    If there are several processes, they all end when the block ends. They end at once, because Gloo's threads sometimes
+    abort an orderly exit. Their status is 0, or that of `sys.exit` in the block. The first process that fails raises
+    its error; the others then exit silently. Raises InputError when a variable is wrong or missing, when the processes
+    do not meet, and when one has died.
     """
     world = _place()
     if world.size == 1:
@@ -193,12 +193,14 @@ def replicated(
 
     DistributedDataParallel fixes the order of its sums in the first pass. This function makes that pass, over
     `example`, so that a resumed run and an uninterrupted run sum in the same order. `example` has to be like the
-    batches of training. It leaves gradients, but the random state stays as it was.
+    batches of training. The pass leaves gradients, but the random state stays as it was.
     """
     gpus = [parameter.device for parameter in module.parameters() if parameter.is_cuda][:1]
     group = dist.new_group(backend="nccl", timeout=GRADIENTS_PATIENCE) if gpus else None
     torch._dynamo.config.optimize_ddp = False  # it would split the compiled graph
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # 2.13 deprecates it, 2.11 has no other
+    with warnings.catch_warnings(
+        action="ignore", category=FutureWarning
+    ):  # PyTorch 2.13 deprecates it; 2.11 has no other
         replica = DistributedDataParallel(
             module, process_group=group, broadcast_buffers=False, gradient_as_bucket_view=True
         )

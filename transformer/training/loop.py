@@ -68,8 +68,8 @@ class Trainer:
         `vocabulary` is the number of subwords; `train` and `dev` are pairs as ids; `folder` holds state and
         checkpoints until the run ends; `device` is where this process computes; `world` describes all processes of the
         run. One forward pass takes about `micro_batch_tokens` subwords of a side (0: MICRO_BATCH_TOKENS of the device).
-        A step sums the gradients of its passes. Raises InputError when the state belongs to another
-        config, vocabulary or data, and when no pair is short enough.
+        A step sums the gradients of its passes. Raises InputError when the state belongs to another config, vocabulary
+        or data, and when no pair is short enough.
         """
         training = config.training
         self.config, self.vocabulary = config, vocabulary
@@ -286,7 +286,7 @@ class Trainer:
             self.writer.write(tensors, self.identity() | {"state": json.dumps(plain(self.state))})
 
     def restore(self) -> bool:
-        """Load the newest undamaged state. Returns False when there is none."""
+        """Load the newest undamaged state. Returns whether there is one. Raises InputError for that of another run."""
         newest = newest_state(self.folder) if self.world.first else None
         path = self.world.of_first(newest and newest[0])
         if path is None:

@@ -148,7 +148,7 @@ def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) ->
 def attempted(
     trainer: Trainer, made_with: Mapping[str, str], trained_by: str, trainings_per_gpu: int
 ) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """Record a trainer's hardware, software and progress. Print what has changed since the last and may change bits."""
+    """The `attempt` of a trainer. Print what has changed since the last attempt and may change bits of the result."""
     path, step = trainer.folder / ATTEMPTS, trainer.state.step
     means = {
         "software": made_with,
@@ -167,7 +167,10 @@ def attempted(
 
 
 def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
-    """A writer of the run's TensorBoard scalars. It discards those after the step from which the trainer resumes."""
+    """A writer of the run's TensorBoard scalars. It discards those after the step from which the trainer resumes.
+
+    Raises InputError when the package tensorboard is missing.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
@@ -180,7 +183,10 @@ def summary_writer(folder: Path, trainer: Trainer) -> "SummaryWriter":
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Lock a run's folder. The lock file is outside the state's folder: NFS cannot remove a folder with open files."""
+    """Lock a run's folder. The lock file is outside the state's folder: NFS cannot remove a folder with open files.
+
+    Raises InputError when another process holds the lock, and when the folder cannot be written to.
+    """
     path = folder / "state.lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -29,12 +29,12 @@ class TrainingState:
     """The progress of a run: its state without weights, optimiser and random numbers."""
 
     step: int = 0
-    epoch: int = 0
-    index: int = 0
+    epoch: int = 0  # counted from 0
+    index: int = 0  # the number of steps of this epoch that are done
     precision: str = ""
-    seconds: float = 0.0
-    target_tokens: int = 0
-    flops: float = 0.0
+    seconds: float = 0.0  # of all steps
+    target_tokens: int = 0  # of all steps
+    flops: float = 0.0  # of all steps
     row_tokens: int = 0  # target tokens since the last row of the history
     row_seconds: float = 0.0
     history: list[list[float | None]] = field(default_factory=list)

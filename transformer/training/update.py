@@ -52,7 +52,7 @@ class Updater:
             self.recorder = Recorder(lambda batch, *given: self.update([batch], *given), model.parameters(), device)
 
     def __call__(self, batches: list[Batch], share: float, rate: float) -> None:
-        """Update the weights from the summed gradients of some batches: `share` scales them, `rate` is Adam's."""
+        """Update the weights from the summed gradients of some batches, times `share`, at the learning rate `rate`."""
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
             self.replica = replicated(self.replica, self.autocast(), batches[0], self.eps_ls, share, self.compiled)
         if self.recorder and len(batches) == 1:
@@ -86,7 +86,7 @@ class Updater:
             return self.replica(batch, self.eps_ls, share, self.compiled, copies)
 
     def perplexity_loss(self, batch: Batch) -> float:
-        """The summed loss of a batch without label smoothing. Its shape is not compiled."""
+        """The summed loss of a batch without label smoothing. Nothing is compiled for it."""
         with torch.no_grad(), self.autocast():
             return batch_loss(self.model, batch, 0.0).item()
 

@@ -12,7 +12,7 @@ from transformer.trees.tree import Leaf, Tree
 
 TRACE = "-NONE-"  # the tag of traces, which are not words
 ROOTS = ("TOP", "ROOT", "S1", "VROOT")  # labels of the bracket around a whole tree
-DEEPEST = 500  # the most brackets within brackets
+DEEPEST = 500  # how deep the brackets of a tree may be nested
 MOST = 20  # faults that one message lists
 _TOKEN = re.compile(rf"\(\s*(?P<label>[^(){BLANK}]+)?|\)|[^(){BLANK}]+")
 _FUNCTIONS = re.compile(r"^([^-][^-=]*)[-=].*")
@@ -184,7 +184,7 @@ def read_mrg(name: str, text: str, first: int = 1) -> Iterator[Tree]:
 def is_failed(text: str) -> bool:
     """Whether a parser's line has balanced brackets but no constituent with words: it could not parse the sentence.
 
-    Such lines are empty, `(())`, `(ROOT)`, `(TOP NONE)`, `(TOP (S (-NONE- *)))` and `FAIL`.
+    Such lines are the empty one, `(())`, `(ROOT)`, `(TOP NONE)`, `(TOP (S (-NONE- *)))` and `FAIL`.
     """
     depth = 0
     for match in _TOKEN.finditer(re.sub(rf"\(\s*{TRACE}\s[^()]*\)", "", text)):

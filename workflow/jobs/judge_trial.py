@@ -19,7 +19,7 @@ MARGINS = {"perplexity": 5.0, "bleu": 0.5}  # percent and points; config/claims.
 
 
 def main(job: Any) -> None:
-    """Judge it, and tell the answer in the log."""
+    """Judge the row. Write the answer to the output, and its sentences to the log."""
     experiment = read_config(Experiment, Path(job.input.config))
     trial, first = experiment.trial, experiment.seeds[0]
     assert trial
@@ -78,7 +78,7 @@ def made(run: Released) -> dict[str, Any]:
 
 
 def sentence(answer: Mapping[str, Any]) -> str:
-    """The answer."""
+    """The answer in a sentence."""
     parts = []
     for name, judged in answer["measures"].items():
         measure = MEASURES[name]

@@ -7,7 +7,7 @@ from workflow.jobs.job import run
 
 
 def main(job: Any) -> None:
-    """Make the one of the room's results that has the name of the rule."""
+    """Make the result of the room that has the name of the rule."""
     results = import_module(f"workflow.results.{job.params.room}").RESULTS
     next(result for result in results if result.rule == job.params.result).make(job)
 

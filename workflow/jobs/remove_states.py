@@ -8,7 +8,7 @@ from workflow.jobs.job import run
 
 
 def main(job: Any) -> None:
-    """Interrupted trainings keep their states. A folder that cannot be removed stays."""
+    """Remove those of a job's packages. Interrupted trainings keep theirs. A folder that cannot be removed stays."""
     for state in (Path(config).parents[2] / "state" for config in job.input.packages):
         if (state / "finished.json").exists():
             shutil.rmtree(state, ignore_errors=True)

@@ -91,7 +91,7 @@ def check_targets(words: Sequence[str], overlays: Iterable[Path]) -> None:
     """End the process with one line on standard error for an empty target, and for an overlay that may stand for one.
 
     Snakemake shows a traceback for an empty target, as an unset variable leaves it. `words` are those of the command
-    line without the options that name overlays. An overlay is told wherever it stands among them, also behind an
+    line without the options that name overlays. An overlay is reported wherever it stands among them, also behind an
     option. The file of all values of an experiment, in its own place, is a target.
     """
     if "" in words and "" in _targets(words):

@@ -109,7 +109,7 @@ class Inputs:
         return {"files": [f"{self.paths.downloads}/{local_path(file)}" if "://" in file else file for file in files]}
 
     def sizes(self, wildcards: Wildcards) -> list[int]:
-        """The sizes in bytes of the user's own files among those: they tell another file with an older date."""
+        """The sizes in bytes of the user's own files: they show that a file was replaced by one with an older date."""
         own = (Path(file) for file in self.experiment.files_of(wildcards.task) if "://" not in file)
         return [file.stat().st_size if file.is_file() else 0 for file in own]
 
@@ -161,7 +161,7 @@ class Inputs:
         return min((last_position(run.architecture) or LONGEST for run in runs), default=LONGEST)
 
     def plain_vocabulary(self, wildcards: Wildcards) -> str | list[str]:
-        """The subwords by which plain sentences are measured. None if all parsers can read LONGEST subwords."""
+        """The subwords by which plain sentences are measured. Empty if all parsers can read LONGEST subwords."""
         return self.vocabulary(wildcards) if self.plain_most(wildcards) < LONGEST else []
 
     def plain_source(self, wildcards: Wildcards) -> str:

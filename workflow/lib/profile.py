@@ -29,12 +29,12 @@ MEASURES = {  # resources with a unit
     "mem": (parse_size, "a size; write one such as 16GB"),
     "disk": (parse_size, "a size; write one such as 16GB"),
 }
-FIXED = ("threads", "micro_batch_tokens")  # of `train`: `measure_step_time` has them, too, for any run
+FIXED = ("threads", "micro_batch_tokens")  # numbers for `train`, because `measure_step_time` takes them for all runs
 A_RULE = re.compile(r"^ *rule (\w+):", re.MULTILINE)
 
 
 def rule_names(clone: Path, *others: Iterable[str]) -> set[str]:
-    """The rules that any experiment may have: those of the project's files, and `others`, which it names by code."""
+    """The rules that any experiment may have: those of the project's files, and `others`, whose names are computed."""
     files = (clone / "Snakefile", *(clone / "workflow").rglob("*.smk"), clone / "workflow/Snakefile")
     return {name for file in files for name in A_RULE.findall(file.read_text("utf-8"))}.union(*others)
 
@@ -55,7 +55,7 @@ def check_set(
     defaults: Mapping[str, Any],
     own: Collection[str] = (),
 ) -> None:
-    """Raises ConfigError that lists the unknown rules and resources, and the counts, times and sizes that are none.
+    """Raises ConfigError that lists the unknown rules and resources, and the faulty counts, times and sizes.
 
     `resources` and `threads` are those that are set for rules, `defaults` the resources of all rules. `own` are further
     resources, which have a limit.

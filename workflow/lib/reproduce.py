@@ -133,7 +133,7 @@ def _unlocked(mark: Path, options: list[str]) -> Iterator[None]:
         if running := _snakemakes():
             raise InputError(
                 f"a make reproduce was killed here, and a Snakemake is running (process {running}), perhaps in this "
-                f"folder; when it has ended, call this again"
+                f"folder; when it has ended, run make reproduce again"
             )
         subprocess.run([*SNAKEMAKE, "--unlock", "--quiet", "all", *options], check=True)
     mark.parent.mkdir(parents=True, exist_ok=True)

@@ -54,7 +54,7 @@ def read_curves(packages: Sequence[str], histories: Sequence[str], equal: Equal)
 
 
 def thinned(values: pd.Series, points: int) -> pd.Series:
-    """A line with at most so many points: means of neighbours."""
+    """A line with at most `points` points: means of neighbours."""
     parts = np.array_split(np.arange(len(values)), min(points, len(values)) or 1)
     means = {values.index[part].to_numpy().mean(): values.iloc[part].mean() for part in parts if len(part)}
     return pd.Series(means, dtype=float)

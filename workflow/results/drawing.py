@@ -59,7 +59,7 @@ def literal(text: str) -> str:
 
 
 def panels(lines: int, columns: int, width: float, height: float, **how: Any) -> tuple[Drawing, Any]:
-    """A figure of so many inches, and its panels as an array [lines, columns]."""
+    """A figure of `width` x `height` inches, and its panels as an array [lines, columns]."""
     own_look()
     from matplotlib import pyplot as plt
 

@@ -69,8 +69,8 @@ def read_runs(
     """A row for each run: its scores, its training and its comparison with base. A dot joins nested keys.
 
     A run that is several rows of its table, by `equal`, appears under the name of each. A comparison is in the folder
-    of its scores. `sustained` has the device and its FLOP/s of each attempt. `millions` counts
-    parameters; `speed` is target subwords per second.
+    of its scores. `sustained` has the device and its FLOP/s of each attempt. `millions` counts parameters; `speed` is
+    target subwords per second.
     """
     trained = read_trained(packages)
     compared = {Path(path).parent: read_json(path) for path in comparisons}

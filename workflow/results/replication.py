@@ -49,7 +49,7 @@ def outcome(first: str | None, now: str) -> str:
 
 
 def counted(outcomes: Counter[str]) -> str:
-    """How often each outcome came, and how often none of those that a verdict repeated can have."""
+    """How often each outcome came. If one of REPEATED came, all of these are listed, with 0 for those that did not."""
     names = [*REPEATED, *outcomes] if outcomes.keys() & set(REPEATED) else outcomes
     return ", ".join(f"{name} {outcomes[name]}" for name in dict.fromkeys(names))
 

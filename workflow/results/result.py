@@ -42,8 +42,8 @@ def ende_rows(name: str) -> Callable[[Selection], list[Run]]:
 class Result(ABC):
     """What tables and figures share.
 
-    `plan` gives what the result is made from; None if an experiment has no such result. In `caption` (reStructuredText)
-    stand {name} of a parameter, {name} of an input for the number of its files, and {name[key]}.
+    `plan` gives what the result is made from; None if an experiment has no such result. `caption` (reStructuredText)
+    may have {name} for a parameter, {name[key]} for a value in it, and {name} of an input for the number of its files.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Table(Result):
 
     title: str
     content: Callable[[Any], Content]
-    # Stands in brackets after the title, with {name} of a parameter, and the languages of the task `ende` for {ende}.
+    # In brackets after the title. It may have {name} for a parameter, and {ende} for the languages of the task `ende`.
     detail: str = ""
     shows: Callable[[Selection], list[Run]] = lambda _: []  # the runs of the paper's rows
     owns: Callable[[str, Task], bool] = lambda *_: False  # whether it shows the user's own rows of a task

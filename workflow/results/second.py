@@ -70,7 +70,7 @@ def _place(path: str) -> _Place:
 
 
 def _pooled(scores: Sequence[str], tested: Sequence[Tested]) -> dict[str, float]:
-    """The p of each claim on a number of score files whose rows are all scored in the same way."""
+    """The p with a pooled error of each judged claim whose rows are all scored in the same way."""
     read: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     for path in scores:
         way, model, seed = _place(path)

@@ -63,7 +63,7 @@ def before(experiment: Experiment) -> str:
 
 
 def after(experiment: Experiment) -> str:
-    """The tables that name columns for it, as far as the experiment has them; where all results are; `compare`."""
+    """The columns of tables that are `printed`, where all results are, and the comparison with the released tables."""
     selection = _selection(experiment)
     paths = selection.runs.paths
     results, texts = Path(paths.results), []
@@ -119,7 +119,7 @@ def _comparison(selection: Selection) -> str:
 
 
 def main(when: str, *overlays: str) -> None:
-    """Print one of these for the experiment of the overlays. If the config has a fault, print one line and end."""
+    """Print what `when` names for the experiment of the overlays. If the config has a fault, print it and end."""
     try:
         print(
             {"before": before, "after": after, "compare": compare}[when](read_experiment(map(Path, overlays))),

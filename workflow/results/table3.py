@@ -64,9 +64,9 @@ def plan(selection: Selection) -> Plan:
 
 
 def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, paper: Mapping[str, Any]) -> list[Row]:
-    """A row for each of the paper's rows, and for each row of your own. This has its `changes` from base.
+    """A row for each of the paper's rows, and for each row of your own, which has its `changes` from base.
 
-    `paper` is the paper's row of base. A row has the same steps if the paper prints none for it.
+    `paper` is the paper's row of base. It also has the steps of the rows for which the paper prints none.
     """
     return [
         {

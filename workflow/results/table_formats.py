@@ -182,7 +182,7 @@ def typeset(cell: str, minus: str, power: str) -> str:
 
 
 def begins_group(cells: Cells) -> list[bool]:
-    """Whether each row is the first of a group; none is if all rows differ in their first cell, by which groups go."""
+    """Whether each row begins a new group, of rows with equal first cells. None does if all first cells differ."""
     firsts = [row[0] for row in cells]
     grouped = len(set(firsts)) < len(firsts)
     return [grouped and above != first for above, first in pairwise([firsts[0], *firsts])]

@@ -192,9 +192,9 @@ def family(claim: Mapping[str, Any]) -> str:
 
 
 def decide(job: Any) -> list[Tested]:
-    """Every claim: by group, those not run last in it, those about time before them, then by section.
+    """Every claim, sorted by group; in a group, first those about scores, then those about time, then those not run.
 
-    Verdicts are corrected within their family.
+    Each of these parts is sorted by section. Verdicts are corrected within their family.
     """
     printed = printed_numbers(read_yaml(job.input.published))
     times = read_times(getattr(job.input, "times", ()))

@@ -22,10 +22,11 @@ rule configure_run:
 
 # An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
 # GPUs, of nodes, of subwords in a forward pass (0: the device's default), and of trainings that share a GPU are
-# resources instead of params, so changing them retrains nothing. So are the lengths that all models of the task can
-# decode: what one of them could not decode later is refused before any training. A job of its own could not say so: an
-# `ancient` input that a failed job has removed trains again, and one that is made again hides what depends on it from
-# the plan.
+# resources instead of params, so changing them retrains nothing. So are the `limits`: the longest lines that models of
+# the task can decode. `check` compares the texts with them, so a line that a model could not decode later is refused
+# before any training. A rule of its own could not check this: if its job failed, Snakemake would remove its output, and
+# train again because this `ancient` input is missing; if its output had to be made again, a dry run would not show what
+# depends on it.
 rule train:
     input:
         config=f"{RUN}/config.yaml",
