@@ -382,7 +382,7 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
         figures={"task": "wsj", "model": "base"}, corpora={"grammar": GRAMMAR, "self": SELF | {"parser": "base"}}
     )
     assert reported == [
-        "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
+        "figures.model: base is not among tasks.wsj.models; name a model of it in `figures`",
         "corpora.self.parser: base is not among tasks.wsj.models",
     ]
 

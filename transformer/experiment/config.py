@@ -147,8 +147,7 @@ class Experiment(Config):
         if not self.tasks[task].models:
             yield ("figures", "task"), f"{task} is not run; name a task that is"
         elif model not in self.tasks[task].models:
-            text = f"{model} is not among tasks.{task}.models; name a task and a model of it in `figures`"
-            yield ("figures", "model"), text
+            yield ("figures", "model"), f"{model} is not among tasks.{task}.models; name a model of it in `figures`"
         elif model != "base" and (network := self.models.get(model, {}).get("network")) in OTHERS:
             yield ("figures", "model"), f"{model} is {network} and has no self-attention; name another"
 
@@ -202,7 +201,9 @@ class Experiment(Config):
             except ConfigError as error:
                 faults = [([keys[2:] for keys in (fault.keys, *fault.others)], fault.text) for fault in error.faults]
                 for keys, text in (fault for fault in faults if fault not in inherited):
-                    yield [("models", model, *each) for each in keys], text
+                    bases = [each for each in keys[1:] and keys if each[0] not in self.models[model]]
+                    places = [("models", model, *each) for each in keys] + [("models", "base", *each) for each in bases]
+                    yield places, f"{model}: {text}" if bases else text
                 inherited += faults if model == "base" else []
             else:
                 if self.table3_average > (most := run.training.average):
@@ -226,8 +227,7 @@ class Experiment(Config):
 
     @check("replicates")
     def _released(self) -> Faults:
-        folders = RELEASED.glob("*/tables/claims.csv")
-        released = sorted(path.parts[-3] for path in folders)
+        released = sorted(path.parts[-3] for path in RELEASED.glob("*/tables/claims.csv"))
         if self.replicates is not None and self.replicates not in released:
             yield "replicates", unknown(self.replicates, released, "released experiment")
 
