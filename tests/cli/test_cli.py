@@ -70,6 +70,9 @@ def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
         ),
         (["translate", "--package", "p", "--beam", "0"], "--beam: '0' is not a whole number from 1"),
         (["translate", "--package", "p", "--beam", "many"], "--beam: 'many' is not a whole number from 1"),
+        (["translate", "--package", "p", "--beam", "1_0"], "--beam: '1_0' is not a whole number from 1"),
+        (["translate", "--package", "p", "--beam", "٤"], "--beam: '٤' is not a whole number from 1"),
+        (["translate", "--package", "p", "--alpha", "1_0"], "--alpha: '1_0' is not a number from 0 to 10"),
         (["translate", "--package", "p", "--threads", "0"], "--threads: '0' is not a whole number from 1"),
         (["translate", "--package", "p", "--batch-tokens", "-5"], "--batch-tokens: '-5' is not a whole number from 1"),
         (["translate", "--package", "p", "--sample", "-1"], "--sample: '-1' is not a whole number from 0"),
@@ -183,6 +186,24 @@ def test_text_that_is_not_utf8_is_named_with_its_line(house, tmp_path, refused, 
     line = arguments("translate", package=house.package, attention=tmp_path / "page.html")
     refused(line, "standard input, line 3: byte 0xf6 is not UTF-8")
     assert sorted(tmp_path.iterdir()) == [bad, good]
+
+
+def test_a_text_whose_lines_end_with_cr_alone_is_refused(house, tmp_path, refused, standard_input):
+    old, said = tmp_path / "old", "its lines end with CR alone; end them with LF: tr "
+    old.write_bytes(b"the cat .\ra dog\r")
+    standard_input(old.read_bytes())
+    refused(arguments("translate", package=house.package), f"standard input: {said}")
+    refused(arguments("perplexity", package=house.package, source=old, target=old), f"{old}: {said}")
+    both = {"baseline": old, "system": old, "reference": old}
+    refused(arguments("compare", **both, output=tmp_path / "c"), f"{old}: {said}")
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def test_a_missing_part_of_a_package_is_named_with_the_remedy(house, tmp_path, refused):
+    for name in ("model.safetensors", "subwords.model", "history.csv"):
+        lacking = shutil.copytree(house.package, tmp_path / name)
+        (lacking / name).unlink()
+        refused(arguments("describe", package=lacking), f"{lacking}/{name}: no such file; copy or make it again")
 
 
 def test_lines_that_cannot_be_translated_are_named(house, tmp_path, refused, standard_input):

@@ -90,3 +90,5 @@ def test_sentences_that_do_not_fit_into_the_parser_are_left_out_and_counted(hous
     assert main(arguments("sentences", **options, subwords=house.subwords, most=9)) == 0
     assert sorted((tmp_path / "drawn").read_text().splitlines()) == ["a dog", "the cat"]
     assert capsys.readouterr().err == f"{tmp_path}/text: 1 lines are left out (too many subwords)\n"
+    assert main(arguments("sentences", **options | {"words": [9, 1]})) == 1
+    assert capsys.readouterr().err == "error: --words: 9 is more than 1; give the least number of words first\n"

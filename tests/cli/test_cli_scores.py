@@ -124,7 +124,8 @@ def test_perplexity_by_length_translates_and_scores_some_pairs(house, tmp_path, 
     damaged = sides["source"].read_bytes().splitlines()
     (tmp_path / "damaged").write_bytes(b"\n".join([*damaged[:-1], b"\0"]))
     line = arguments("perplexity", package=house.package, **sides | {"source": tmp_path / "damaged"})
-    refused([*line, "--by-length", "9", "--translate", "1"], f"damaged, line {len(damaged)}: a NUL character")
+    for more in ([], ["--by-length", "9", "--translate", "1"]):
+        refused([*line, *more], f"damaged, line {len(damaged)}: a NUL character")
 
 
 def test_describe_prints_the_origin_of_a_package(house, capsys):

@@ -75,6 +75,8 @@ def test_text_and_archives_in_a_folder_that_is_named_like_an_archive_are_read(tm
         ("$HOME/trees", "folder", "no such folder; variables are not replaced here; write the whole path"),
         ("no/a.en", "file", "no such file; paths are relative to "),
         ("no", "folder", "no such folder; paths are relative to "),
+        ("a.en ", "file", "no such file; its name has a blank at an end; paths are relative to "),
+        ("text/", "file", "is a file; remove the / behind it"),
         ("corpus.zip", "file", "is a folder; name a file in it"),
         ("text/a.en", "file", "text is a file, not a folder; if it is an archive, let its name end in .zip, .tar, "),
         ("text/in/a.en", "file", "text is a file, not a folder; "),
@@ -99,6 +101,7 @@ def test_a_missing_file_or_folder_is_explained(tmp_path, monkeypatch, path, want
     [
         ("", "empty"),
         (" ", "empty"),
+        ("a.en\n", "it has a line break; remove it"),
         ("#1", "empty"),
         ("ftp://host/a.en", "write a URL as http://"),
         ("http://host", "write a URL as http://"),

@@ -180,7 +180,7 @@ def test_tasks_that_are_run_too_are_told_before_the_faults_of_their_models(given
     _, first, *others = str(error.value).splitlines()
     remedy = "ende, enfr, wsj, semi will be run, too; if you do not want that, write only: [mine]"
     assert first == f"  own.yaml, line 2: tasks.mine: {remedy}"
-    assert "models.E-learned.longest_pair: 128 is more than" in others[0]
+    assert "own.yaml, line 3: models.base.longest_pair: E-learned: 128 subwords " in others[0]
     with pytest.raises(InputError, match=r"^own.yaml, line 4: only: 'mine' is not a list; write \[mine\]$"):
         given(f"experiment: mine\n{MINE}\n{faulty}\nonly: mine")
     with pytest.raises(InputError, match=r"^own.yaml, line 3: models.base.longest_pair: 0 is not at least 1$"):

@@ -382,7 +382,7 @@ def test_models_that_a_task_does_not_train_cannot_be_used():
         figures={"task": "wsj", "model": "base"}, corpora={"grammar": GRAMMAR, "self": SELF | {"parser": "base"}}
     )
     assert reported == [
-        "figures.model: base is not among tasks.wsj.models; name a task and a model of it in `figures`",
+        "figures.model: base is not among tasks.wsj.models; name a model of it in `figures`",
         "corpora.self.parser: base is not among tasks.wsj.models; name one of these, or add it",
     ]
 
@@ -746,6 +746,11 @@ def test_a_fault_names_the_file_whose_value_is_used(tmp_path, monkeypatch):
         "length: {recipe: {trained: [5]}}",
         "seeds+: [6, 7, 6]",
         "tasks: {ende: {models+: [big, big]}}",
+        "{only: [ende], models: {base: {steps: 5}}}",
+        "{only: [ende], models: {base: {checkpoint_every: 5000}}}",
+        "{only: [ende], models: {base: {positions: learned, max_length: 5}}, tasks: {ende: {models: [base]}}}",
+        "models: {5: {d_ff: 1024}}",
+        "corpora: {5: {origin: files}}",
     ],
 )
 def test_a_fault_names_the_overlay_that_causes_it(tmp_path, monkeypatch, overlay):
@@ -771,7 +776,8 @@ def test_learned_positions_have_to_hold_the_longest_pair(run_config):
     with pytest.raises(ConfigError) as error:
         load(RunConfig, values)
     assert str(error.value) == (
-        "training.longest_pair: 25 is more than the 24 learned positions (max_length); lower it"
+        "training.longest_pair: 25 subwords (longest_pair) are more than the 24 learned positions (max_length); lower "
+        "longest_pair, or raise max_length"
     )
 
 

@@ -98,7 +98,7 @@ def test_a_fraction_is_exact(text, value):
         ),
         (Factor, -0.5, "-0.5 is not above 0"),
         (PositiveNumber, "5", "'5' is not a number; write one such as 0.1"),
-        (PositiveNumber, "1e999", "inf is not a finite number"),
+        (PositiveNumber, "1e999", "'1e999' is not a number; write one such as 0.1"),
         (PositiveNumber, math.inf, "inf is not a finite number"),
         (PositiveNumber, math.nan, "nan is not a finite number"),
         (Seed, -1, "-1 is not at least 0"),

@@ -35,6 +35,8 @@ def test_other_errors_are_not_about_a_limit(error):
     ("error", "said"),
     [
         (PermissionError(13, "Permission denied", "a/b"), "a/b: Permission denied; change its rights, or those of its"),
+        (FileExistsError(17, "File exists", "a"), "a: File exists; name another one, or remove it"),
+        (NotADirectoryError(20, "Not a directory", "a/b"), "a/b: Not a directory; a part of the path is a file; "),
         (OSError(errno.ENOSPC, "No space left on device", "a/b"), "a/b: No space left on device"),
         (ImportError("failed to map segment"), "failed to map segment: memory ran out; free some"),
         (MemoryError(), "memory ran out; free some"),

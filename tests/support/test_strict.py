@@ -90,11 +90,13 @@ def test_a_fault_of_an_added_value_names_the_file_that_adds_it(tmp_path):
     ("content", "said"),
     [
         (b"a: 1\nb: [1,\nc\n", "YAML: while parsing a flow sequence line 2, column 4"),
-        (b"a: !!bool maybe\n", "maybe"),
-        (b"a: !!int ''\n", "index"),
+        (b"a: 1\nb: !!bool maybe\n", "'maybe' is no .*bool line 2"),
+        (b"a: !!int ''\n", "'' is no .*int line 1, column 4"),
         (b"a: " + b"[" * 3000, "recursion"),
-        (b"a: &a {b: *a}\n", "Circular reference"),
-        (b"a: !!set {b}\n", "Object of type set"),
+        (b"a: &a {b: *a}\n", "recursive node line 1, column 4"),
+        (b"a: 1\nb: !!set {b}\n", "set' line 2"),
+        (b"a: !!binary YQ==\n", "binary' line 1"),
+        (b"a:\n\tb: 1\n", "line 2, column 1.*; write blanks instead of tabs"),
         (
             b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b"*a%d," % (i - 1) * 9) for i in range(1, 30)),
             "repeat",

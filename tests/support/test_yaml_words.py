@@ -38,6 +38,7 @@ from transformer.support.strict import as_yaml, parse_yaml
         ("2001-12-14t21:59:43.1", "is read as a date; write '2001-12-14t21:59:43.1' in quotes"),
         (r'"a\0"', "a text has U+0000, which is no character of a text; remove it"),
         (r'"\ud800"', "a text has U+D800"),
+        ("1.0e+400", "1.0e+400 is too large for a number; write a smaller one"),
         ("=", "write '=' in quotes"),
         ("<<", "write '<<' in quotes"),
     ],

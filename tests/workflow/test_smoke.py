@@ -235,7 +235,7 @@ def test_a_faulty_package_is_named_before_anything_is_computed(finished, tmp_pat
     told = {
         "missing": "is not a package",
         "altered": "model.safetensors: SHA-256",
-        "incomplete": "history.csv: cannot be read",
+        "incomplete": "history.csv: no such file; copy or make it again",
         "foreign": "must be the package of ende/E-t5/1/average-1, not of ende/base/1/average-1",
     }
     assert told[fault] in message

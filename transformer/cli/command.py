@@ -5,6 +5,7 @@ import ast
 import contextlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -117,7 +118,8 @@ def alpha(text: str) -> float:
 def _number(text: str, kind: type[N], least: int, most: int) -> N:
     """A number from `least` to `most`. Raises ArgumentTypeError."""
     with contextlib.suppress(ValueError):
-        if least <= (value := kind(text)) <= most:
+        # Python would also read 1_0, and digits of other scripts.
+        if re.fullmatch(r"[-+.\dEe]+", text, re.ASCII) and least <= (value := kind(text)) <= most:
             return value
     whole = "whole " if kind is int else ""
     raise argparse.ArgumentTypeError(f"{text!r} is not a {whole}number from {least} to {most:,}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from transformer.cli.command import command, count, option, path, positive, writes
 from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
-from transformer.support.files import atomic, write_lines, write_output
+from transformer.support.files import InputError, atomic, write_lines, write_output
 from transformer.support.strict import load, located, read_config
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ def sentences(arguments: argparse.Namespace) -> None:
     from transformer.text.subwords import Subwords
 
     least, most = arguments.words
+    if least > most:
+        raise InputError(f"--words: {least} is more than {most}; give the least number of words first")
     known = Subwords(arguments.subwords) if arguments.subwords else None
 
     def fits(sentence: str) -> bool:

@@ -27,9 +27,9 @@ from transformer.support.files import (
     InputError,
     as_json,
     atomic,
-    decode_lines,
     is_open_as,
     read_lines,
+    text_lines,
     write_output,
     write_text,
 )
@@ -59,7 +59,7 @@ def _translations(
         raise InputError("standard input is closed; give the lines with < FILE")
     if is_open_as(0, Path("/dev/stdout")):  # it would read what it writes, without end
         raise InputError("standard input and standard output are one file; name another file after >")
-    lines = decode_lines("standard input", sys.stdin.buffer)
+    lines = text_lines("standard input", sys.stdin.buffer)
     keep_freed_memory()
     typed = sys.stdin.isatty()
     if typed:

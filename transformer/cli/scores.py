@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer.cli.command import batch_tokens, command, option, packaged, path, positive, writes
-from transformer.support.files import InputError, as_json, atomic, read_parallel, write_output
+from transformer.support.files import InputError, as_json, atomic, read_parallel, stream_lines, write_output
 from transformer.support.languages import not_languages
 from transformer.support.strict import read_config
 
@@ -71,10 +71,14 @@ def _warn(translations: Path, notes: Iterable[str]) -> None:
 def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"]:
     """The ids of --source and --target as `package` reads them. InputErrors then begin with the names of both files."""
     from transformer.support.device import keep_freed_memory
+    from transformer.text.lines import check_nul
     from transformer.text.subwords import encode_pairs
     from transformer.text.tokens import Pairs
 
     source, target = arguments.source, arguments.target
+    for text in (source, target):
+        for number, line in enumerate(stream_lines(text), start=1):
+            check_nul(f"{text}, line {number}", line)
     pairs = Pairs.of(encode_pairs(source, target, arguments.package / "subwords.model", 1, package.as_read))
     keep_freed_memory()
     try:
@@ -118,11 +122,8 @@ def _translated(
     from transformer.decoding.search import Search, decoding
     from transformer.evaluation.bleu import Counts, sacrebleu_of
     from transformer.evaluation.by_length import counts_by_length
-    from transformer.text.lines import check_nul
 
     search, (sources, targets) = Search.of(package.config), read_parallel(arguments.source, arguments.target)
-    for number, line in enumerate(sources, start=1):
-        check_nul(f"{arguments.source}, line {number}", line)
     texts = (list(map(package.as_read, sources)), targets)
     how = (arguments.translate, max(1, arguments.batch_tokens // search.width))
     with decoding(package, arguments.package, search, "float32", 1) as decode:

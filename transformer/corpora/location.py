@@ -41,6 +41,8 @@ class Location:
         table = location.kind == ".tsv"
         if not path.strip():
             problem = "it is empty; give a path or a URL"
+        elif text.splitlines() != [text]:
+            problem = "it has a line break; remove it"
         elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
             problem = "write a URL as http://HOST/PATH, https://HOST/PATH or file:///PATH, without .. ? #"
         elif path.startswith("~"):
@@ -88,6 +90,8 @@ def _into_archive(path: str) -> tuple[str, str | None]:
 def why_missing(path: str, wanted: Literal["file", "folder"]) -> str:
     """Why there is no such file or folder, or none that can be read, and the remedy."""
     try:
+        if path.endswith("/") and Path(path).is_file() and wanted == "file":
+            return "is a file; remove the / behind it"
         return _why_missing(Path(path), wanted)
     except OSError as error:  # a name that is too long, or a folder that the user may not enter
         return f"cannot be read ({error.strerror}); correct the path, or make it readable"
@@ -106,4 +110,5 @@ def _why_missing(path: Path, wanted: str) -> str:
         return f"is a device or a pipe; name a {wanted}"
     if str(path).startswith("$"):
         return f"no such {wanted}; {VARIABLE}"
-    return f"no such {wanted}; paths are relative to {Path.cwd()}"
+    hint = "its name has a blank at an end; " if str(path).strip() != str(path) else ""
+    return f"no such {wanted}; {hint}paths are relative to {Path.cwd()}"

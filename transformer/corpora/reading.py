@@ -18,7 +18,7 @@ from transformer.corpora.archives import BUFFER, check_links, members, open_guar
 from transformer.corpora.location import ARCHIVES, Location
 from transformer.corpora.sgml import read_segments
 from transformer.corpora.units import PO, UNITS, Unit, pairs_of, read_po, read_xml
-from transformer.support.encodings import FOREIGN, PACKED
+from transformer.support.encodings import FOREIGN, PACKED, lone_returns
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
@@ -113,7 +113,9 @@ def _check_packed(location: Location, head: bytes) -> None:
     for suffix, (_, start) in PACKED.items():
         if re.match(start, head, re.DOTALL):
             if suffix not in ARCHIVES:
-                raise InputError(f"{location}: is compressed; let the file's name end in {suffix}")
+                twice = (location.member or location.file).lower().endswith(suffix)
+                remedy = "twice; unpack it once" if twice else f"let the file's name end in {suffix}"
+                raise InputError(f"{location}: is compressed{' ' if twice else '; '}{remedy}")
             packed = PurePosixPath(location.member or location.file).suffix
             ending = suffix + packed * (packed in PACKED)
             raise InputError(
@@ -131,8 +133,8 @@ def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
             )
         if number == 1 and line == codecs.BOM_UTF8:
             continue
-        if number == 1 and not line.endswith(b"\n") and line.count(b"\r") > 1 and location.kind not in SGML:
-            raise InputError(f"{location}: its lines end with CR alone; end them with LF: tr '\\r' '\\n' < OLD > NEW")
+        if number == 1 and location.kind not in SGML and (fault := lone_returns(line)):
+            raise InputError(f"{location}: {fault}")
         yield line[:-2] if line.endswith(b"\r\n") else line
 
 

@@ -20,7 +20,9 @@ _MARKUP = re.compile(
     rf"|(?P<endless><!--|<(?:doc|seg){_NAME_ENDS})|<[!?/]",
     re.DOTALL | re.IGNORECASE,
 )
-_TAG_OR_REFERENCE = re.compile(rf"<[a-z]{_ATTRIBUTES}>|&(#\d+|#x[\da-f]+|\w+);", re.IGNORECASE)
+_TAG_OR_REFERENCE = re.compile(rf"<[a-z]{_ATTRIBUTES}>|&(#[0-9]{{1,9}}|#x[\da-f]{{1,9}}|\w+);", re.IGNORECASE)
+
+_REPLACEMENT = re.compile("#(x0*fffd|0*65533)", re.IGNORECASE)
 
 
 def read_segments(name: str, lines: Iterable[str]) -> dict[str, str]:
@@ -39,7 +41,7 @@ def read_segments(name: str, lines: Iterable[str]) -> dict[str, str]:
 
     for match in _MARKUP.finditer(text):
         place, tag, written = match.start(), (match["tag"] or "").lower(), match["attributes"] or ""
-        attributes = {name.lower(): html.unescape("".join(values)) for name, *values in _ATTRIBUTE.findall(written)}
+        attributes = {name.lower(): _resolved("".join(values)) for name, *values in _ATTRIBUTE.findall(written)}
         if match["end"]:
             if not key:
                 fail(place, f"{match[0]} closes no segment")
@@ -67,7 +69,8 @@ def _resolved(text: str) -> str:
     def resolve(match: re.Match[str]) -> str:
         reference = match[1] or ""
         if reference.startswith("#"):
-            return html.unescape(match[0]) or match[0]
+            letter = html.unescape(match[0])  # U+FFFD, too, for what is no character, such as &#0;
+            return letter if letter and (letter != "\ufffd" or _REPLACEMENT.fullmatch(reference)) else match[0]
         return html5.get(f"{reference};", match[0])
 
     return in_one_line(_TAG_OR_REFERENCE.sub(resolve, text))

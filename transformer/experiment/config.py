@@ -147,8 +147,7 @@ class Experiment(Config):
         if not self.tasks[task].models:
             yield ("figures", "task"), f"{task} is not run; name a task that is"
         elif model not in self.tasks[task].models:
-            text = f"{model} is not among tasks.{task}.models; name a task and a model of it in `figures`"
-            yield ("figures", "model"), text
+            yield ("figures", "model"), f"{model} is not among tasks.{task}.models; name a model of it in `figures`"
         elif model != "base" and (network := self.models.get(model, {}).get("network")) in OTHERS:
             yield ("figures", "model"), f"{model} is {network} and has no self-attention; name another"
 
@@ -187,7 +186,7 @@ class Experiment(Config):
             run = [name for name, task in self.tasks.items() if task.models]
             mine, others = ([name for name in run if (name in known) == shipped] for shipped in (False, True))
             ours = {"base", *(model for name in mine for model in self.tasks[name].models)}
-            if mine and any(keys[0] == "models" and keys[1] not in ours for keys, _ in faults):
+            if mine and any(keys[0][0] == "models" and keys[0][1] not in ours for keys, _ in faults):
                 yield ("tasks", mine[0]), run_too(others, mine)
         yield from faults
 
@@ -195,14 +194,17 @@ class Experiment(Config):
         """The faults of base and of the models that tasks have."""
         if "base" not in self.models or self.models["base"].get("network") in OTHERS:
             return
-        inherited: list[Fault] = []  # from base; they are reported once, not once for each row
+        inherited: list[Any] = []  # from base; they are reported once, not once for each row
         trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
         for model in {"base": None} | trained:
             try:
                 run = self.run("", model, 0)
             except ConfigError as error:
-                faults = [fault._replace(keys=fault.keys[2:]) for fault in error.faults]
-                yield from ((("models", model, *fault.keys), fault.text) for fault in faults if fault not in inherited)
+                faults = [([keys[2:] for keys in (fault.keys, *fault.others)], fault.text) for fault in error.faults]
+                for keys, text in (fault for fault in faults if fault not in inherited):
+                    bases = [each for each in keys[1:] and keys if each[0] not in self.models[model]]
+                    places = [("models", model, *each) for each in keys] + [("models", "base", *each) for each in bases]
+                    yield places, f"{model}: {text}" if bases else text
                 inherited += faults if model == "base" else []
             else:
                 if self.table3_average > (most := run.training.average):
@@ -226,8 +228,7 @@ class Experiment(Config):
 
     @check("replicates")
     def _released(self) -> Faults:
-        folders = RELEASED.glob("*/tables/claims.csv")
-        released = sorted(path.parts[-3] for path in folders)
+        released = sorted(path.parts[-3] for path in RELEASED.glob("*/tables/claims.csv"))
         if self.replicates is not None and self.replicates not in released:
             yield "replicates", unknown(self.replicates, released, "released experiment")
 
@@ -335,7 +336,7 @@ class Experiment(Config):
                 size, how = written.get(keys, ("", ""))
                 if how and fault.text.startswith(f"{size} "):
                     fault = fault._replace(text=f"{size} ({how}){fault.text.removeprefix(size)}")
-                faults.append(fault._replace(keys=keys))
+                faults.append(fault._replace(keys=keys, others=tuple((*place, *each[1:]) for each in fault.others)))
         if faults:
             raise ConfigError("config", faults)
         return run

@@ -1,6 +1,8 @@
 """The texts that an experiment reads, and the downloads that it needs."""
 
 import os
+import shlex
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,20 @@ from transformer.corpora.location import why_missing
 from transformer.corpora.treebank import Treebank
 from transformer.experiment.config import Experiment
 from transformer.support.faults import ConfigError, Fault, Keys
-from transformer.support.files import future_date
 from transformer.support.strict import plain
+
+CLOCKS_DIFFER = 10  # seconds by which the clocks of a network's machines may differ
+
+
+def future_date(path: Path) -> str:
+    """What is wrong with a file whose date is in the future; empty if it is not. Snakemake fails at such an input."""
+    dates = {"touch": path.stat().st_mtime, "touch -h": path.lstat().st_mtime}  # of the file, and of a link to it
+    cure, date = max(dates.items(), key=lambda each: each[1])
+    if date <= time.time() + CLOCKS_DIFFER:
+        return ""
+    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(date))
+    cure += f" {shlex.quote(str(path))}"
+    return f"{path}: its date, {shown}, is in the future, so Snakemake would never be done; run {cure}"
 
 
 def tasks_read(experiment: Experiment) -> list[str]:

@@ -76,6 +76,8 @@ def read_package_config(folder: Path) -> PackageConfig:
             "unpack the package again, or make it again"
         )
     for name in HASHED:
+        if not (folder / name).exists():
+            raise InputError(f"{folder / name}: no such file; copy or make it again")
         if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
             raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; copy or make it again")
     return config

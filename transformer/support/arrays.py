@@ -97,7 +97,7 @@ def _texts(file: Any) -> dict[str, str]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     if not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: no such file; correct the path")
     try:
         with safe_open(path, framework="np") as file:
             yield file

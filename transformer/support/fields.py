@@ -3,6 +3,7 @@
 A config is a frozen dataclass of pydantic with the settings STRICT. A field has its type, range, default and meaning.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,8 +29,8 @@ from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 from transformer.support.yaml_words import ONLY_TEXT_IN_1_1
 
 T = TypeVar("T")
-# (key, keys that lead to a value, or a list of keys that do not fit together; what is wrong)
-Faults = Iterator[tuple[str | tuple[str, ...] | list[str], str]]
+# (key, keys that lead to a value, or a list of such that do not fit together; what is wrong)
+Faults = Iterator[tuple[str | tuple[str, ...] | list[Any], str]]
 Check = Callable[[Any], Faults]
 
 MOST = 10**12  # of whatever is counted; products of a few such numbers are still finite floats
@@ -74,7 +75,7 @@ def _exact(value: Any) -> Fraction:
 def _number(value: Any) -> Any:
     """1e-9 as a number, which PyYAML reads as a text, and 0 for -0.0."""
     if isinstance(value, str) and ONLY_TEXT_IN_1_1.fullmatch(value):
-        value = float(value)
+        value = float(value) if abs(float(value)) < math.inf else value
     return value + 0.0 if isinstance(value, float) else value
 
 

@@ -8,20 +8,16 @@ import hashlib
 import io
 import json
 import os
-import shlex
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from transformer.support.encodings import conversion, unmarked
-from transformer.support.limits import explained
-
-CLOCKS_DIFFER = 10  # seconds by which the clocks of a network's machines may differ
+from transformer.support.encodings import conversion, lone_returns, unmarked
+from transformer.support.limits import explained, remedy
 
 
 class InputError(Exception):
@@ -45,17 +41,6 @@ def same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:
         return os.path.realpath(one) == os.path.realpath(other)
-
-
-def future_date(path: Path) -> str:
-    """What is wrong with a file whose date is in the future; empty if it is not. Snakemake fails at such an input."""
-    dates = {"touch": path.stat().st_mtime, "touch -h": path.lstat().st_mtime}  # of the file, and of a link to it
-    cure, date = max(dates.items(), key=lambda each: each[1])
-    if date <= time.time() + CLOCKS_DIFFER:
-        return ""
-    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(date))
-    cure += f" {shlex.quote(str(path))}"
-    return f"{path}: its date, {shown}, is in the future, so Snakemake would never be done; run {cure}"
 
 
 def is_open_as(descriptor: int, path: Path) -> bool:
@@ -215,7 +200,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         with Path(path).open("rb") as stream:
             yield stream
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        cure = remedy(error)
+        raise InputError(f"{path}: cannot be read ({error.strerror})" + (f"; {cure}" if cure else "")) from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -267,6 +253,18 @@ def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
             ) from error
 
 
+def text_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
+    """Like `decode_lines`, of a text. Raises InputError, too, if its lines end with CR alone."""
+
+    def checked() -> Iterator[bytes]:
+        for number, line in enumerate(stream, start=1):
+            if number == 1 and (fault := lone_returns(line)):
+                raise InputError(f"{name}: {fault}")
+            yield line
+
+    return decode_lines(name, checked())
+
+
 def read_lines(path: Path) -> list[str]:
     """All lines of a UTF-8 file. Raises the InputErrors of `read_bytes` and `decode_lines`."""
     content = read_bytes(path)
@@ -277,9 +275,9 @@ def read_lines(path: Path) -> list[str]:
 
 
 def stream_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, read one at a time. Raises the InputErrors of `read_lines`."""
+    """The lines of a UTF-8 file, read one at a time. Raises the InputErrors of `opened` and `text_lines`."""
     with opened(path) as stream:
-        yield from decode_lines(str(path), stream)
+        yield from text_lines(str(path), stream)
 
 
 def count_parallel(source: Path, target: Path) -> int:
@@ -305,7 +303,7 @@ def _same_count(source: Path, target: Path, sources: int, targets: int) -> int:
 
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     """The lines of two parallel files. Raises InputError when their numbers of lines differ or the files are empty."""
-    sources, targets = read_lines(source), read_lines(target)
+    sources, targets = list(stream_lines(source)), list(stream_lines(target))
     _same_count(source, target, len(sources), len(targets))
     return sources, targets
 

@@ -14,6 +14,14 @@ _BY_TEXT = {
     "annot allocate memory": _MEMORY,
 }
 
+_BY_KIND = {
+    FileExistsError: "name another one, or remove it",
+    FileNotFoundError: "correct the path",
+    IsADirectoryError: "name a file in it",
+    NotADirectoryError: "a part of the path is a file; correct the path",
+    PermissionError: "change its rights, or those of its folders (chmod)",
+}
+
 
 def explained(error: BaseException) -> str | None:
     """Which limit an error is about, and the remedy. None for an error of another kind."""
@@ -24,9 +32,14 @@ def explained(error: BaseException) -> str | None:
     return next((words for text, words in _BY_TEXT.items() if text in str(error)), None)
 
 
+def remedy(error: BaseException) -> str:
+    """What a user can do about an error of a path; empty if it is not known."""
+    return next((cure for kind, cure in _BY_KIND.items() if isinstance(error, kind)), "")
+
+
 def told(error: BaseException) -> str:
     """What an error says, without its number: first the file, if it names one, and at the end the remedy, if known."""
     text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    if isinstance(error, PermissionError):
-        return f"{text}; change its rights, or those of its folders (chmod)"
+    if cure := remedy(error):
+        return f"{text}; {cure}"
     return ": ".join(filter(None, (text, explained(error))))

@@ -47,6 +47,7 @@ def parse_yaml(text: str, name: str) -> Any:
     # PyYAML raises the others for values such as `!!bool maybe` and `!!int ''`.
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
+        message += "; write blanks instead of tabs" if r"'\t'" in message else ""
         raise InputError(f"{name}: not YAML: {message}") from error
     if doubts:
         raise ConfigError("", [Fault((), doubt, f"{name}, line {line}") for line, doubt in doubts])
@@ -61,7 +62,6 @@ def _value(text: str) -> tuple[Any, list[tuple[int, str]]]:
         value = loader.get_single_data()
     finally:
         loader.dispose()
-    # This refuses a mapping that contains itself, and a value that JSON does not have, such as a set.
     written = json.JSONEncoder().iterencode(value)
     if any(islice(written, MOST_PARTS, None)):
         raise ValueError(f"its aliases (*NAME) repeat so much that it has more than {MOST_PARTS:,} parts; use fewer")
@@ -163,8 +163,8 @@ def _adds(key: Any) -> bool:
 def added_up(values: Any) -> Any:
     """`values` with each list KEY+ added to the list KEY (`union`), which may be missing.
 
-    Raises ConfigError that lists each KEY+ that is not a list or has a value twice, and each whose KEY is not a list. A
-    mapping is no fault: its name may end in +.
+    Raises ConfigError that lists each KEY+ that is not a list or has a value twice, each whose KEY is not a list, and
+    each key that is a number. A mapping is no fault: its name may end in +.
     """
     faults: list[Fault] = []
     summed = _added_up(values, (), faults)
@@ -178,6 +178,8 @@ def _added_up(values: Any, place: Keys, faults: list[Fault]) -> Any:
         return values
     summed: dict[Any, Any] = {}
     for key, value in values.items():
+        if not isinstance(key, str):
+            faults.append(Fault((*place, str(key)), f"the key {key} is read as a number; write '{key}' in quotes"))
         if not _adds(key) or isinstance(value, Mapping):
             summed.setdefault(key, _added_up(value, (*place, key), faults))
             continue

@@ -5,6 +5,7 @@ YAML 1.1, which PyYAML and so Snakemake read, has words that YAML 1.2 or a reade
 quotes.
 """
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -34,11 +35,21 @@ class Loader(yaml.SafeLoader):
 
     def __init__(self, text: bytes):
         super().__init__(text)
+        self.deep_construct = True  # or else a mapping may contain itself
         self.doubts: list[tuple[int, str]] = []
 
     def doubt(self, node: yaml.Node, text: str) -> None:
         """Add a doubt about a node."""
         self.doubts.append((node.start_mark.line + 1, text))
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node. Raises ConstructorError, with its line, if its tag does not fit, as in `!!int ''`."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{node.value!r} is no {node.tag}", node.start_mark
+            ) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping, whose keys must be texts or numbers such as 5."""
@@ -100,6 +111,9 @@ def _integer(loader: Loader, node: yaml.ScalarNode) -> int:
 
 def _number(loader: Loader, node: yaml.ScalarNode) -> float:
     value: float = loader.construct_yaml_float(node)
+    if abs(value) == math.inf and "inf" not in node.value.lower():
+        loader.doubt(node, f"{node.value} is too large for a number; write a smaller one")
+        return 0.0
     if not NUMBER.fullmatch(node.value):
         loader.doubt(node, _meant(node.value, str(value)))
     return value
@@ -146,5 +160,7 @@ READERS: dict[str, Callable[[Loader, yaml.ScalarNode], Any]] = {
 }
 for kind, reader in READERS.items():
     Loader.add_constructor(TAG + kind, reader)
+for kind in ("binary", "omap", "pairs", "set"):  # which JSON does not have
+    del Loader.yaml_constructors[TAG + kind]
 for each in (Loader, Dumper):
     each.add_implicit_resolver(TAG + "int", ONLY_IN_1_2, list("+-0"))

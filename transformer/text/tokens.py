@@ -94,7 +94,8 @@ class Pairs:
         try:
             ids, offsets = (np.lib.format.open_memmap(_path(prefix, name), mode="r") for name in ("ids", "offsets"))
         except (OSError, ValueError, EOFError, tokenize.TokenError) as error:  # TokenError: some damaged headers
-            raise InputError(f"{prefix}: its ids cannot be read ({error}); encode the corpus again") from error
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise InputError(f"{prefix}: its ids cannot be read ({why}); encode the corpus again") from error
         if len(names := ids.dtype.names or ()) != 1:
             raise InputError(f"{prefix}: its ids do not name their vocabulary; encode the corpus again")
         [vocabulary] = names

@@ -41,7 +41,7 @@ class TrainingConfig(Config):
     def _checkpoints_fit(self) -> Faults:
         if self.steps - (self.average - 1) * self.checkpoint_every < 1:
             yield (
-                "average",
+                ["average", "steps", "checkpoint_every"],
                 f"{self.average} checkpoints that are {self.checkpoint_every} steps apart do not fit into "
                 f"{self.steps} steps; raise steps, or lower average or checkpoint_every",
             )
@@ -65,8 +65,9 @@ class RunConfig(Config):
     def _learned_positions_hold_pairs(self) -> Faults:
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:
-            text = f"{longest} is more than the {most} learned positions (max_length); lower it"
-            yield ("training", "longest_pair"), text
+            text = f"{longest} subwords (longest_pair) are more than the {most} learned positions (max_length)"
+            text += "; lower longest_pair, or raise max_length"
+            yield [("training", "longest_pair"), *(("architecture", key) for key in ("max_length", "positions"))], text
 
     def sha256(self) -> str:
         """The SHA-256 of everything that decides the run's numbers."""

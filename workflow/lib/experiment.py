@@ -11,10 +11,10 @@ from transformer.corpora.fetch import Download
 from transformer.corpora.self_training import SelfTraining
 from transformer.experiment.advice import check_name, different, warnings_of
 from transformer.experiment.config import Experiment, read_sources
-from transformer.experiment.downloads import downloads_of, tasks_read
+from transformer.experiment.downloads import downloads_of, future_date, tasks_read
 from transformer.experiment.origin import check_origin
 from transformer.support.faults import ConfigError, Fault, with_source
-from transformer.support.files import InputError, check_mirror, future_date
+from transformer.support.files import InputError, check_mirror
 from transformer.support.strict import load_sources, located, merge, merged, parse_yaml, read_keys, union
 from workflow.lib.inputs import Inputs
 from workflow.lib.runs import Runs
