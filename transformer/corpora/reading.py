@@ -18,7 +18,7 @@ from transformer.corpora.archives import BUFFER, check_links, members, open_guar
 from transformer.corpora.location import ARCHIVES, Location
 from transformer.corpora.sgml import read_segments
 from transformer.corpora.units import PO, UNITS, Unit, pairs_of, read_po, read_xml
-from transformer.support.encodings import FOREIGN, PACKED, lone_returns
+from transformer.support.encodings import PACKED, foreign, lone_returns
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
@@ -107,9 +107,8 @@ def _lines(location: Location, paths: Paths) -> Iterator[str]:
 
 def _check_packed(location: Location, head: bytes) -> None:
     """Raises InputError for what is not read, and for what is packed though its name does not say so."""
-    for kind, start in FOREIGN.items():
-        if head.startswith(start):
-            raise InputError(f"{location}: is {kind}, which is not read; unpack it, or save its text as a plain file")
+    if found := foreign(head):
+        raise InputError("{}: is {}, which is not read; {}".format(location, *found))
     for suffix, (_, start) in PACKED.items():
         if re.match(start, head, re.DOTALL):
             if suffix not in ARCHIVES:

@@ -264,8 +264,9 @@ class Experiment(Config):
         for key, side in sides.items():
             if known[1:] and side not in known:
                 text = f"{unknown(side, known, 'language')} (tasks.{task}.{key} reads corpora.{settings.corpus})"
-                others = (("corpora", settings.corpus, place),)
-                raise ConfigError("", [Fault(("tasks", task, key), text, others=others)])
+                raise ConfigError(
+                    "", [Fault(("tasks", task, key), text, others=(("corpora", settings.corpus, place),))]
+                )
         return corpus.files(settings.corpus, *sides.values())
 
     def searched(self) -> list[Decoding]:

@@ -12,14 +12,17 @@ PACKED = {
     ".zip": ("compressed by zip", rb"PK(\x03\x04|\x05\x06)"),
     ".tar": ("a tar archive", rb".{257}ustar[ \0]"),
 }
-# Formats that are not read, whatever the name: what the file is -> its first bytes.
+_UNPACK = "unpack it, or save its text as a plain file"
+# Formats that are not read, whatever the name: what the file is -> its first bytes, and what to do.
 FOREIGN = {
-    "compressed by zstd": b"\x28\xb5\x2f\xfd",
-    "compressed by lz4": b"\x04\x22\x4d\x18",
-    "a 7z archive": b"7z\xbc\xaf\x27\x1c",
-    "a RAR archive": b"Rar!\x1a\x07",
-    "a PDF": b"%PDF-",
-    "a file of Microsoft Office": b"\xd0\xcf\x11\xe0",
+    "compressed by zstd": (rb"\x28\xb5\x2f\xfd", _UNPACK),
+    "compressed by lz4": (rb"\x04\x22\x4d\x18", _UNPACK),
+    "a 7z archive": (rb"7z\xbc\xaf\x27\x1c", _UNPACK),
+    "a RAR archive": (rb"Rar!\x1a\x07", _UNPACK),
+    "a PDF": (rb"%PDF-", _UNPACK),
+    "a file of Microsoft Office": (rb"\xd0\xcf\x11\xe0", _UNPACK),
+    "a pointer of Git LFS": (rb"version https://git-lfs\.", "fetch its content: git lfs pull"),
+    "a web page": (rb"(?i:\s*<(!doctype )?html)", "download the text itself"),
 }
 UNMARKED = {"UTF-16LE": rb"(?:[^\0]\0){2}", "UTF-16BE": rb"(?:\0[^\0]){2}"}  # two characters below U+0100
 
@@ -27,6 +30,11 @@ UNMARKED = {"UTF-16LE": rb"(?:[^\0]\0){2}", "UTF-16BE": rb"(?:\0[^\0]){2}"}  # t
 def unmarked(first: bytes) -> str:
     """The encoding of a text with this first line that looks like UTF-8 with NULs; empty if it is UTF-8."""
     return next((name for name, start in UNMARKED.items() if re.match(start, first)), "")
+
+
+def foreign(head: bytes) -> tuple[str, str] | None:
+    """What a file that begins like this is, and what to do, if it is in a FOREIGN format."""
+    return next(((kind, cure) for kind, (start, cure) in FOREIGN.items() if re.match(start, head, re.DOTALL)), None)
 
 
 def lone_returns(first: bytes) -> str:
@@ -40,8 +48,8 @@ def conversion(first: bytes) -> str:
     """How to convert a file to UTF-8. `first` is its first line, or empty if the fault is in a later line."""
     if kind := next((kind for kind, mark in PACKED.values() if re.match(mark, first, re.DOTALL)), ""):
         return f"the file is {kind}; unpack it first"
-    if kind := next((kind for kind, start in FOREIGN.items() if first.startswith(start)), ""):
-        return f"the file is {kind}; unpack it, or save its text as a plain file"
+    if found := foreign(first):
+        return "the file is {}; {}".format(*found)
     marked = next((name for mark, name in MARKED.items() if first.startswith(mark)), "")
     if encoding := marked or unmarked(first):
         return f"the file is {encoding}; convert it: iconv -f {encoding} -t utf-8 OLD > NEW"
