@@ -24,7 +24,7 @@ from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.experiment.claim_checks import faults_of
 from transformer.experiment.claims import Claim
-from transformer.experiment.scale import Scale
+from transformer.experiment.scale import Scale, in_row
 from transformer.experiment.sources import OWN_FILES, RELEASED, read_sources, run_too, unknown_names
 from transformer.experiment.tasks import Figures, Name, Searches, Task, Trial, one_folder
 from transformer.length.config import Study
@@ -332,12 +332,7 @@ class Experiment(Config):
         try:
             run = load(RunConfig, {"task": task, "model": model, "seed": seed, **parts})
         except ConfigError as error:
-            for fault in error.faults:
-                keys = (*place, *fault.keys[1:])
-                size, how = written.get(keys, ("", ""))
-                if how and fault.text.startswith(f"{size} "):
-                    fault = fault._replace(text=f"{size} ({how}){fault.text.removeprefix(size)}")
-                faults.append(fault._replace(keys=keys, others=tuple((*place, *each[1:]) for each in fault.others)))
+            faults += [in_row(fault, place, written) for fault in error.faults]
         if faults:
             raise ConfigError("config", faults)
         return run

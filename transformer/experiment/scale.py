@@ -48,3 +48,15 @@ class Scale(Config):
                 scaled[key] = int(size)
                 written[place] = str(size), f"{value} x scale.{by}"
         return scaled
+
+
+def in_row(fault: Fault, place: Keys, written: Mapping[Keys, tuple[str, str]]) -> Fault:
+    """A fault of a run's config as one of its row, to which `place` leads.
+
+    `written` is that of `Scale.shrunk`; if the size at fault is in it, the text says how it was scaled.
+    """
+    keys, text = (*place, *fault.keys[1:]), fault.text
+    size, how = written.get(keys, ("", ""))
+    if how and text.startswith(f"{size} "):
+        text = f"{size} ({how}){text.removeprefix(size)}"
+    return fault._replace(keys=keys, text=text, others=tuple((*place, *each[1:]) for each in fault.others))
