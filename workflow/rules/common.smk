@@ -13,7 +13,7 @@ sys.path.insert(0, CLONE)
 from workflow.lib import environment
 
 if fault := environment.fault_of(Path(CLONE)):
-    raise WorkflowError(fault)
+    sys.exit(f"error: {fault}")
 
 from transformer.support.files import InputError
 from transformer.support.limits import told
@@ -39,11 +39,11 @@ gc.freeze()
 
 @contextmanager
 def refusing():
-    """Let Snakemake show in a line, without a traceback, what the user can mend."""
+    """End the process with a line about what the user can mend. Snakemake would add places in the code to an exception."""
     try:
         yield
     except (InputError, OSError) as error:  # such as a folder that the user may not enter
-        raise WorkflowError(told(error)) from None
+        sys.exit(f"error: {told(error)}")
 
 
 given = (workflow.overwrite_configfiles, workflow.config_settings.config_args)
