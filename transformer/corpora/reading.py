@@ -112,9 +112,9 @@ def _check_packed(location: Location, head: bytes) -> None:
     for suffix, (_, start) in PACKED.items():
         if re.match(start, head, re.DOTALL):
             if suffix not in ARCHIVES:
-                twice = (location.member or location.file).lower().endswith(suffix)
-                remedy = "twice; unpack it once" if twice else f"let the file's name end in {suffix}"
-                raise InputError(f"{location}: is compressed{' ' if twice else '; '}{remedy}")
+                if (location.member or location.file).lower().endswith(suffix):
+                    raise InputError(f"{location}: is compressed twice; unpack it once")
+                raise InputError(f"{location}: is compressed; let the file's name end in {suffix}")
             packed = PurePosixPath(location.member or location.file).suffix
             ending = suffix + packed * (packed in PACKED)
             raise InputError(

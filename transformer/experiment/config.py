@@ -202,9 +202,9 @@ class Experiment(Config):
             except ConfigError as error:
                 faults = [([keys[2:] for keys in (fault.keys, *fault.others)], fault.text) for fault in error.faults]
                 for keys, text in (fault for fault in faults if fault not in inherited):
-                    bases = [each for each in keys[1:] and keys if each[0] not in self.models[model]]
-                    places = [("models", model, *each) for each in keys] + [("models", "base", *each) for each in bases]
-                    yield places, f"{model}: {text}" if bases else text
+                    several = keys if len(keys) > 1 else []  # of these, base has those that the row does not set
+                    base = [("models", "base", *each) for each in several if each[0] not in self.models[model]]
+                    yield [*(("models", model, *each) for each in keys), *base], f"{model}: {text}" if base else text
                 inherited += faults if model == "base" else []
             else:
                 if self.table3_average > (most := run.training.average):

@@ -75,7 +75,7 @@ def _exact(value: Any) -> Fraction:
 def _number(value: Any) -> Any:
     """1e-9 as a number, which PyYAML reads as a text, and 0 for -0.0."""
     if isinstance(value, str) and ONLY_TEXT_IN_1_1.fullmatch(value):
-        value = float(value) if abs(float(value)) < math.inf else value
+        value = number if math.isfinite(number := float(value)) else value
     return value + 0.0 if isinstance(value, float) else value
 
 

@@ -44,8 +44,7 @@ def parse_yaml(text: str, name: str) -> Any:
     except yaml.reader.ReaderError as error:  # it tells the position, not the line
         line = text.count("\n", 0, error.position) + 1
         raise InputError(f"{name}, line {line}: U+{error.character:04X} is no character of YAML; remove it") from error
-    # PyYAML raises the others for values such as `!!bool maybe` and `!!int ''`.
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         message = " ".join(str(error).replace('in "<byte string>", ', "").split())
         message += "; write blanks instead of tabs" if r"'\t'" in message else ""
         raise InputError(f"{name}: not YAML: {message}") from error

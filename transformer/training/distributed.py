@@ -198,9 +198,8 @@ def replicated(
     gpus = [parameter.device for parameter in module.parameters() if parameter.is_cuda][:1]
     group = dist.new_group(backend="nccl", timeout=GRADIENTS_PATIENCE) if gpus else None
     torch._dynamo.config.optimize_ddp = False  # it would split the compiled graph
-    with warnings.catch_warnings(
-        action="ignore", category=FutureWarning
-    ):  # PyTorch 2.13 deprecates it; 2.11 has no other
+    # PyTorch 2.13 deprecates `broadcast_buffers`; 2.11 has nothing in its place
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):
         replica = DistributedDataParallel(
             module, process_group=group, broadcast_buffers=False, gradient_as_bucket_view=True
         )
