@@ -276,7 +276,9 @@ def _check_words(name: str, texts: Iterable[str]) -> None:
     writes("output", "write the encoder's self-attention between words as JSON", required=False),
     writes("html", "write a page to explore the attention of all layers and heads", required=False),
     option(
-        "--layer", type=int, help="layer that --output holds and --html shows first, from 1 (default: the last but one)"
+        "--layer",
+        type=count,
+        help="layer that --output holds and --html shows first, from 1 (default: the last but one)",
     ),
     option(
         "--target",

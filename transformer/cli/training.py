@@ -5,7 +5,7 @@ import os
 import sys
 from typing import get_args
 
-from transformer.cli.command import PACKAGE_FILES, command, count, option, packaged, path, positive, writes
+from transformer.cli.command import PACKAGE_FILES, alpha, command, count, option, packaged, path, positive, writes
 from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
 from transformer.support.files import InputError, as_json, atomic
 from transformer.support.strict import load, read_config
@@ -108,10 +108,13 @@ def step_time(arguments: argparse.Namespace) -> None:
     writes("output-dir", "folder for the package", files=PACKAGE_FILES),
     path("checkpoints", "checkpoints to average", nargs="+"),
     option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task (default: %(default)s)"),
-    option("--beam", type=int, default=BEAM, help="beam size (default: %(default)s)"),
-    option("--alpha", type=float, default=ALPHA, help="length penalty (default: %(default)s)"),
+    option("--beam", type=positive, default=BEAM, help="beam size (default: %(default)s)"),
+    option("--alpha", type=alpha, default=ALPHA, help="length penalty (default: %(default)s)"),
     option(
-        "--extra", type=int, default=EXTRA, help="limit of an output: input + this many subwords (default: %(default)s)"
+        "--extra",
+        type=positive,
+        default=EXTRA,
+        help="limit of an output: input + this many subwords (default: %(default)s)",
     ),
 )
 def package(arguments: argparse.Namespace) -> None:
