@@ -17,8 +17,9 @@ help:
 	@echo "make .venv/installed   installs everything"
 	@echo "make reproduce         installs everything, trains the experiment quick, compares its tables with ours"
 	@echo "make report            makes the report of quick again"
-	@echo "make test              checks the code"
 	@echo "make site              makes the pages of this project"
+	@echo "make gpu               measures the speed of this machine's GPU in ten minutes (docs/gpu.md)"
+	@echo "make lint test         checks the code; further tests: CONTRIBUTING.md"
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
