@@ -180,6 +180,38 @@ def test_the_counts_of_claims_of_the_readme_are_those_of_the_released_table():
         assert sentence in text_of("README.md")
 
 
+def test_the_page_of_results_counts_all_claims():
+    rows = rows_of("quick/claims")
+    of = Counter(row["Group"] for row in rows)
+    spelt = {1: "one", 4: "four", 5: "five"}
+    seeds = [
+        row
+        for verdict in ("reproduced", "undecided", "contrary")
+        for each in claims_of(verdict).values()
+        for row in each
+    ]
+    printed = sum(row["Group"] == "printed" for row in seeds)
+    sentence = (
+        f"lists {len(rows)} claims about the paper's models. The paper prints {of['printed']} of them (not the "
+        f"{len(seeds)} that `small` tests with seeds, of which it prints {printed}); {spelt[of['implied']]} are only "
+        f"implied by what it chose or hoped; {spelt[of['own']]} are our own"
+    )
+    assert sentence in text_of("docs/results.md")
+    left_out = spelt[sum(row["Verdict"] == "not run" for row in rows)]
+    assert f"it does not run {left_out} of the claims" in text_of("docs/results.md")
+
+
+def test_the_pages_say_how_much_smaller_small_is():
+    [parameters] = {row["Parameters"] for row in rows_of("small/runs") if row["Model"] == "base"}
+    pairs, models = 4_500_000 / 29_000, 65e6 / int(parameters.replace(",", ""))
+    assert f"a text {pairs:.0f} times smaller than the paper's, with models {models:.0f} times smaller" in text_of(
+        "docs/evidence.md"
+    )
+    assert f"has {models:.0f} times fewer parameters than the paper's, {pairs:.0f} times fewer pairs" in text_of(
+        "docs/faq.md"
+    )
+
+
 def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
     first = [row for name in ("multi30k-tiny", "multi30k-tiny-enfr") for row in rows_of(f"{name}/marks")]
     further = rows_of("multi30k-tiny-replication/marks")
@@ -224,7 +256,10 @@ def test_the_published_marks_of_the_pages_are_those_of_the_released_table():
         f"{max(means):.1f} above."
     )
     assert sentence in text_of("docs/evidence.md")
-    sentence = f"BLEU {ours}, published {float(published):.1f}; English-French {french}, published {french_published}"
+    sentence = (
+        f"BLEU {ours}, {two} and {three}, published {float(published):.1f}; English-French {french}, {french_two} and "
+        f"{french_three}, published {french_published}"
+    )
     assert sentence in (ROOT / "docs/experiments.md").read_text()
 
 

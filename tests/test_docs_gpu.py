@@ -124,6 +124,11 @@ def test_the_notes_sum_the_kernels_that_were_measured(name):
     }
 
 
+def test_the_notes_have_the_time_of_the_compiled_kernels_of_the_first_base():
+    compiled = STEPS[(STEPS.model == "base, mixed sums") & STEPS.kernel.str.startswith("triton")].ms.sum()
+    assert f"where base at first needed {compiled:.1f}" in (DOCS / "notes/gpu.md").read_text()
+
+
 @pytest.mark.parametrize("model", ["base", "big", "aop1", "parser"])
 def test_the_planned_memory_in_bfloat16_is_within_a_third_of_what_was_measured(model):
     paper = read_experiment([DOCS.parent / "config/paper.yaml"])

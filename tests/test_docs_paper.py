@@ -35,7 +35,7 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
         ],
         "feed-forward": [
             f"perplexity is {perplexity('C-ff1024', digits=1)} % higher",
-            f"twice of it {perplexity('C-ff4096', digits=1)} % lower",
+            f"twice as much {perplexity('C-ff4096', digits=1)} % lower",
         ],
         "introduction": [
             f"base has {test['(base']} BLEU on test",
