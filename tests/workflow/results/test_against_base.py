@@ -48,6 +48,16 @@ def test_with_several_seeds_one_test_over_seeds_and_sentences_decides(results):
     assert "would show with other seeds and on other sentences" in md
 
 
+def test_where_a_comparison_is_of_an_earlier_version_all_stars_are_those_of_the_randomisation(results):
+    sure = [[2.0, 1.9, 2.1]] * 2
+    earlier = [results.run("ende", "A-h4", seed, p=0.2) for seed in (1, 2)]
+    rows, (md, *_) = results.table("table3", compared(results, ("A-h1", 0.2, sure)))
+    assert [row["sacreBLEU, differs on other sentences"] for row in rows if row["Model"] == "A-h1"] == ["*"]
+    rows, (md, *_) = results.table("table3", [*compared(results, ("A-h1", 0.2, sure)), *earlier])
+    assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
+    assert "for every seed, by approximate randomisation" in md
+
+
 def test_the_star_of_one_seed_is_that_of_the_randomisation(results):
     rows, (md, *_) = results.table("table3", compared(results, ("A-h1", 0.04, [[1, -1]]), ("A-h4", 0.06, [[1, 1]])))
     shown = {row["Model"]: row for row in rows}
