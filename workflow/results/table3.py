@@ -11,7 +11,7 @@ from transformer.support.strict import listed
 from workflow.results.against_base import CSV_ONLY, PRINTED, against_base, change, measured, star_notes
 from workflow.results.cells import LENGTH, is_shown, number
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.notes import read_inputs
+from workflow.results.notes import read_inputs, token_notes
 from workflow.results.records import Ours, over_seeds, read_runs, read_yaml
 from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table, ende_rows
 from workflow.results.table_formats import Row
@@ -95,7 +95,7 @@ def content(job: Any) -> Content:
     printed = (row for row in published["table3"] if is_shown(job, ours, "ende", row["model"]))
     shown = [*job.params.own, *printed]
     own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(job.params.own)
-    all_notes = [*notes, *NOTES, *own, *star_notes(ours), *(row["note"] for row in shown if "note" in row)]
+    all_notes = [*notes, *NOTES, *token_notes(runs), *own, *star_notes(ours), *(row["note"] for row in shown if "note" in row)]
     return Content(table_rows(shown, ours, published["table3"][0]), 2, all_notes, made, CSV_ONLY)
 
 
