@@ -105,7 +105,8 @@ def content(job: Any) -> Content:
     _, runs, notes, made = read_inputs(job)
     shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
     rows = table_rows(read_searches(job.input.scores, job.input.others))
-    return Content(rows, 1, [shown, *notes, *NOTES], made)
+    told = ["First row: " * note.startswith("Scores of ") + note for note in made]  # it says how they are decoded
+    return Content(rows, 1, [shown, *notes, *NOTES], told)
 
 
 DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams

@@ -318,7 +318,7 @@ def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results)
     assert "length, ours" not in rows[2]
     for text in texts:
         assert "The run is ende base." in text
-        assert "900 sentences of dev, beam 4, length penalty 0.6; checkpoints averaged: 5 of each model." in text
+        assert "First row: Scores of ende: 900 sentences of dev, beam 4, length penalty 0.6; checkpoints" in text
 
 
 def test_table1_has_what_was_measured_beside_the_formulas(results):
