@@ -111,9 +111,9 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
     """What the scores by length are measured on."""
     if not lengths:
         return []
-    [first, *_] = next(iter(lengths.values()))
+    seeds = [one for each in lengths.values() for one in each]  # a model with too few positions translates less
     pairs, translated = (
-        ", ".join(f"{between(first, *each)[key].sum():,.0f} ({named(*each)})" for each in classes)
+        ", ".join(f"{max(between(one, *each)[key].sum() for one in seeds):,.0f} ({named(*each)})" for each in classes)
         for key in ("pairs", "translations")
     )
     return [
