@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 CAPTION = """\
 **The paper's claims, tested.** Each row is one claim. The paper states those that are *printed*; those that are
 *implied* stand behind a choice or a hope of the paper; others are our *own*. A row has the difference that the paper
-prints, our difference with its interval over seeds, and a verdict. *Reproduced* means that our seeds show the
-difference on the claimed side. *Contrary* means that they show it on the other side. *Undecided* means that they show
-neither. For undecided claims the table says how large our difference would have had to be. The verdicts are computed
-from the runs. Look first at the verdicts, which say nothing of the size, then at the column Size, which compares it
-with the paper's.
+prints, if it prints one, our difference with its interval over seeds, and a verdict. *Reproduced* means that our seeds
+show the difference on the claimed side. *Contrary* means that they show it on the other side. *Undecided* means that
+they show neither. Two rows that are claimed to be alike are reproduced if their difference is shown to be within a
+margin, and contrary if it is shown to be outside. Claims about time are decided by rounds of measurements instead of
+seeds. A verdict needs at least three seeds. With so many, the table says of undecided claims how large our difference
+would have had to be. The verdicts are computed from the runs. Look first at the verdicts, which say nothing of the
+size, then at the column Size, which compares it with the paper's.
 """
 FIGURE_CAPTION = """\
 **The paper's claims, tested.** What the paper states, what it only chose or hoped, and our own claims stand in groups
@@ -45,7 +47,7 @@ DIFFERENCES = (
     "the linear trend. It does not show that each step is better: three rows give the middle one no weight. Not in "
     "order means that the mean of a row is out of its place. Rows that are one model at this scale count once in our "
     "number, and each in the paper's. With ≈ the claim is that the two rows are alike: then a difference near zero is "
-    "in favour, and we say which row is better."
+    "in favour, and we say which row is better, or has more perplexity or takes more time."
 )
 LEAST = (
     "A claim that names a least difference (by at least) is reproduced only if ours is shown to be greater. It is "
