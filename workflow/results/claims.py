@@ -53,10 +53,10 @@ LEAST = (
     "A claim that names a least difference (by at least) is reproduced only if ours is shown to be greater. It is "
     "contrary if ours is shown to be less, even if it is positive."
 )
-FEW_SEEDS = "Our difference is the mean over runs of the same seed. A verdict needs at least {} seeds."
+FEW_SEEDS = "Our difference is the mean over seeds, each between runs of one seed. A verdict needs at least {} seeds."
 JUDGED = [
-    "Our difference is the mean over runs of the same seed, with a 95 % interval (Student's t; from three seeds on). "
-    "For rows claimed to be alike it is the 90 % interval, which belongs to two one-sided tests.",
+    "Our difference is the mean over seeds, each between runs of one seed, with a 95 % interval (Student's t; from "
+    "three seeds on). For rows claimed to be alike it is the 90 % interval, which belongs to two one-sided tests.",
     "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on "
     "the other side, and undecided otherwise. A claim that rows are alike is reproduced if the difference is shown "
     "to be within the margin, and contrary if it is shown to be outside.",
@@ -79,8 +79,8 @@ NOTES = [
     "3, the column dev has the mean on dev, which decides nothing.",
     "Printed claims stand in the paper, in numbers or in words. Implied claims stand behind a choice: averaging, the "
     "beam, the length penalty, the scaling of dot products; or behind a hope: on longer sequences the paper only says "
-    "that sinusoids may help. It compares itself with published recurrent and convolutional models; each of ours is as "
-    "large as base and learns from the same batches, with a learning rate and a warmup of its own.",
+    "that sinusoids may help. It compares itself with published recurrent and convolutional models; each of ours is "
+    "about as large as base and learns from the same batches, but may have a learning rate and a warmup of its own.",
 ]
 TIMES = (
     "Claims about time are not counted with the others. They are measured on one machine, so their verdicts say "
