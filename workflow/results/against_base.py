@@ -66,8 +66,8 @@ def against_base(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs beside base with the same seed.
 
     `KEY.change` is the `change` of each number that the paper prints. `chrf` and `chrf.change` are from the comparison
-    with base. `both.p` is the p over seeds and sentences of all runs of a row. It needs several seeds, and all comparisons
-    of the table must have `differences`.
+    with base. `both.p` is the p over seeds and sentences of all runs of a row. It needs several seeds, and differences
+    in all comparisons of the table.
     """
     base = runs[runs["model"] == "base"].set_index(["task", "seed"])
     same = pd.MultiIndex.from_frame(runs[["task", "seed"]])

@@ -57,7 +57,7 @@ def score_notes(scores: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def token_notes(runs: pd.DataFrame) -> list[str]:
     """The tasks whose BLEU has other tokens than that of the paper's languages."""
-    others = runs["paper_bleu.signature"].str.contains("|tokens:", regex=False, na=False)
+    others = runs["paper_bleu.signature"].astype(str).str.contains("|tokens:", regex=False)
     tasks = ", ".join(runs["task"][others].unique())
     return [f"BLEU of {tasks} is an exception: its tokens are those of sacreBLEU."] if tasks else []
 
