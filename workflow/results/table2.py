@@ -14,8 +14,8 @@ from workflow.results.table_formats import Row
 CAPTION = """\
 **Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}
 runs of ours. The paper estimates the cost as seconds × devices × sustained single-precision FLOP/s (section 6.1). We do
-the same, and also count the matrix products. Compare the recurrent and the convolutional model with base: they have as
-many parameters and the same batches and steps.
+the same, and also count the matrix products. Compare the recurrent and the convolutional model with base, if they are
+run: they have about as many parameters, and the same batches and steps.
 """
 NOTES = [
     "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
