@@ -89,6 +89,15 @@ def test_comparisons_without_chrf_leave_its_columns_empty(results):
     assert "no brevity penalty" not in md
 
 
+def test_a_number_that_some_seeds_lack_has_no_mean(results):
+    runs = compared(results, ("A-h1", 0.2, [[2.0, 1.9], [1.5, 1.6]]))
+    runs += [results.run("ende", model, 3, p=p) for model, p in (("base", None), ("A-h1", 0.1))]
+    rows, (md, *_) = results.table("table3", runs)
+    assert not any(row["chrF, ours"] or row["chrF, from base"] for row in rows)
+    assert "no brevity penalty" not in md
+    assert [row["sacreBLEU, p, randomisation"] for row in rows if row["Model"] == "A-h1"] == ["0.200"]
+
+
 @pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])
 def test_a_mark_means_a_larger_difference_than_between_the_seeds_of_base(results, base, mark):
     runs = [results.run("ende", "base", 1 + i, sacrebleu={"score": score}) for i, score in enumerate(base)]
