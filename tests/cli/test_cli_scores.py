@@ -184,7 +184,7 @@ def test_scores_that_say_little_are_explained_in_the_file_and_on_standard_error(
     write_lines(short, ["cat"] * 8)
     assert main(scoring(translations=short, reference=short)) == 0
     [note, _] = json.loads((tmp_path / "scores.json").read_text())["notes"]
-    assert note.startswith("no translation has four words, so BLEU is 0")
+    assert note.startswith("no translation has four words, so BLEU says little")
     assert f"warning: {short}: {note}\n" in capsys.readouterr().err
     assert main(arguments("compare", baseline=short, system=short, reference=short, output=tmp_path / "c.json")) == 0
     assert f"warning: {short}: {note}\n" in capsys.readouterr().err

@@ -159,8 +159,8 @@ def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
             ["旧的画下面房子。", "狗看见小的房子。"],
             "the references have no blanks between words",
         ),
-        (["cat", "dog"], "no translation has four words, so BLEU is 0"),
-        (["the old cat", "dog"], "no translation has four words, so BLEU is 0"),
+        (["cat", "dog"], "no translation has four words, so BLEU says little"),
+        (["the old cat", "dog"], "no translation has four words, so BLEU says little"),
         (["旧 的 画 下面 房子 。", "狗 。"], None),
         (["the old cat sleeps", "dog"], None),
     ],
@@ -172,4 +172,4 @@ def test_a_bleu_that_says_little_is_explained(references, note):
 
 def test_references_that_are_too_short_for_bleu_are_told():
     [note] = notes(["the old cat sleeps", "a dog"], ["cat", "a dog"])
-    assert note.startswith("no reference has four words, so BLEU is 0")
+    assert note.startswith("no reference has four words, so BLEU says little")

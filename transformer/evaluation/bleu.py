@@ -79,7 +79,9 @@ def notes(translations: Sequence[str], references: Sequence[str], language: str 
         return found
     for name, lines in (("translation", translations), ("reference", references)):
         if not counts(lines, lines, language).ngrams_4:
-            found.append(f"no {name} has four words, so BLEU is 0: it also counts the matches of four words in a row")
+            found.append(
+                f"no {name} has four words, so BLEU says little: it also counts matches of four words in a row"
+            )
     return found
 
 

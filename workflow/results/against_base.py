@@ -66,13 +66,17 @@ def against_base(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs beside base with the same seed.
 
     `KEY.change` is the `change` of each number that the paper prints. `chrf` and `chrf.change` are from the comparison
-    with base. `both.p` is the p over seeds and sentences of all runs of a row. It needs several seeds.
+    with base. `both.p` is the p over seeds and sentences of all runs of a row. It needs several seeds, and differences
+    in all comparisons of the table.
     """
     base = runs[runs["model"] == "base"].set_index(["task", "seed"])
     same = pd.MultiIndex.from_frame(runs[["task", "seed"]])
     changes = {key: change(column, runs[key], base[key].reindex(same).to_numpy()) for key, column in PRINTED.items()}
     of_base = runs.groupby(["task", "seed"])["chrf.baseline"].transform("first").where(runs["model"] == "base")
-    both = {row: _over_both(group) for row, group in runs.groupby(["task", "model"])["differences"]}
+    # If an earlier version made some of the comparisons, all stars of the table are those of the randomisation.
+    known = runs["differences"].notna() | runs["randomisation.p"].isna()
+    groups = runs.groupby(["task", "model"])["differences"]
+    both = {row: _over_both(group) if known.all() else math.nan for row, group in groups}
     return runs.assign(
         **{f"{key}.change": numbers for key, numbers in changes.items()},
         **{"chrf": runs["chrf.system"].fillna(of_base), "chrf.change": runs["chrf.system"] - runs["chrf.baseline"]},

@@ -11,8 +11,8 @@ from workflow.results.result import BASE, Content, Plan, Run, Selection, Table, 
 from workflow.results.table_formats import Row
 
 CAPTION = """\
-**Appendix.** Attention over parameters takes the place of the feed-forward layers. Measured on the
-development set; {scores} runs of ours. See how far the two rows are from base.
+**Appendix.** Attention over parameters takes the place of the feed-forward layers. Only versions of the paper before v7
+print this appendix. Measured on the development set; {scores} runs of ours. See how far the two rows are from base.
 """
 NOTES = [
     "The values of h_p, d_pk, d_pv and n_p are the paper's.",

@@ -16,20 +16,20 @@ from workflow.results.result import Figure, Plan, Selection
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
-shows layer 5 of 6. The model is {model} ({task}). Each word above attends to the words below. Each head has its colour.
-*Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone. *Figure 5*: two
-other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to weights of
-words. A line is drawn if its weight is above an even spread, at which all words have the same weight; the greatest
-weight of a panel is opaque. The text above a panel says what one can see: the word that each head prefers, with its
-weight, or how much of its weight a word gives to its first choice. In the paper, heads connect "making" with "more
-difficult", and "its" with "Law" and "application", and are very sharp for "its". See whether ours prefer these words,
-and how far their weights are above an even spread. Small models spread their weights over many words, and their first
-choices are often words beside the question, the full stop or the end of the sentence. Do not read grammar into single
-lines.
+shows layer 5 of 6. The model is {model} ({task}, the first seed). Each word above attends to the words below. Each head
+has its colour. *Figure 3*: all heads, from "making". *Figure 4*: head 5 in full, then heads 5 and 6 from "its" alone.
+*Figure 5*: two other heads. If a model has fewer heads, its last ones are shown. The weights of subwords are joined to
+weights of words. A line is drawn if its weight is above an even spread, at which all words have the same weight; the
+greatest weight of a panel is opaque. The text above a panel says what one can see: the word that each head prefers,
+with its weight, or how much of its weight a word gives to its first choice. In the paper, heads connect "making" with
+"more difficult", and "its" with "Law" and "application", and are very sharp for "its". See whether ours prefer these
+words, and how far their weights are above an even spread. Small models spread their weights over many words, and their
+first choices are often words beside the question, the full stop or the end of the sentence. Do not read grammar into
+single lines.
 """
 PAGE_CAPTION = """\
-**Attention to explore.** The sentences of figures 3 to 5 in {model} ({task}): choose encoder, decoder or
-encoder-decoder attention, a layer and heads, then point at a word to read its weights. The decoder reads the model's
+**Attention to explore.** The sentences of figures 3 to 5 in {model} ({task}, the first seed): choose encoder, decoder
+or encoder-decoder attention, a layer and heads, then point at a word to read its weights. The decoder reads the model's
 own output. The page joins the weights of subwords to weights of words, as in the figures, or shows them as they are.
 """
 GAP = 6.0  # height between the two lines of words; the unit is the distance between neighbouring words

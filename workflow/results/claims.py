@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 CAPTION = """\
 **The paper's claims, tested.** Each row is one claim. The paper states those that are *printed*; those that are
 *implied* stand behind a choice or a hope of the paper; others are our *own*. A row has the difference that the paper
-prints, our difference with its interval over seeds, and a verdict. *Reproduced* means that our seeds show the
-difference on the claimed side. *Contrary* means that they show it on the other side. *Undecided* means that they show
-neither. For undecided claims the table says how large our difference would have had to be. The verdicts are computed
-from the runs. Look first at the verdicts, which say nothing of the size, then at the column Size, which compares it
-with the paper's.
+prints, if it prints one, our difference with its interval over seeds, and a verdict. *Reproduced* means that our seeds
+show the difference on the claimed side. *Contrary* means that they show it on the other side. *Undecided* means that
+they show neither. Two rows that are claimed to be alike are reproduced if their difference is shown to be within a
+margin, and contrary if it is shown to be outside. Claims about time are decided by rounds of measurements instead of
+seeds. A verdict needs at least three seeds. With so many, the table says of undecided claims how large our difference
+would have had to be. The verdicts are computed from the runs. Look first at the verdicts, which say nothing of the
+size, then at the column Size, which compares it with the paper's.
 """
 FIGURE_CAPTION = """\
 **The paper's claims, tested.** What the paper states, what it only chose or hoped, and our own claims stand in groups
@@ -45,16 +47,16 @@ DIFFERENCES = (
     "the linear trend. It does not show that each step is better: three rows give the middle one no weight. Not in "
     "order means that the mean of a row is out of its place. Rows that are one model at this scale count once in our "
     "number, and each in the paper's. With ≈ the claim is that the two rows are alike: then a difference near zero is "
-    "in favour, and we say which row is better."
+    "in favour, and we say which row is better, or has more perplexity or takes more time."
 )
 LEAST = (
     "A claim that names a least difference (by at least) is reproduced only if ours is shown to be greater. It is "
     "contrary if ours is shown to be less, even if it is positive."
 )
-FEW_SEEDS = "Our difference is the mean over runs of the same seed. A verdict needs at least {} seeds."
+FEW_SEEDS = "Our difference is the mean over seeds, each between runs of one seed. A verdict needs at least {} seeds."
 JUDGED = [
-    "Our difference is the mean over runs of the same seed, with a 95 % interval (Student's t; from three seeds on). "
-    "For rows claimed to be alike it is the 90 % interval, which belongs to two one-sided tests.",
+    "Our difference is the mean over seeds, each between runs of one seed, with a 95 % interval (Student's t; from "
+    "three seeds on). For rows claimed to be alike it is the 90 % interval, which belongs to two one-sided tests.",
     "A claim is reproduced if the difference is shown to be on the claimed side, contrary if it is shown to be on "
     "the other side, and undecided otherwise. A claim that rows are alike is reproduced if the difference is shown "
     "to be within the margin, and contrary if it is shown to be outside.",
@@ -77,8 +79,8 @@ NOTES = [
     "3, the column dev has the mean on dev, which decides nothing.",
     "Printed claims stand in the paper, in numbers or in words. Implied claims stand behind a choice: averaging, the "
     "beam, the length penalty, the scaling of dot products; or behind a hope: on longer sequences the paper only says "
-    "that sinusoids may help. It compares itself with published recurrent and convolutional models; each of ours is as "
-    "large as base and learns from the same batches, with a learning rate and a warmup of its own.",
+    "that sinusoids may help. It compares itself with published recurrent and convolutional models; each of ours is "
+    "about as large as base and learns from the same batches, but may have a learning rate and a warmup of its own.",
 ]
 TIMES = (
     "Claims about time are not counted with the others. They are measured on one machine, so their verdicts say "

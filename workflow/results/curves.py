@@ -17,10 +17,10 @@ CAPTION = """\
 grouped by the paper's tables. There are {histories} runs. Table 3 measures perplexity on all
 pairs. *Base* shows base itself. The other panels show each model minus base of the same seed, from the end of base's
 warm-up on; below 0 a model has less loss or less perplexity than base. A group whose task has no base shows its models
-themselves. Lines are means over seeds, bands reach from the least seed to the greatest, and each point of a loss is a
-mean over several steps. Each panel has a scale of its own. Do not compare the losses of runs with different label
-smoothing. Look for lines that are still moving away from 0 at the last step: there the rows of a table would differ
-otherwise after longer training.
+themselves. Lines are means over seeds, and bands reach from the least seed to the greatest. Each point of a loss is a
+mean over several steps, and long lines have means of neighbouring points. Each panel has a scale of its own. Do not
+compare the losses of runs with different label smoothing. Look for lines that are still moving away from 0 at the last
+step: there the rows of a table would differ otherwise after longer training.
 """
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 PER_LINE = 3  # the most groups side by side

@@ -22,10 +22,10 @@ seeds.
 """
 FIGURE_CAPTION = """\
 **Tuning of decoding** (section 6.1). The figure shows BLEU on the development set minus BLEU of the task's own
-decoding, for each beam, with a line for each length penalty alpha. The point on the right is the last checkpoint alone.
-Each difference is between runs of the same seed. Points are means over seeds, and bars reach one standard deviation of
-the seeds to either side; a single seed has no bars. A point above the line at 0 is better than the task's decoding.
-The table has sacreBLEU, too.
+decoding, for each beam, with a line for each length penalty alpha. The point on the right, if any, is the last
+checkpoint alone. Each difference is between runs of the same seed. Points are means over seeds, and bars reach one
+standard deviation of the seeds to either side; a single seed has no bars. A point above the line at 0 is better than
+the task's decoding. The table has sacreBLEU, too.
 """
 METRICS = list(metrics_of("translation", shared=False))
 BLEUS = [metric.columns[0] for metric in METRICS]
@@ -105,7 +105,8 @@ def content(job: Any) -> Content:
     _, runs, notes, made = read_inputs(job)
     shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
     rows = table_rows(read_searches(job.input.scores, job.input.others))
-    return Content(rows, 1, [shown, *notes, *NOTES], made)
+    told = ["First row: " * note.startswith("Scores of ") + note for note in made]  # it says how they are decoded
+    return Content(rows, 1, [shown, *notes, *NOTES], told)
 
 
 DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams

@@ -7,11 +7,12 @@ from workflow.results.drawing import COLOURS, Drawing, panels
 from workflow.results.result import Figure, Plan
 
 CAPTION = """\
-**Why scores are divided by √d_k** (section 3.2.1, footnote 4). We draw queries and keys 2,000 times, with independent
-elements of mean 0 and variance 1. *Left*: the variance of q·k grows like d_k. If q·k is divided by √d_k, its variance
-stays 1. Dots are measured, lines are expected. *Middle*: without the division, the softmax gives more and more of its
-weight to a single key. *Right*: then its gradient (the norm of its Jacobian) grows up to d_k 8 and falls towards 0
-after it. Look at d_k 64, the paper's value: from there on the gradient is smaller without the division than with it.
+**Why scores are divided by √d_k** (section 3.2.1, footnote 4). We draw 2,000 queries with 32 keys each, with
+independent elements of mean 0 and variance 1. *Left*: the variance of q·k grows like d_k. If q·k is divided by √d_k,
+its variance stays 1. Dots are measured, lines are expected. *Middle*: without the division, the softmax gives more and
+more of its weight to a single key. *Right*: then its gradient (the norm of its Jacobian) grows up to d_k 8 and falls
+towards 0 after it. Look at d_k 64, the paper's value: from there on the gradient is smaller without the division than
+with it.
 """
 D_K = tuple(2**power for power in range(11))
 KEYS = 32

@@ -37,10 +37,10 @@ MADE = [
     "turns a quarter of each head. Theirs also have dropout on attention's weights, weight decay, no biases, and all "
     "sines before all cosines. They have no learned positions. We have them, but those beyond the longest problem of "
     "training are never trained.",
-    "Our copying and reversing draw from 20 symbols, theirs from 100 or more. In addition, our numbers are binary, "
-    "equally long and begin with the last digit; their numbers are decimal and begin with the first digit, and often "
-    "only one of the two is longer than in training. In sum, our answer has every running sum modulo 10; their answer "
-    "has only the last sum, and they print only ranks.",
+    "Our copying and reversing draw from {symbols} symbols, theirs from 100 or more. In addition, our numbers are "
+    "binary, equally long and begin with the last digit; their numbers are decimal and begin with the first digit, and "
+    "often only one of the two is longer than in training. In sum, our answer has every running sum modulo 10; their "
+    "answer has only the last sum, and they print only ranks.",
     "For copying we take the published share of outputs with the same ids. Their figures compare strings: that is up "
     "to 0.13 less, with the same ranks.",
     "ALiBi is Attention with Linear Biases.",
@@ -156,7 +156,8 @@ def content(job: Any) -> Content:
     rows = [
         row for task in study["tasks"] for row in task_rows(task, positions, published["tasks"].get(task, {}), ours)
     ]
-    made = [recipe_note(study, read), *(note.format(source=published["source"]) for note in MADE)]
+    values = {"source": published["source"], "symbols": study["recipe"]["symbols"]}
+    made = [recipe_note(study, read), *(note.format(**values) for note in MADE)]
     return Content(rows, 2, [*claim_notes(runs), *NOTES], made)
 
 

@@ -55,6 +55,13 @@ def score_notes(scores: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f"{', '.join(dict.fromkeys(runs))}: {note}." for note, runs in about.items()]
 
 
+def token_notes(runs: pd.DataFrame) -> list[str]:
+    """The tasks whose BLEU has other tokens than that of the paper's languages."""
+    others = runs["paper_bleu.signature"].astype(str).str.contains("|tokens:", regex=False)
+    tasks = ", ".join(runs["task"][others].unique())
+    return [f"BLEU of {tasks} is an exception: its tokens are those of sacreBLEU."] if tasks else []
+
+
 def signature_notes(runs: pd.DataFrame, signatures: Mapping[str, str]) -> list[str]:
     """The signatures of metrics and tests: key of a signature -> the name of what it belongs to."""
     return [
@@ -75,8 +82,10 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
             f"Scores of {task}: {sentences:,} sentences of {part}, {decoding}; checkpoints averaged: {averages}."
         )
     for task, group in runs.groupby("task"):
-        tokens = (group["target_tokens"] / group["steps"]).mean()
-        notes.append(f"A training step of {task!s} has {tokens:,.0f} target subwords; the paper's has about 25,000.")
+        tokens = group["target_tokens"] / group["steps"]
+        alike = tokens.max() < 1.1 * tokens.min()  # batches of one size are about equal
+        told = f"{tokens.mean():,.0f}" if alike else f"{tokens.min():,.0f} to {tokens.max():,.0f}"
+        notes.append(f"A training step of {task!s} has {told} target subwords; the paper's has about 25,000.")
     for (task, longest, left_out), group in runs.groupby(["task", "longest_pair", "left_out"]):
         if left_out:
             models = group["model"].unique()

@@ -85,12 +85,17 @@ def _tables(selection: Selection) -> str:
     return f"{verdicts}<div class=look>{claims}<div>{''.join(tables)}</div></div>"
 
 
-def _verdicts(rows: Sequence[Sequence[str]]) -> str:
-    """How many claims have each verdict. Those about time stand apart: their verdicts are about one machine."""
+def verdicts_apart(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
+    """The verdicts of claims, and those of claims about time, which are about one machine."""
     from workflow.results.verdicts import MEASURES  # it loads SciPy
 
     timed = [row[0] for row in rows if row[3] == MEASURES["step_time"].heading]
-    others = [row[0] for row in rows if row[3] != MEASURES["step_time"].heading]
+    return [row[0] for row in rows if row[3] != MEASURES["step_time"].heading], timed
+
+
+def _verdicts(rows: Sequence[Sequence[str]]) -> str:
+    """How many claims have each verdict. Those about time stand apart."""
+    others, timed = verdicts_apart(rows)
     parts = [(others, "claims"), (timed, "about the time of a step, on this machine")]
     shown = [f"{len(verdicts)} {what}: {_counted(verdicts)}" for verdicts, what in parts if verdicts]
     return f"<p class=verdicts>{'; '.join(shown)}</p>"

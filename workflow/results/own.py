@@ -5,7 +5,7 @@ from typing import Any
 from transformer.support.strict import listed
 from workflow.results.against_base import CSV_ONLY, FROM_BASE, against_base, measured, star_notes
 from workflow.results.cells import LENGTH
-from workflow.results.notes import read_inputs
+from workflow.results.notes import read_inputs, token_notes
 from workflow.results.records import over_seeds
 from workflow.results.result import Content, Plan, Run, Selection, Table, languages, own_translation
 from workflow.results.table_formats import Row
@@ -59,7 +59,7 @@ def content(job: Any) -> Content:
         }
         first = {"Task": row["task"], "Pair": job.params.pairs[row["task"]], "Model": row["model"]}
         rows.append({(name, ""): text for name, text in (first | {"Changes": row["changes"]}).items()} | cells)
-    return Content(rows, 4, [*notes, *NOTES, *star_notes(ours, FROM_BASE)], made, CSV_ONLY)
+    return Content(rows, 4, [*notes, *NOTES, *token_notes(runs), *star_notes(ours, FROM_BASE)], made, CSV_ONLY)
 
 
 RESULTS = (

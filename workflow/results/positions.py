@@ -26,10 +26,11 @@ sinusoids may do so.
 FIGURE_CAPTION = """\
 **Scores by length.** Perplexity of a subword (above) and sacreBLEU (below) of held-out pairs with different
 positional encodings, against the subwords of their longer side. There are {scores} runs. The right panels show the
-same scores relative to base with the same seed. Lines are means over seeds; bands go from the least seed to the
-greatest, and a single seed has none. The lengths of training are shaded. Longer sentences are harder for all
-encodings, so look at the right panels, and at the lines that leave base where the shading ends. Where sacreBLEU is
-near 0, its differences are also near 0. Learned positions end at the longest sentence that they were made for.
+same scores relative to base with the same seed, if base is run. Lines are means over seeds; bands go from the least
+seed to the greatest, and a single seed has none. Lengths with few pairs are left out. The lengths of training are
+shaded. Longer sentences are harder for all encodings, so look at the right panels, and at the lines that leave base
+where the shading ends. Where sacreBLEU is near 0, its differences are also near 0. Learned positions end at the longest
+sentence that they were made for.
 """
 Classes = Sequence[tuple[int, float]]
 EDGES = (0, 1, 3 / 2, 2, 3, math.inf)  # of the classes of lengths; the unit is the longest pair of training
@@ -111,9 +112,9 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
     """What the scores by length are measured on."""
     if not lengths:
         return []
-    [first, *_] = next(iter(lengths.values()))
+    seeds = [one for each in lengths.values() for one in each]  # a model with too few positions translates less
     pairs, translated = (
-        ", ".join(f"{between(first, *each)[key].sum():,.0f} ({named(*each)})" for each in classes)
+        ", ".join(f"{max(between(one, *each)[key].sum() for one in seeds):,.0f} ({named(*each)})" for each in classes)
         for key in ("pairs", "translations")
     )
     return [

@@ -115,12 +115,15 @@ def estimated_flops(training: Mapping[str, Any]) -> float:
 def over_seeds(runs: pd.DataFrame, names: Sequence[str] = ("task", "model")) -> dict[Any, dict[str, float]]:
     """The means over seeds of each (task, model), or of other `names`, and the standard deviations as `key.sd`.
 
-    The standard deviation of one seed is 0. A p-value is the largest of the seeds.
+    The standard deviation of one seed is 0. A p-value is the largest of the seeds. Another number that some seeds lack,
+    because an earlier version scored them, is NaN.
     """
     models = runs.groupby(list(names))
-    means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0).add_suffix(".sd")
+    means, deviations = models.mean(numeric_only=True), models.std(numeric_only=True).fillna(0)
+    known = models.count()[means.columns].eq(models.size(), axis=0)
     tests = models[[name for name in map(str, means) if name.endswith(".p")]].max()
-    numbers: Any = means.assign(**tests).join(deviations).to_dict("index")
+    spreads = deviations.where(known, 0).add_suffix(".sd")
+    numbers: Any = means.where(known).assign(**tests).join(spreads).to_dict("index")
     return numbers
 
 

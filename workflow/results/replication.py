@@ -22,8 +22,9 @@ number of the first enters the second. Look at the last column, then whether the
 NOTES = [
     "A verdict is replicated if it is the same again, not replicated if these seeds leave the claim undecided, and "
     "reversed if they show the other side. What the first experiment left undecided may be decided now. Claims that it "
-    "did not test have no entry there. If it tested a claim with another bound (within, by at least) or with none, the "
-    "entry says what came of that, and the outcome is new.",
+    "did not test have no entry there. A first difference can be one on dev where test decides now: the two tables of "
+    "claims say which. If it tested a claim with another bound (within, by at least) or with none, the entry says what "
+    "came of that, and the outcome is new.",
     "The p-values are corrected within the family (Holm). How seeds become verdicts stands below the table of claims.",
 ]
 DECIDED = ("reproduced", "contrary")

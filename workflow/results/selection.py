@@ -203,7 +203,7 @@ class Selection:
             for rows in equal.values()
             if sum((task, row) in shown for row in rows) > 1
         ]
-        return [*self.experiment.notes, *equal, *self._model_notes(self.trained(shown))]
+        return [*self.experiment.notes, *dict.fromkeys(equal), *self._model_notes(self.trained(shown))]
 
     def _model_notes(self, shown: Sequence[Run]) -> list[str]:
         """The sizes of base and of each parser, and the dropout of rows that have another than the paper's.

@@ -60,15 +60,17 @@ def content(job: Any) -> Content:
     """The table and its notes. Without base, the first row of a task takes its place."""
     records = list(map(read_json, job.input.times))
     hours = {row["model"]: row["hours"] for row in read_yaml(job.input.published)["appendix"]}
-    rows = []
+    rows, told = [], []
     for record in records:
         by_model = {row["model"]: row for row in record["rows"]}
         base = by_model.get("base", record["rows"][0])
+        if base["model"] != "base":
+            told.append(f"Base is not timed in {base['task']}: there, {base['model']} takes its place.")
         for row in record["rows"]:
             both = {"base", row["model"]} <= hours.keys() and base["model"] == "base"
             rows.append(table_row(row, base, hours[row["model"]] / hours["base"] if both else None))
     made = [note for record in records for note in circumstances(record)]
-    return Content(rows, 2, [*job.params.notes, *NOTES], made, ("each round", "cores"))
+    return Content(rows, 2, [*job.params.notes, *told, *NOTES], made, ("each round", "cores"))
 
 
 RESULTS = (

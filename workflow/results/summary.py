@@ -20,7 +20,7 @@ from transformer.support.files import InputError
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
 from workflow.results.overfitting import overfitting_notes
-from workflow.results.overview import count_verdicts, rows_of, tables_of
+from workflow.results.overview import count_verdicts, rows_of, tables_of, verdicts_apart
 from workflow.results.released import WIDTH, compare_tables
 from workflow.results.selection import Selection
 
@@ -72,19 +72,23 @@ def after(experiment: Experiment) -> str:
             continue
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
-            texts.append(_verdicts(experiment, [row[0] for row in rows]))
+            texts.append(_verdicts(experiment, *verdicts_apart(rows)))
     texts += [fill(note, WIDTH) for note in _overfitting(selection)]
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
     return "\n\n".join([*texts, places, _comparison(selection)])
 
 
-def _verdicts(experiment: Experiment, verdicts: Sequence[str]) -> str:
-    """How many claims have each verdict. If some have too few seeds for one: what these are for, and the notes."""
+def _verdicts(experiment: Experiment, verdicts: Sequence[str], timed: Sequence[str]) -> str:
+    """How many claims have each verdict, and apart from them, how many of those about time.
+
+    If some have too few seeds for one: what these are for, and the notes.
+    """
     counts, few = count_verdicts(verdicts)
     texts = []
-    if counts:
-        each = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        texts.append(f"Claims that were tested: {counts.total()} ({each}).")
+    for name, each in (("that were tested", counts), ("about the time of a step", count_verdicts(timed)[0])):
+        if each:
+            told = ", ".join(f"{count} {verdict}" for verdict, count in each.items())
+            texts.append(f"Claims {name}: {each.total()} ({told}).")
     if few:
         texts.append(
             f"Claims that need at least {SEEDS} seeds for a verdict: {few}. What fewer seeds are for: they show "

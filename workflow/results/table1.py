@@ -17,10 +17,10 @@ formula, and how the counts grow with n.
 """
 FIGURE_CAPTION = """\
 **Table 1 as a picture.** Time and memory of one layer against length (left) and width (right). Both axes are
-logarithmic, so the slope of a line is the exponent. Memory is what the layer keeps for the backward pass. See where the
-line of self-attention crosses the line of the recurrent layer, and how far additive attention is above dot products.
-A dilated convolution keeps as much memory as another one and takes about as long, so its line lies on the other's; its
-path is shorter.
+logarithmic, so the slope of a line is the exponent. Time is that of a forward and a backward pass, and memory is what
+the layer keeps for the backward pass. See where the line of self-attention crosses the line of the recurrent layer, and
+how far additive attention is above dot products. A dilated convolution keeps as much memory as one without gaps and
+takes about as long, so its line lies on the other's; its path is shorter.
 """
 
 

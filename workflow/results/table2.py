@@ -6,7 +6,7 @@ from typing import Any
 from transformer.evaluation.metrics import METRICS, metrics_of
 from transformer.model.config import OTHERS
 from workflow.results.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
-from workflow.results.notes import read_inputs, signature_notes
+from workflow.results.notes import read_inputs, signature_notes, token_notes
 from workflow.results.records import over_seeds
 from workflow.results.result import Content, Plan, Run, Selection, Table, own_translation
 from workflow.results.table_formats import Row
@@ -14,8 +14,8 @@ from workflow.results.table_formats import Row
 CAPTION = """\
 **Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}
 runs of ours. The paper estimates the cost as seconds × devices × sustained single-precision FLOP/s (section 6.1). We do
-the same, and also count the matrix products. Compare the recurrent and the convolutional model with base: they have as
-many parameters and the same batches and steps.
+the same, and also count the matrix products. Compare the recurrent and the convolutional model with base, if they are
+run: they have about as many parameters, and the same batches and steps.
 """
 NOTES = [
     "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
@@ -85,7 +85,7 @@ def content(job: Any) -> Content:
     sizes = [f"Numbers of parameters: {', '.join(known)}."] if len(known) > 1 else []
     averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in published["table2"] if "average" in row)
     averaged = f"The paper averages checkpoints: {averages}."
-    return Content(rows, 2, [*notes, *NOTES, *sizes, averaged], made, ["difference"])
+    return Content(rows, 2, [*notes, *NOTES, *token_notes(runs), *sizes, averaged], made, ["difference"])
 
 
 RESULTS = (

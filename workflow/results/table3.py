@@ -11,7 +11,7 @@ from transformer.support.strict import listed
 from workflow.results.against_base import CSV_ONLY, PRINTED, against_base, change, measured, star_notes
 from workflow.results.cells import LENGTH, is_shown, number
 from workflow.results.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.notes import read_inputs
+from workflow.results.notes import read_inputs, token_notes
 from workflow.results.records import Ours, over_seeds, read_runs, read_yaml
 from workflow.results.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table, ende_rows
 from workflow.results.table_formats import Row
@@ -26,8 +26,8 @@ FIGURE_CAPTION = """\
 our runs (open diamonds). There are {scores} runs. The paper's numbers and ours have different
 scales, so each is drawn relative to its own base, whose score stands above the panel. A diamond is the mean over seeds
 of the difference from base of the same seed, and its bar reaches one standard deviation of these differences to either
-side. A single seed has no bar. A row without a diamond was not run. Look for rows whose two marks are on different
-sides of the line.
+side. A single seed has no bar. A row without a diamond was not run; there are no diamonds if base was not run. Look for
+rows whose two marks are on different sides of the line.
 """
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
 NOTES = [
@@ -94,8 +94,15 @@ def content(job: Any) -> Content:
     ours = over_seeds(against_base(runs))
     printed = (row for row in published["table3"] if is_shown(job, ours, "ende", row["model"]))
     shown = [*job.params.own, *printed]
-    own = ["A row of your own has the values of models.yaml in the columns N to eps_ls."] * bool(job.params.own)
-    all_notes = [*notes, *NOTES, *own, *star_notes(ours), *(row["note"] for row in shown if "note" in row)]
+    own = ["In a row of your own, the columns N to eps_ls hold the values of the config, before they are scaled."]
+    all_notes = [
+        *notes,
+        *NOTES,
+        *token_notes(runs),
+        *own * bool(job.params.own),
+        *star_notes(ours),
+        *(row["note"] for row in shown if "note" in row),
+    ]
     return Content(table_rows(shown, ours, published["table3"][0]), 2, all_notes, made, CSV_ONLY)
 
 

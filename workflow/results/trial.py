@@ -115,8 +115,8 @@ def content(job: Any) -> Content:
     made = [
         f"The scores of {answer['against']} are the released ones, docs/*/scores.tar.gz.",
         *circumstances(answer["times"]),
-        "How much more time a step takes is the mean of the rounds' ratios, not the quotient of the two times; "
-        "the interval is one of 95 % over rounds. FLOPs are those of matrix products without padding.",
+        "How much more time a step takes is the geometric mean of the rounds' ratios, not the quotient of the two "
+        "times; the interval is one of 95 % over rounds. FLOPs are those of matrix products without padding.",
     ]
     return Content(rows, 2, [*answer["sentences"], counted, *NOTES, *job.params.notes], made)
 

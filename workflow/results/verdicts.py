@@ -276,11 +276,12 @@ def power_note(tested: Sequence[Tested]) -> list[str]:
     for each in tested:
         if each.judged and not each.timed:
             families[family(each.claim)].append(each.judged.seeds)
-    needed = [
-        f"{name} {first_decided(len(seeds), min(seeds)):.1f} ({len(seeds)} claim{'s' * (len(seeds) > 1)}, "
-        f"{' or '.join(map(str, sorted(set(seeds))))} seeds)"
-        for name, seeds in families.items()
-    ]
+    needed = []
+    for name, seeds in families.items():
+        counts = sorted(set(seeds))
+        times = " or ".join(f"{first_decided(len(seeds), count):.1f}" for count in counts)
+        told = f"{len(seeds)} claim{'s' * (len(seeds) > 1)}, {' or '.join(map(str, counts))} seeds"
+        needed.append(f"{name} {times} ({told})")
     if not needed:
         return []
     fewest = min(min(seeds) for seeds in families.values())

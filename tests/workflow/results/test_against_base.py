@@ -48,6 +48,16 @@ def test_with_several_seeds_one_test_over_seeds_and_sentences_decides(results):
     assert "would show with other seeds and on other sentences" in md
 
 
+def test_where_a_comparison_is_of_an_earlier_version_all_stars_are_those_of_the_randomisation(results):
+    sure = [[2.0, 1.9, 2.1]] * 2
+    earlier = [results.run("ende", "A-h4", seed, p=0.2) for seed in (1, 2)]
+    rows, (md, *_) = results.table("table3", compared(results, ("A-h1", 0.2, sure)))
+    assert [row["sacreBLEU, differs on other sentences"] for row in rows if row["Model"] == "A-h1"] == ["*"]
+    rows, (md, *_) = results.table("table3", [*compared(results, ("A-h1", 0.2, sure)), *earlier])
+    assert not any(row["sacreBLEU, differs on other sentences"] for row in rows)
+    assert "for every seed, by approximate randomisation" in md
+
+
 def test_the_star_of_one_seed_is_that_of_the_randomisation(results):
     rows, (md, *_) = results.table("table3", compared(results, ("A-h1", 0.04, [[1, -1]]), ("A-h4", 0.06, [[1, 1]])))
     shown = {row["Model"]: row for row in rows}
@@ -77,6 +87,15 @@ def test_comparisons_without_chrf_leave_its_columns_empty(results):
     rows, (md, *_) = results.table("table3", [results.run("ende", "base"), results.run("ende", "A-h1", p=0.2)])
     assert not any(row["chrF, ours"] or row["chrF, from base"] for row in rows)
     assert "no brevity penalty" not in md
+
+
+def test_a_number_that_some_seeds_lack_has_no_mean(results):
+    runs = compared(results, ("A-h1", 0.2, [[2.0, 1.9], [1.5, 1.6]]))
+    runs += [results.run("ende", model, 3, p=p) for model, p in (("base", None), ("A-h1", 0.1))]
+    rows, (md, *_) = results.table("table3", runs)
+    assert not any(row["chrF, ours"] or row["chrF, from base"] for row in rows)
+    assert "no brevity penalty" not in md
+    assert [row["sacreBLEU, p, randomisation"] for row in rows if row["Model"] == "A-h1"] == ["0.200"]
 
 
 @pytest.mark.parametrize(("base", "mark"), [((15.0, 15.2), "*"), ((14.0, 16.2), "")])

@@ -129,6 +129,15 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert "<!-- One head is worse  (6.2 A): not run. -->" in drawn
 
 
+def test_claims_of_a_family_with_more_seeds_need_less_for_its_first_verdict(made):
+    claims = {"few": {"rows": ["ende/A-h1", "ende/A-h4"]}, "more": {"rows": ["ende/A-h16", "ende/base"]}}
+    seeds = {"A-h1": bleu(15.0, 16.1, 16.9), "A-h4": bleu(20.0, 21.0, 22.0)}
+    seeds |= {"A-h16": bleu(15.0, 16.1, 16.9, 17.0, 18.0), "base": bleu(20.0, 21.0, 22.0, 22.5, 23.5)}
+    _, text, _ = made(claims, {("ende", model): each for model, each in seeds.items()})
+    few, more = (t.isf(0.05 / 2 / 2, count - 1) / count**0.5 for count in (3, 5))
+    assert f"over the seeds: printed {few:.1f} or {more:.1f} (2 claims, 3 or 5 seeds)." in text
+
+
 def test_less_perplexity_is_better_in_percent(made):
     claim = {"metric": "perplexity", "rows": ["ende/C-N2", "ende/C-N4", "ende/base"]}
     scores = {"base": perplexity(5.0, 5.1), "C-N4": perplexity(10.0, 10.2), "C-N2": perplexity(20.0, 20.4)}

@@ -45,6 +45,20 @@ def test_the_subwords_of_a_step_are_those_of_the_record(results):
     )  # 10^6 in 1,500 steps
 
 
+def test_rows_with_larger_batches_give_the_subwords_of_a_step_a_range(results):
+    runs = [results.run("ende", "base"), results.run("ende", "big", training={"target_tokens": 3 * 10**6})]
+    _, (md, _, _) = results.table("table3", runs)
+    assert "- A training step of ende has 667 to 2,000 target subwords; the paper's has about 25,000." in md
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_a_language_with_other_tokens_is_an_exception_to_what_is_said_of_bleu(results, table):
+    run, said = results.run("ende", "base"), "BLEU of ende is an exception: its tokens are those of sacreBLEU."
+    assert said not in results.table(table, [run])[1][0]
+    run = results.run("ende", "base", paper_bleu={"score": 9.0, "signature": "tok:none|tokens:zh"})
+    assert said in results.table(table, [run])[1][0]
+
+
 @pytest.mark.parametrize(
     ("record", "end"),
     [

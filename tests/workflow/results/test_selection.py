@@ -264,6 +264,9 @@ def test_notes_name_models_that_are_equal_at_a_scale(select):
     small = select(scale={"depth": "1/3"})
     noted = {rule for rule, plan in plans(small).items() if one in plan.params.get("notes", ())}
     assert {"write_table3", "write_claims"} == {rule for rule in noted if rule.startswith("write_")}
+    twice = {"corpus": "multi30k", "source": "en", "target": "fr", "vocabulary": 99, "models": ["C-N2", "C-N4"]}
+    two = select(scale={"depth": "1/3"}, tasks={"mine": twice, "other": twice})
+    assert plans(two)["write_own"].params["notes"].count(one) == 1
     whole = select(scale={"depth": 1})
     assert not any("same model" in note for plan in plans(whole).values() for note in plan.params.get("notes", ()))
 

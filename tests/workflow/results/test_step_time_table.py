@@ -30,8 +30,11 @@ def test_times_stand_beside_flops_and_both_are_compared_with_base(results, publi
 
 
 def test_without_base_the_first_row_takes_its_place(results):
-    rows, _ = results.table("step_time", inputs=results.step_times("ende", A=[0.1, 0.1], B=[0.3, 0.3]))
+    rows, (text, *_) = results.table("step_time", inputs=results.step_times("ende", A=[0.1, 0.1], B=[0.3, 0.3]))
     assert [row["Time, x base, ours"] for row in rows] == ["1.00", "3.00"]
+    assert "Base is not timed in ende: there, A takes its place." in text
+    _, (text, *_) = results.table("step_time", inputs=results.step_times("ende", base=[0.1, 0.1], B=[0.3, 0.3]))
+    assert "takes its place" not in text
 
 
 def test_an_unknown_load_is_told(results):

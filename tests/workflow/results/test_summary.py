@@ -97,14 +97,17 @@ def test_after_a_run_tables_and_claims_are_text(experiment, tmp_path):
 
 
 @pytest.mark.parametrize("seeds", ["one seed", "two seeds"])
-@pytest.mark.parametrize("others", [[], [["contrary", "3.2.2", "Eight heads are as fast", "time", "", "-40 %"]]])
+@pytest.mark.parametrize(
+    "others", [[], [["contrary", "3.2.2", "Eight heads are as fast", "time of a step", "", "-40 %"]]]
+)
 def test_with_too_few_seeds_for_verdicts_it_says_what_they_are_for_and_what_comes_from_few_steps(
     experiment, tmp_path, seeds, others
 ):
     row = [f"undecided: {seeds}", "6.2 C", "More layers are better", "BLEU, dev", "+1.8", "-1.7"]
     write(tmp_path / "quick/tables/claims.csv", printed("claims"), row, *others)
     said = " ".join(summary.after(experiment).split())
-    assert ("Claims that were tested: 1 (1 contrary)." in said) == ("were tested" in said) == bool(others)
+    assert ("Claims about the time of a step: 1 (1 contrary)." in said) == bool(others)
+    assert "were tested" not in said
     assert "Claims that need at least 3 seeds for a verdict: 1. What fewer seeds are for: " in said
     assert "Two results against the paper may come from training for only 640 steps." in said
     assert said.index("640 steps") < said.index("Tables: ")

@@ -300,6 +300,9 @@ def test_positions_have_their_perplexity_and_bleu_by_length(results):
     counts = "30 (1 to 20), 32 (31 to 40), 31 (41 to 60), 30 (above 60)"
     assert all("measured on some text. Training reads pairs of at most 20 " in t for t in texts)
     assert all(f"Pairs: {counts}. Translated: {counts}." in t for t in texts)
+    given = {"inputs": {"lengths": lengths[::-1]}, "longest": 20, "held_out": "some text"}
+    _, texts = results.table("positions", runs[::-1], **given)
+    assert all(f"Pairs: {counts}. Translated: {counts}." in t for t in texts)
 
 
 def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results):
@@ -318,7 +321,7 @@ def test_searches_stand_beside_the_task_s_own_decoding_of_the_same_seed(results)
     assert "length, ours" not in rows[2]
     for text in texts:
         assert "The run is ende base." in text
-        assert "900 sentences of dev, beam 4, length penalty 0.6; checkpoints averaged: 5 of each model." in text
+        assert "First row: Scores of ende: 900 sentences of dev, beam 4, length penalty 0.6; checkpoints" in text
 
 
 def test_table1_has_what_was_measured_beside_the_formulas(results):
