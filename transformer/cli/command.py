@@ -204,8 +204,8 @@ def check_files(arguments: argparse.Namespace) -> None:
     for action in arguments.paths:
         given = getattr(arguments, action.dest)
         for each in given if isinstance(given, list) else filter(None, [given]):
-            if action.written and each.name in ("", "..") and "" not in action.files:
-                ending = action.files[0]
+            ending = action.files[0]
+            if action.written and ending.startswith(".") and each.name in ("", ".."):
                 raise InputError(f"{action.option_strings[0]}: {each} is a folder; name a path, without {ending}")
             files = (Path(f"{each}{ending}") for ending in action.files)
             named += ((action.option_strings[0], file, action.written) for file in files)
