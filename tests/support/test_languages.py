@@ -55,7 +55,15 @@ def test_what_is_not_a_language_is_refused_with_a_similar_one(name, hint):
 
 @pytest.mark.parametrize(
     ("code", "name"),
-    [("de", "German"), ("he", "Hebrew"), ("ro", "Romanian"), ("lo", "Lao"), ("ee", "Ewe"), ("nb", "nb"), ("yue", "yue")],
+    [
+        ("de", "German"),
+        ("he", "Hebrew"),
+        ("ro", "Romanian"),
+        ("lo", "Lao"),
+        ("ee", "Ewe"),
+        ("nb", "nb"),
+        ("yue", "yue"),
+    ],
 )
 def test_a_language_has_its_english_name_also_if_that_is_short(code, name):
     assert name_of(code) == name

@@ -94,7 +94,10 @@ def _hint(name: str) -> str:
 
 
 def doubt(name: str) -> str:
-    """A warning if a language may be a slip: its code is also a country's, or has three letters; empty if it is not."""
+    """A warning if a language may be a slip: its code is also a country's, or has three letters; empty if it is not.
+
+    Raises the InputError of `code_of`.
+    """
     code = code_of(name)
     if name.lower() in _ALSO_COUNTRIES:
         return f"{name} is {_ALSO_COUNTRIES[code]}; check it"

@@ -12,7 +12,7 @@ HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second"
 
 
 def write_history(path: Path, rows: list[list[Any]]) -> None:
-    """Write history.csv. A value that was not measured (None) becomes an empty field."""
+    """Write history.csv. A value that was not measured (None) becomes an empty field. Raises as `write_lines` does."""
     cells = [HISTORY, *(["" if x is None else f"{x:.8g}" for x in row] for row in rows)]
     write_lines(path, map(",".join, cells))
 

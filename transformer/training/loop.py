@@ -113,7 +113,10 @@ class Trainer:
         return within_memory(self.label, remedy)
 
     def try_compiler(self) -> None:
-        """Compile the passes for the next batch, if training is to be compiled; see `Updater.try_compiler`."""
+        """Compile the passes for the next batch, if training is to be compiled; see `Updater.try_compiler`.
+
+        Raises InputError when memory runs out.
+        """
         if self.updater.compiled:
             _, _, batches = next(self.batches.from_position(self.state.epoch, self.state.index))
             with self.within_memory():
@@ -129,8 +132,8 @@ class Trainer:
 
         The state is saved every `save_seconds`, for the first time after FIRST_SAVE seconds at the latest, and when any
         process receives a signal. It is written while the next steps train. `writer` gets each row of the history,
-        and `reached` gets the number of each step. Raises Interrupted after a signal, and InputError, which names the
-        step, when memory runs out or the loss is not finite.
+        and `reached` gets the number of each step. Raises Interrupted after a signal, and InputError when memory runs
+        out, when a file cannot be written and, with the step, when the loss or the dev perplexity is not finite.
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)

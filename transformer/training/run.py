@@ -132,7 +132,10 @@ def _has_last_row(history: Path, config: RunConfig) -> bool:
 
 
 def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) -> list[str]:
-    """The checkpoints up to a step (default: the last) that are missing in the folder of the state, or damaged."""
+    """The checkpoints up to a step (default: the last) that are missing in the folder of the state, or damaged.
+
+    Raises the InputErrors of `read_arrays` for one that cannot be read.
+    """
     lost = []
     for each in config.training.checkpoint_steps():
         path = state / _checkpoint(each)
@@ -200,7 +203,10 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def publish(folder: Path, config: RunConfig) -> None:
-    """Publish the results of a finished run, from its state, in `folder`. training.json comes last."""
+    """Publish the results of a finished run, from its state, in `folder`. training.json comes last.
+
+    Raises the InputErrors of `read_json` and `write_json`.
+    """
     state = folder / "state"
     for name in _checkpoints(config):
         link(state / name, folder / "checkpoints" / name)
