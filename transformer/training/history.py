@@ -8,6 +8,7 @@ from transformer.support.files import write_lines
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
+HISTORY_FILE = "history.csv"
 HISTORY = ("step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "dev_perplexity")
 
 

@@ -24,9 +24,9 @@ from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import UNIT, Batch, Batches, once
 from transformer.text.tokens import Pairs
-from transformer.training.config import RunConfig
+from transformer.training.config import RunConfig, checkpoint_name
 from transformer.training.distributed import ALONE, World
-from transformer.training.history import show, write_history
+from transformer.training.history import HISTORY_FILE, show, write_history
 from transformer.training.loss import per_subword
 from transformer.training.optimizer import learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
@@ -240,7 +240,7 @@ class Trainer:
         self.updater.loss_sum.zero_()
         state.row_tokens, state.row_seconds = 0, 0.0
         if self.world.first:
-            write_history(self.folder / "history.csv", state.history)
+            write_history(self.folder / HISTORY_FILE, state.history)
 
     def note(self) -> str:
         """What the progress line shows beside the steps."""
@@ -269,7 +269,7 @@ class Trainer:
 
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step is kept until the run ends."""
-        return self.folder / f"step-{step}.safetensors"
+        return self.folder / checkpoint_name(step)
 
     def identity(self) -> dict[str, str]:
         """The metadata of a checkpoint: the run that it belongs to, and its step."""
