@@ -223,7 +223,7 @@ def check(arguments: argparse.Namespace) -> None:
     path("target", "text"),
     writes(
         "output",
-        "path to write to, without .ids.npy; lines that cannot be decoded are refused unless it ends in /train",
+        "path to write to, without .ids.npy; lines that cannot be decoded are refused unless its name is train",
         files=TOKEN_FILES,
     ),
 )
