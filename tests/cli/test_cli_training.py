@@ -35,6 +35,12 @@ def test_a_package_records_its_origin(house):
     assert (config["source"], config["target"], config["corpus"]) == ("en", "de", CORPUS)
 
 
+def test_a_package_is_written_into_the_working_folder(house, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(packing(house, tmp_path, output_dir=".")) == 0
+    assert (tmp_path / "config.json").exists()
+
+
 def test_the_time_of_a_step_is_measured(house, tmp_path, monkeypatch):
     monkeypatch.setattr(step_time, "PATIENCE", 0.0)  # do not wait for other tests
     options = {"config": house.root / "config.yaml", "subwords": house.subwords, "tokens": house.root / "tokens"}

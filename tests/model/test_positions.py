@@ -25,7 +25,6 @@ from transformer.model.positions import (
 )
 from transformer.model.transformer import Transformer
 
-ABSOLUTE = ("sinusoidal", "learned")
 RELATIVE = ("t5", "alibi", "rotary")
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.support.files import InputError
-from transformer.support.languages import code_of, doubt
+from transformer.support.languages import code_of, doubt, name_of
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,22 @@ def test_what_is_not_a_language_is_refused_with_a_similar_one(name, hint):
     assert message.endswith("write its ISO 639 code, such as en (en-simple for a variety, und for none)")
     if hint:
         assert f"did you mean {hint}?" in message
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("de", "German"),
+        ("he", "Hebrew"),
+        ("ro", "Romanian"),
+        ("lo", "Lao"),
+        ("ee", "Ewe"),
+        ("nb", "nb"),
+        ("yue", "yue"),
+    ],
+)
+def test_a_language_has_its_english_name_also_if_that_is_short(code, name):
+    assert name_of(code) == name
 
 
 @pytest.mark.parametrize("name", ["jap", "src", "yue-HK"])

@@ -365,9 +365,7 @@ LISTS = st.dictionaries(st.sampled_from(["a", "a+", "b+"]), st.lists(st.integers
 INNER = st.fixed_dictionaries({"inner": LISTS})
 
 
-@given(
-    st.lists(st.builds(lambda lists, inner: lists | inner, LISTS, st.fixed_dictionaries({"inner": LISTS})), max_size=4)
-)
+@given(st.lists(st.builds(lambda lists, inner: lists | inner, LISTS, INNER), max_size=4))
 def test_lists_that_overlays_add_to_are_the_same_for_snakemake_and_for_us(sources):
     """Of several lists KEY+, Snakemake keeps the last. Its `config` and the files together have all of them."""
     snakemakes: dict = {}

@@ -82,19 +82,19 @@ def one_of(*arguments: Arguments) -> Arguments:
 
 
 def batch_tokens(default: int | None) -> Arguments:
-    """The option --batch-tokens, with one meaning in all commands. Without a default, the device's memory decides."""
+    """The option --batch-tokens, with one meaning in all commands. Without a default, `padded_subwords` decides."""
     text = "padded subwords of a batch: source times beam, or for a perplexity those of the longer side"
-    text += f" (default: {default or 'chosen by the memory of the device'})"
+    text += f" (default: {default or '8192 on a CPU, on a GPU chosen by its memory'})"
     return option("--batch-tokens", type=positive, default=default, help=text)
 
 
 def positive(text: str) -> int:
-    """A whole number above 0."""
+    """A whole number above 0. Raises ArgumentTypeError."""
     return _number(text, int, 1, GREATEST_SEED)
 
 
 def threads(text: str) -> int:
-    """A number of threads that PyTorch can handle."""
+    """A number of threads that PyTorch can handle. Raises ArgumentTypeError."""
     if (value := positive(text)) > MOST_THREADS:
         raise argparse.ArgumentTypeError(f"{text} is too many; give at most {MOST_THREADS}")
     return value
@@ -106,12 +106,12 @@ def cores() -> int:
 
 
 def count(text: str) -> int:
-    """A whole number, 0 or above."""
+    """A whole number, 0 or above. Raises ArgumentTypeError."""
     return _number(text, int, 0, GREATEST_SEED)
 
 
 def alpha(text: str) -> float:
-    """A length penalty."""
+    """A length penalty. Raises ArgumentTypeError."""
     return _number(text, float, 0, GREATEST_ALPHA)
 
 
@@ -198,14 +198,15 @@ def parsed(commands: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
 def check_files(arguments: argparse.Namespace) -> None:
     """Raises InputError if a command would write a file without a name, one that it also reads, or one file twice.
 
-    Also refuses a pipe such as <(COMMAND) of bash: many files are read twice, and a pipe would then be empty.
+    Also refuses to write a file that is standard input or output, and to read a pipe such as <(COMMAND) of bash: many
+    files are read twice, and a pipe would then be empty.
     """
     named: list[tuple[str, Path, bool]] = []  # option, file, whether it is written
     for action in arguments.paths:
         given = getattr(arguments, action.dest)
         for each in given if isinstance(given, list) else filter(None, [given]):
-            if action.written and each.name in ("", "..") and "" not in action.files:
-                ending = action.files[0]
+            ending = action.files[0]
+            if action.written and ending.startswith(".") and each.name in ("", ".."):
                 raise InputError(f"{action.option_strings[0]}: {each} is a folder; name a path, without {ending}")
             files = (Path(f"{each}{ending}") for ending in action.files)
             named += ((action.option_strings[0], file, action.written) for file in files)

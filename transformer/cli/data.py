@@ -46,7 +46,7 @@ def limits(text: str) -> dict[str, "Limit"]:
 
 
 @command(
-    path("configfile", "files that override config/config.yaml", required=False, nargs="*", default=[]),
+    path("configfile", "files that override those of config/", required=False, nargs="*", default=[]),
     torch=True,
     prints=True,
 )
@@ -104,7 +104,7 @@ def pages(arguments: argparse.Namespace) -> None:
     ),
     path("gold", "folder of the gold trees", required=False, files=CORPUS_FILES),
     path("parses", "parses of the plain sentences", required=False),
-    path("log-probabilities", "log P of the parses, from `translate`", required=False),
+    path("log-probabilities", "log P per subword of the parses, from `translate`", required=False),
 )
 def corpus(arguments: argparse.Namespace) -> None:
     """Read a corpus, clean it, and write its parts train, dev and test as aligned lines."""
@@ -223,7 +223,7 @@ def check(arguments: argparse.Namespace) -> None:
     path("target", "text"),
     writes(
         "output",
-        "path to write to, without .ids.npy; lines too long to decode are refused unless it ends in /train",
+        "path to write to, without .ids.npy; lines that cannot be decoded are refused unless its name is train",
         files=TOKEN_FILES,
     ),
 )

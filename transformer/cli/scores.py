@@ -142,13 +142,14 @@ def _translated(
         type=positive,
         nargs="+",
         metavar="SUBWORDS",
-        help="print a csv with one row for each of these maximum lengths, and one for longer pairs",
+        help="print a csv with a row for each of these maximum lengths that has pairs, and one for longer pairs",
     ),
     option(
         "--translate",
         type=positive,
         metavar="PAIRS",
-        help="with --by-length: also translate this many pairs of each row and print their sacreBLEU and its counts",
+        help="with --by-length: also translate at most this many pairs of each row, and print their sacreBLEU and its "
+        "counts",
     ),
     batch_tokens(4096),
     torch=True,

@@ -93,7 +93,10 @@ def limit_of(path: Path) -> int:
 
 
 def open_guarded(path: Path, location: Location) -> io.BufferedReader:
-    """The bytes of a file, decompressed according to its suffix, as a `_Guarded` stream."""
+    """The bytes of a file, decompressed according to its suffix, as a `_Guarded` stream.
+
+    Raises InputError when the file cannot be opened.
+    """
     with undamaged(location):
         stream = OPENERS.get(path.suffix.lower(), open)(path, "rb")
         return io.BufferedReader(_Guarded(stream, location, limit_of(path)), BUFFER)

@@ -74,7 +74,8 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
 def shared(folder: Path, one: str, parts: Iterable[str]) -> dict[str, int]:
     """How many pairs of each of these parts in `folder` are in the part `one`, too.
 
-    Two sides are equal if `normalised` makes the same text of them. The pairs of these parts are held in memory.
+    Two sides are equal if `normalised` makes the same text of them. The pairs of these parts are held in memory. Raises
+    the InputErrors of `stream_lines`.
     """
     pairs = {part: [tuple(map(normalised, pair)) for pair in _pairs(folder, part)] for part in parts}
     sources = {source for each in pairs.values() for source, _ in each}

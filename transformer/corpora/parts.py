@@ -81,7 +81,7 @@ class Kind(Config):
 def write_part(folder: Path, part: str, pairs: Iterable[Pair], removed: Mapping[str, int], name: str) -> int:
     """Write `part`.source and `part`.target, one segment a line, and return the number of pairs.
 
-    Raises InputError when there are no pairs.
+    Raises InputError when there are no pairs, and the InputErrors of `atomic`.
     """
     count = 0
     with atomic(Path(folder) / f"{part}.source") as sources, atomic(Path(folder) / f"{part}.target") as targets:
@@ -113,7 +113,8 @@ def write_record(
     """Write corpus.json: what the corpus is, how many pairs each part has, and how many each cleaning step removed.
 
     Its key `read` is the number of pairs in the `cleaned` parts before cleaning. Corpora of trees give their `leaves`.
-    NO_SUBWORD has no key if it removed nothing, so that records of older versions are still equal.
+    NO_SUBWORD has no key if it removed nothing, so that records of older versions are still equal. Raises the
+    InputErrors of `atomic`.
     """
     record = {
         "corpus": name,

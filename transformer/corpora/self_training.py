@@ -131,9 +131,9 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
     """The share `keep` of the parses with the highest log P per subword, and how many were removed for each reason.
 
     `parses` and `log_probabilities` have a line for each plain sentence of the folder `gold`: the linearised tree and
-    its log P. A parse that is not a tree over its sentence, or whose leaves are other words, is removed as `malformed`.
-    Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves` and when a log P
-    is not a number.
+    its log P per subword. A parse that is not a tree over its sentence, or whose leaves are other words, is removed as
+    `malformed`. Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves` and
+    when a log P is not a number.
     """
     sentences = gold / "plain.source"
     of_words = _leaves_of(gold) == "words"

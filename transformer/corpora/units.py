@@ -41,7 +41,8 @@ def pairs_of(
     """The texts of units in two languages. `left_out` counts the units that have no such pair, by reason.
 
     A language is also found as a variety of it: en as EN, eng and en-US; en-US as en, but not as en-GB. If a unit has
-    several, the very language comes first, and then the first in the unit. Raises InputError when no unit has a pair.
+    several, the very language comes first, and then the first in the unit. Raises InputError when there are units, but
+    none has a pair.
     """
     seen: dict[str, None] = {}
     chosen: dict[tuple[str, ...], list[str | None]] = {}

@@ -19,11 +19,11 @@ ON_CPU = 8192  # padded subwords of a batch on a CPU
 
 
 def padded_subwords(device: torch.device, precision: str = "float32") -> int:
-    """The default size of a batch on a device; on a GPU, 512 padded subwords for each GiB of its memory.
+    """The default size of a batch: ON_CPU padded subwords, on a GPU 512 for each GiB of its memory if that is more.
 
-    If caches are in bfloat16, it is twice that. The keys and values of the paper's parser then take a sixth of the
-    memory, if outputs are ten times as long as the source and hypotheses share no beginnings. We computed this and did
-    not try it.
+    If caches are in bfloat16, it is 1024 for each GiB. The keys and values of the paper's parser then take a sixth of
+    the memory, if outputs are ten times as long as the source and hypotheses share no beginnings. We computed this and
+    did not try it.
     """
     if device.type != "cuda":
         return ON_CPU
@@ -51,8 +51,9 @@ def translate(
 ) -> Iterator[Translation]:
     """The translation of each line, in order, after `at_once` lines (default: LINES) are translated.
 
-    A batch has at most `batch_tokens` source tokens. `report` is called with the number of lines of each batch. Raises
-    InputError for a line with a NUL character or too many subwords; the error gives `name` and the line's number.
+    A batch has at most `batch_tokens` padded source tokens, or one line. `report` is called with the number of lines of
+    each batch. Raises InputError for a line with a NUL character or too many subwords; the error gives `name` and the
+    line's number.
     """
     stream, first = iter(lines), 1
     while chunk := list(islice(stream, at_once or LINES)):

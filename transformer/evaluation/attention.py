@@ -78,6 +78,6 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
 
 
 def attention_record(package: Package, lines: Sequence[str], layer: int) -> dict[str, Any]:
-    """`word_attention` of several sentences in `layer`, counted from 1."""
+    """`word_attention` of several sentences in `layer`, counted from 1. Raises its InputErrors."""
     sentences = [asdict(word_attention(package, sentence, layer, number)) for number, sentence in enumerate(lines, 1)]
     return {"layer": layer, "layers": package.config.architecture.N, "sentences": sentences}

@@ -68,7 +68,7 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
 
 
 def notes(translations: Sequence[str], references: Sequence[str], language: str = "und") -> list[str]:
-    """Why the BLEUs of a text say little, if they do. Raises InputError when the counts differ or are 0."""
+    """Why the BLEUs of a text say little, if they do. Raises the InputErrors of `sacrebleu`."""
     check(translations, references)
     found = []
     if tokeniser_of(language) == DEFAULT and 2 * sum(map(lacks_blanks, references)) > len(references):
@@ -86,7 +86,10 @@ def notes(translations: Sequence[str], references: Sequence[str], language: str 
 
 
 def sacrebleu_metric(language: str = "und") -> Any:
-    """sacreBLEU with its default settings (cased) and a language's tokeniser. Raises InputError if that is missing."""
+    """sacreBLEU with its default settings (cased) and a language's tokeniser.
+
+    Raises InputError if the tokeniser is not installed, and for what is not a language.
+    """
     if fault := missing(language):
         raise InputError(fault)
     from sacrebleu.metrics import BLEU
@@ -95,7 +98,10 @@ def sacrebleu_metric(language: str = "und") -> Any:
 
 
 def sacrebleu(translations: Sequence[str], references: Sequence[str], language: str = "und") -> SacreBleu:
-    """sacreBLEU of translations into a language. Raises InputError when the counts differ or are 0."""
+    """sacreBLEU of translations into a language.
+
+    Raises InputError when the counts differ or are 0, and the InputErrors of `sacrebleu_metric`.
+    """
     check(translations, references)
     metric = sacrebleu_metric(language)
     bleu = metric.corpus_score(list(translations), [list(references)])
@@ -103,7 +109,7 @@ def sacrebleu(translations: Sequence[str], references: Sequence[str], language: 
 
 
 def counts(translations: Sequence[str], references: Sequence[str], language: str = "und") -> Counts:
-    """The counts of a text."""
+    """The counts of a text. Raises the InputErrors of `sacrebleu_metric`."""
     score = sacrebleu_metric(language).corpus_score(translations, [references])
     return Counts(len(translations), score.sys_len, score.ref_len, *score.counts, *score.totals)
 
@@ -145,7 +151,7 @@ def paper_bleu(translations: Sequence[str], references: Sequence[str], name: str
 
     `name` is the name of the translations' language. It chooses Moses' list of abbreviations; a language without a list
     uses the English one. For scripts without blanks, which Moses does not split, and for Korean, the tokens are those
-    of sacreBLEU. Raises InputError when the counts differ or are 0, and for what is not a language.
+    of sacreBLEU. Raises the InputErrors of `sacrebleu`.
     """
     from sacremoses import MosesTokenizer  # the tables, which only read BLEU, need not load it
 

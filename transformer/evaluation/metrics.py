@@ -71,7 +71,7 @@ def _brackets(output: Output) -> dict[str, Any]:
 
 
 def notes(output: Output, kind: TaskKind) -> list[str]:
-    """Why the scores of a kind of task say little, if they do."""
+    """Why the scores of a kind of task say little, if they do. Raises the InputErrors of `read_parallel` and BLEU."""
     texts = read_parallel(output.translations, output.reference) if kind == "translation" else None
     return bleu_notes(*texts, output.language) if texts else []
 

@@ -58,7 +58,7 @@ def compare(
     """Compare two systems' translations of the same sentences into a language.
 
     The seed is sacreBLEU's: 12345, or $SACREBLEU_SEED. Equal scores get p = 1; sacreBLEU itself would give two equal
-    systems the smallest possible p. Raises InputError when the counts differ or are 0, when $SACREBLEU_SEED is not a
+    systems the smallest possible p. Raises the InputErrors of `sacrebleu`, and InputError when $SACREBLEU_SEED is not a
     seed, and when memory runs out.
     """
     from sacrebleu.significance import PairedTest

@@ -18,7 +18,7 @@ def tokeniser_of(language: str) -> str:
 
 
 def missing(language: str) -> str:
-    """What is missing to tokenise a language, and the remedy; empty if nothing is."""
+    """What is missing to tokenise a language, and the remedy; empty if nothing is. Raises like `tokeniser_of`."""
     if all(map(find_spec, MODULES.get(tokeniser_of(language), ()))):
         return ""
     code = code_of(language)

@@ -48,7 +48,7 @@ def busy() -> float:
 
 
 def used_by_others(work: Callable[[], float]) -> float:
-    """How many of its CPU cores this process shares with others, on average over some work. NaN where unknown.
+    """How many of this process's CPU cores other programs use, on average over some work. NaN where unknown.
 
     `work` returns the CPU seconds that other processes take for it.
     """

@@ -95,6 +95,7 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     """A line for each name that nothing uses, each language that may be a slip, and each warmup longer than a run.
 
     There is also a line for tasks that the user may not want to run, and for each list of models that has lost some.
+    Raises the errors of `Experiment.files_of`, with their sources.
     """
     own = read_sources([])
     faults = [

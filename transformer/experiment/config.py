@@ -289,7 +289,7 @@ class Experiment(Config):
     def equal_models(self, task: str) -> dict[str, list[str]]:
         """The models that a task trains, each with the rows that are equal to it at this scale.
 
-        A model has the name `base` if that is one of its rows, else the name of the first row.
+        A model has the name `base` if that is one of its rows, else the name of the first row. Raises as `run` does.
         """
         equal: dict[Any, list[str]] = {}
         for model in self.tasks[task].models:

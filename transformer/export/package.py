@@ -76,7 +76,7 @@ def check_expressible(folder: Path, package: PackageConfig, other: str, position
 
 
 def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Package:
-    """Load a package that the program `other` can express. Raises the errors of `check_expressible`."""
+    """Load a package that `other` can express. Raises the errors of `load_package` and `check_expressible`."""
     package = load_package(folder, torch.device("cpu"))
     check_expressible(folder, package.config, other, positions)
     if package.config.kind == "parsing":
@@ -100,7 +100,7 @@ def write_common(
     """Write README.md, package.json, history.csv and the SentencePiece model, this one under each of `names`.
 
     `origin` is the package's folder. `reading` says what the other software reads differently. `more` is added to the
-    package's config in package.json.
+    package's config in package.json. Raises the InputErrors of `read_bytes` and `atomic`.
     """
     config = package.config
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}

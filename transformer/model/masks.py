@@ -45,7 +45,7 @@ class Mask:
     """Which keys each query may read, and what the positional encoding adds to their scores.
 
     `shown` is [R, T, S], or [R, 1, S] if all queries read the same keys; `scores` is [R, H, T, S]. `bias`
-    [R, 1 or H, T, S] joins them, to be added to the scores; it is HIDDEN at keys that must not be read. HIDDEN is
+    [R, 1 or H, T or 1, S] joins them, to be added to the scores; it is HIDDEN at keys that must not be read. HIDDEN is
     finite, because padding may have nothing to read, and the softmax of scores that are all -infinity is not a number.
     """
 

@@ -79,8 +79,8 @@ def choose_device(local_rank: int = 0, local_size: int = 1, trainings_per_gpu: i
     GPU is free. A process with `trainings_per_gpu` n reserves an n-th of a GPU, so up to n such processes share it;
     they spread over the GPUs. If `local_size` processes of this machine train together, each uses the GPU with the
     number `local_rank`, and the first process reserves all of these GPUs, always as a whole. Raises InputError when
-    there are too few GPUs, when PyTorch has no code for a GPU, and when it cannot use the GPU that Slurm has given to
-    this job.
+    there are too few GPUs, when PyTorch has no code for a GPU, when it cannot use the GPU that Slurm has given to this
+    job, and when the lock of a GPU cannot be written.
     """
     if not torch.cuda.is_available():
         if Path("/dev/nvidia0").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != "":
@@ -199,7 +199,7 @@ def auto_precision(device: torch.device) -> str:
 def can_compile() -> bool:
     """Whether PyTorch finds the C compiler and the Python headers with which it compiles for a GPU.
 
-    Prints one line that says what is missing.
+    If something is missing, prints one line that says what.
     """
     headers = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")  # where Triton looks for them
     missing = [] if any(map(shutil.which, (os.environ.get("CC", ""), "gcc", "clang"))) else ["no C compiler"]

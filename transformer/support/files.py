@@ -55,8 +55,8 @@ def is_open_as(descriptor: int, path: Path) -> bool:
 def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`. On success flush it to disk and rename it to `path`; on failure remove it.
 
-    If `path` is a link, the file that it names is written. Raises InputError when the disk is full or the folder cannot
-    be written to. Errors of the enclosed code that are not about this file are left as they are.
+    If `path` is a link, the file that it names is written. Raises InputError when `path` is a folder, a device or a
+    pipe, when the disk is full, and when the folder cannot be written to. Other errors of the enclosed code stay.
     """
     path = Path(path)
     if path.is_dir():
@@ -281,7 +281,7 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 
 def count_parallel(source: Path, target: Path) -> int:
-    """How many lines each of two parallel files has. Raises the InputErrors of `read_parallel`."""
+    """How many lines each of two parallel files has. Raises InputError if they differ or are 0, and like `opened`."""
     counts = []
     for path in (source, target):
         last, lines = b"\n", 0
@@ -302,7 +302,7 @@ def _same_count(source: Path, target: Path, sources: int, targets: int) -> int:
 
 
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """The lines of two parallel files. Raises InputError when their numbers of lines differ or the files are empty."""
+    """The lines of two parallel files. Raises the InputErrors of `count_parallel` and `stream_lines`."""
     sources, targets = list(stream_lines(source)), list(stream_lines(target))
     _same_count(source, target, len(sources), len(targets))
     return sources, targets

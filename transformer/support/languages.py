@@ -75,7 +75,8 @@ def code_of(name: str) -> str:
 
 def name_of(code: str) -> str:
     """The name of a language in English, such as German for `de`; the code itself if it has no name here."""
-    return next((name.title() for name in _CODES if _CODES[name] == code and len(name) > len("deu")), code)
+    names = next((entry.split("/") for entry in _TABLE.split() if entry.startswith(f"{code}/")), [])
+    return next((name.title() for name in names if len(name) > len("deu") or names.count(name) > 1), code)
 
 
 def meant(name: str) -> str:
@@ -93,7 +94,10 @@ def _hint(name: str) -> str:
 
 
 def doubt(name: str) -> str:
-    """A warning if a language may be a slip: its code is also a country's, or has three letters; empty if it is not."""
+    """A warning if a language may be a slip: its code is also a country's, or has three letters; empty if it is not.
+
+    Raises the InputError of `code_of`.
+    """
     code = code_of(name)
     if name.lower() in _ALSO_COUNTRIES:
         return f"{name} is {_ALSO_COUNTRIES[code]}; check it"

@@ -28,8 +28,8 @@ MOST_PARTS = 10**6  # values, keys and signs between them of a YAML file; with a
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file.
 
-    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key, and if a mapping or a
-    list contains itself. Also raises the errors of `parse_yaml`.
+    Raises InputError that names the line if a line is not UTF-8, is not YAML, or repeats a key, and if the file cannot
+    be read, or a mapping or a list contains itself. Also raises the errors of `parse_yaml`.
     """
     return parse_yaml("\n".join(read_lines(path)), str(path))
 
@@ -212,7 +212,7 @@ def _as_written(keys: Keys, values: Any) -> Keys:
 
 
 def write_config(path: Path, config: Any) -> None:
-    """Write a config as YAML that `read_config` reads."""
+    """Write a config as YAML that `read_config` reads. Raises the InputErrors of `atomic`."""
     write_text(path, as_yaml(plain(config)))
 
 

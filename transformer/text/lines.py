@@ -31,7 +31,7 @@ def check_nul(where: str, line: str) -> None:
         raise InputError(f"{where}: a NUL character, as in damaged files; repair the file or remove NUL (tr -d '\\0')")
 
 
-def check_length(where: str, length: int, limit: Limit = WITHOUT) -> None:
+def check_length(where: str, length: int, limit: Limit) -> None:
     """Raises InputError for a line with too many subwords. The message begins with `where`."""
     if length > limit.most:
         raise InputError(f"{where}: {length} subwords, but {limit.reason}; split the line")

@@ -38,7 +38,7 @@ def vocabulary_name(vocabulary: int, sha256: str) -> str:
 def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: str = "") -> int:
     """Write `prefix`.ids.npy (as in `Packed`) and `prefix`.offsets.npy (where each sentence begins).
 
-    Returns how many pairs have a side that is only the end of a sentence.
+    Returns how many pairs have a side that is only the end of a sentence. Raises the InputErrors of `atomic`.
 
     Only one part is held in memory at a time. ids.npy has one field. The name of this field is the name of the
     vocabulary: its size and the `sha256` of its model. So ids cannot be separated from it.

@@ -12,6 +12,11 @@ from transformer.support.fields import STRICT, Config, Faults, Positive, Positiv
 from transformer.support.strict import plain
 
 
+def checkpoint_name(step: int) -> str:
+    """The name of the file of a step's checkpoint."""
+    return f"step-{step}.safetensors"
+
+
 def endless(warmup: int, steps: int) -> list[str]:
     """A warning if the learning rate still rises at the last step."""
     text = f"a warmup of {warmup} steps does not end in {steps} steps of training; lower warmup or raise steps"

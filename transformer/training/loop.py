@@ -24,9 +24,9 @@ from transformer.support.strict import plain
 from transformer.support.tensors import read_tensors, write_tensors
 from transformer.text.batches import UNIT, Batch, Batches, once
 from transformer.text.tokens import Pairs
-from transformer.training.config import RunConfig
+from transformer.training.config import RunConfig, checkpoint_name
 from transformer.training.distributed import ALONE, World
-from transformer.training.history import show, write_history
+from transformer.training.history import HISTORY_FILE, show, write_history
 from transformer.training.loss import per_subword
 from transformer.training.optimizer import learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
@@ -113,7 +113,10 @@ class Trainer:
         return within_memory(self.label, remedy)
 
     def try_compiler(self) -> None:
-        """Compile the passes for the next batch, if training is to be compiled; see `Updater.try_compiler`."""
+        """Compile the passes for the next batch, if training is to be compiled; see `Updater.try_compiler`.
+
+        Raises InputError when memory runs out.
+        """
         if self.updater.compiled:
             _, _, batches = next(self.batches.from_position(self.state.epoch, self.state.index))
             with self.within_memory():
@@ -129,8 +132,8 @@ class Trainer:
 
         The state is saved every `save_seconds`, for the first time after FIRST_SAVE seconds at the latest, and when any
         process receives a signal. It is written while the next steps train. `writer` gets each row of the history,
-        and `reached` gets the number of each step. Raises Interrupted after a signal, and InputError, which names the
-        step, when memory runs out or the loss is not finite.
+        and `reached` gets the number of each step. Raises Interrupted after a signal, and InputError when memory runs
+        out, when a file cannot be written and, with the step, when the loss or the dev perplexity is not finite.
         """
         steps, checkpoints = self.config.training.steps, set(self.config.training.checkpoint_steps())
         rows = self.points(LOG_POINTS)
@@ -237,7 +240,7 @@ class Trainer:
         self.updater.loss_sum.zero_()
         state.row_tokens, state.row_seconds = 0, 0.0
         if self.world.first:
-            write_history(self.folder / "history.csv", state.history)
+            write_history(self.folder / HISTORY_FILE, state.history)
 
     def note(self) -> str:
         """What the progress line shows beside the steps."""
@@ -266,7 +269,7 @@ class Trainer:
 
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step is kept until the run ends."""
-        return self.folder / f"step-{step}.safetensors"
+        return self.folder / checkpoint_name(step)
 
     def identity(self) -> dict[str, str]:
         """The metadata of a checkpoint: the run that it belongs to, and its step."""

@@ -17,9 +17,9 @@ from transformer.support.files import InputError, link, locked, read_bytes, read
 from transformer.support.provenance import code, software
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt, read_attempts, unlike
-from transformer.training.config import RunConfig
+from transformer.training.config import RunConfig, checkpoint_name
 from transformer.training.distributed import ALONE, World
-from transformer.training.history import write_history
+from transformer.training.history import HISTORY_FILE, write_history
 from transformer.training.loop import Trainer
 from transformer.training.state import changes, identity, remove_states
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # Files in the folder of the state. A run writes FINISHED at its end: what it was made of, and its record.
 FINISHED = "finished.json"
-HISTORY_FILE = "history.csv"
 ATTEMPTS = "attempts"
 
 
@@ -132,10 +131,13 @@ def _has_last_row(history: Path, config: RunConfig) -> bool:
 
 
 def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) -> list[str]:
-    """The checkpoints up to a step (default: the last) that are missing in the folder of the state, or damaged."""
+    """The checkpoints up to a step (default: the last) that are missing in the folder of the state, or damaged.
+
+    Raises the InputErrors of `read_arrays` for one that cannot be read.
+    """
     lost = []
     for each in config.training.checkpoint_steps():
-        path = state / _checkpoint(each)
+        path = state / checkpoint_name(each)
         if step is None or each <= step:
             try:
                 whole = path.is_file() and bool(read_arrays(path))
@@ -200,20 +202,15 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def publish(folder: Path, config: RunConfig) -> None:
-    """Publish the results of a finished run, from its state, in `folder`. training.json comes last."""
+    """Publish the results of a finished run, from its state, in `folder`. training.json comes last.
+
+    Raises the InputErrors of `read_json` and `write_json`.
+    """
     state = folder / "state"
-    for name in _checkpoints(config):
+    for name in map(checkpoint_name, config.training.checkpoint_steps()):
         link(state / name, folder / "checkpoints" / name)
     link(state / HISTORY_FILE, folder / HISTORY_FILE)
     write_json(folder / "training.json", read_json(state / FINISHED)["record"])
-
-
-def _checkpoints(config: RunConfig) -> list[str]:
-    return list(map(_checkpoint, config.training.checkpoint_steps()))
-
-
-def _checkpoint(step: int) -> str:
-    return f"step-{step}.safetensors"
 
 
 def record_of(trainer: Trainer) -> dict[str, Any]:

@@ -124,7 +124,10 @@ class StateWriter:
 
 
 def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]] | None:
-    """The newest undamaged state in `folder`: its path, tensors and texts. Removes a damaged one, with a warning."""
+    """The newest undamaged state in `folder`: its path, tensors and texts. Removes a damaged one, with a warning.
+
+    Raises InputError when a state cannot be read.
+    """
     for name in ("state", "previous"):
         path = folder / f"{name}.safetensors"
         if not path.exists():

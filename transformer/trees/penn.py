@@ -129,7 +129,7 @@ def read_tree(line: str) -> Tree:
     """The one tree of a line.
 
     Raises InputError with the column, counted from 1, of the fault: a bracket that is not closed, closes nothing, holds
-    nothing or has no label; a word without a tag; or text after the tree.
+    nothing or has no label; a word without a tag, or a tag without a constituent; NUL; text after the tree; no tree.
     """
     try:
         trees = list(_brackets(line))

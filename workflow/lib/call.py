@@ -66,7 +66,7 @@ def check_order(config: Sequence[str], overlays: Iterable[Path]) -> None:
     """End the process with one line on standard error if a target stands behind --config or --configfile.
 
     Also if a key of --config is not a word, for which Snakemake shows a traceback, is given twice, or has no value, as
-    with an unset variable.
+    with an unset variable, and if an overlay is a pipe.
     """
     first = "if it is a target, write it before all options"
     for word in config:

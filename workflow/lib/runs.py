@@ -16,7 +16,7 @@ from transformer.experiment.config import Experiment
 from transformer.experiment.tasks import way
 from transformer.model.flops import forward_flops
 from transformer.support.strict import plain
-from transformer.training.config import RunConfig
+from transformer.training.config import RunConfig, checkpoint_name
 from workflow.lib.paths import Paths
 
 ByTask = Mapping[str, Sequence[str]]  # some of the runs, as the models of each task
@@ -111,7 +111,7 @@ class Runs:
     def last_checkpoints(self, wildcards: Wildcards) -> list[str]:
         """The checkpoints that a package averages."""
         steps = self.config(wildcards).training.checkpoint_steps()[: int(wildcards.average)]
-        return [f"{self.paths.run}/checkpoints/step-{step}.safetensors".format(**wildcards) for step in steps]
+        return [f"{self.paths.run}/checkpoints/{checkpoint_name(step)}".format(**wildcards) for step in steps]
 
     def models_of(self, task: str, rows: Iterable[str]) -> list[str]:
         """The models of some rows of a task. Rows that the experiment does not run are skipped."""

@@ -74,7 +74,7 @@ def from_base(
     for seed in seeds.keys() & base.keys():
         values, theirs = seeds[seed][key].dropna(), base[seed][key].dropna()
         values = values[(values.index > warmup) & (values.index <= theirs.index.max())]
-        beside = np.interp(values.index, theirs.index, theirs)
+        beside = np.interp(values.index, theirs.index, theirs) if len(values) else values  # dev may not be measured
         apart = values - beside if key == "loss" else 100 * (values / beside - 1)
         lines[seed] = thinned(apart, POINTS["difference"])
     return pd.DataFrame(lines)
@@ -130,7 +130,7 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
             axes.fill_between(lines.index, least, most, color=colour, alpha=0.13, linewidth=0)
     if warmups:
         axes.axhline(0, color="black", linewidth=0.8)
-    elif key == "dev_perplexity":
+    elif key == "dev_perplexity" and any(len(line.get_xdata()) for line in axes.lines):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(ScalarFormatter())

@@ -31,7 +31,7 @@ KEYS = {column.published: column.key for metric in metrics.METRICS for column in
 
 
 def read_yaml(path: str | Path) -> Any:
-    """The content of a YAML file."""
+    """The content of a YAML file. Raises the errors of `strict.read_yaml`."""
     return strict.read_yaml(Path(path))
 
 

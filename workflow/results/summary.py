@@ -1,6 +1,6 @@
 """What `make reproduce` prints before it runs an experiment, and the results that it prints afterwards.
 
-python -m workflow.results.summary before|after|compare [OVERLAY]
+python -m workflow.results.summary before|after|compare [OVERLAY ...]
 """
 
 import argparse
@@ -136,6 +136,6 @@ def main(when: str, *overlays: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m workflow.results.summary", description=__doc__)
     parser.add_argument("when", choices=("before", "after", "compare"))
-    parser.add_argument("overlays", nargs="*", help="files that override config/config.yaml")
+    parser.add_argument("overlays", nargs="*", help="files that override those of config/")
     arguments = parser.parse_args()
     main(arguments.when, *arguments.overlays)

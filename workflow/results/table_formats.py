@@ -185,7 +185,7 @@ def begins_group(cells: Cells) -> list[bool]:
     """Whether each row begins a new group, of rows with equal first cells. None does if all first cells differ."""
     firsts = [row[0] for row in cells]
     grouped = len(set(firsts)) < len(firsts)
-    return [grouped and above != first for above, first in pairwise([firsts[0], *firsts])]
+    return [grouped and above != first for above, first in pairwise([*firsts[:1], *firsts])]
 
 
 def groups(columns: Columns) -> list[tuple[str, list[int]]]:

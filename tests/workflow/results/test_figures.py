@@ -116,6 +116,16 @@ def test_base_alone_has_its_curves_and_no_empty_panels():
     assert [axes.lines[0].get_label() for axes in drawn.axes] == ["base", "base"]
 
 
+def test_runs_without_dev_perplexity_have_curves_of_their_loss(tmp_path):
+    runs = histories(base=(3.0, 10.0), big=(2.5, 9.0))
+    runs = {
+        run: {seed: each.assign(dev_perplexity=np.nan) for seed, each in seeds.items()} for run, seeds in runs.items()
+    }
+    drawn = curves.draw(runs, {"Table 3": list(runs)}, {"ende": 400})
+    assert set(drawn.axes[0].lines[0].get_ydata()) == {-0.75}
+    drawing.save(drawn, [tmp_path / "curves.svg"])
+
+
 def test_a_long_curve_has_few_points_and_each_is_a_mean():
     line = curves.thinned(pd.Series(range(1000), index=range(0, 2000, 2)), 10)
     assert line.to_dict() == {99.0 + 200 * i: 49.5 + 100 * i for i in range(10)}

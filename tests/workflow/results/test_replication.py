@@ -42,6 +42,14 @@ def test_what_did_not_happen_is_counted_too():
     assert counted(Counter({"reproduced now": 1, "still undecided": 2})) == "reproduced now 1, still undecided 2"
 
 
+def test_with_too_few_seeds_for_any_verdict_the_table_has_no_rows(results, tmp_path):
+    (tmp_path / "first.csv").write_text(FIRST)
+    inputs = {"first": str(tmp_path / "first.csv")}
+    rows, (text, *_) = results.table("replication", [], claims=[], table3=[], longest=20, inputs=inputs)
+    assert rows == []
+    assert "A verdict is replicated if" in text
+
+
 def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
     """Every claim is the same pair of rows; what the first experiment said of it differs, and at the end its bound."""
     (tmp_path / "first.csv").write_text(FIRST)
