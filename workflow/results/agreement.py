@@ -55,6 +55,6 @@ def agreement(published: Sequence[Mapping[str, Any]], ours: Ours) -> list[str]:
         notes.append(
             f"Table 3, {measure.heading}: the paper's ranks of {len(pairs)} rows and ours have a correlation "
             f"(Spearman) of {_ranks(both):.2f}{without}; {equal} of {apart.sum()} rows are on the same side of base "
-            f"(in the paper {worse} of them are worse than base)."
+            f"(in the paper {worse} of them are worse than base). Rows with a difference of zero are left out."
         )
     return notes

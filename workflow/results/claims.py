@@ -85,9 +85,9 @@ NOTES = [
 TIMES = (
     "Claims about time are not counted with the others. They are measured on one machine, so their verdicts say "
     "nothing of other machines. Rows train some steps in turns, in rounds. The interval (95 %, Student's t) is over "
-    "rounds. A row is faster if the whole interval shows that the other one takes at least 10 % longer. Rows are alike "
-    "if the whole interval is within the margin. The paper's difference is that of its hours, for as many steps. The "
-    "table step_time has the times and the FLOPs."
+    "rounds. A row is faster if the whole interval shows that the other one takes at least 10 % longer. That "
+    "rows are alike is reproduced if the whole interval is within the margin, and contrary if all of it is outside. "
+    "The paper's difference is that of its hours, for as many steps. The table step_time has the times and the FLOPs."
 )
 
 

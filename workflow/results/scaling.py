@@ -16,7 +16,7 @@ marked "not run".
 """
 NOTES = [
     "The score of a query q and a key k is q·k / √d_k (scaled), q·k (unscaled) or v·tanh(q + k) (additive). All three "
-    "take q and k from the same projections. The values of d_k are the paper's.",
+    "take q and k from the same projections. The values of d_k are those of the config, before they are scaled.",
     "Perplexity and BLEU are measured as in Table 3.",
     "The paper says that additive attention is better than unscaled dot products if d_k is large, and about as good if "
     "d_k is small. It prints no numbers for the unscaled and the additive rows.",

@@ -288,7 +288,8 @@ def power_note(tested: Sequence[Tested]) -> list[str]:
     return [
         "Each family of claims is corrected by itself. Its first verdict needs a mean difference of so many times the "
         f"standard deviation over the seeds: {'; '.join(needed)}. If a single claim is left undecided, "
-        f"{first_decided(1, fewest):.1f} times is enough."
+        f"{first_decided(1, fewest):.1f} times is enough. Claims that rows are alike, or apart by a least difference, "
+        "need another."
     ]
 
 

@@ -91,7 +91,12 @@ def test_a_control_that_is_equal_pairs_the_seeds(judge):
         "mine against base (+: in its favour; intervals of 98 %): better, by less than the margin in perplexity (+2."
     )
     assert first.endswith("; 5 seeds, look 1.")
-    assert "(base, seed 1) equals the released run to the last digit" in second
+    assert "(base, seed 1) equals the released run to five digits" in second
+
+
+@pytest.mark.parametrize(("moved", "paired"), [(0, True), (3e-5, True), (-3e-5, True), (0.2, False), (-0.2, False)])
+def test_a_perplexity_that_is_summed_in_another_order_is_still_equal(judge, moved, paired):
+    assert judge(control=moved)["paired"] is paired  # in percent of the perplexity
 
 
 def test_a_control_that_differs_is_told_and_the_seeds_are_not_paired(judge):
