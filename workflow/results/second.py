@@ -14,8 +14,8 @@ from workflow.results.verdicts import Tested, effects_of, family
 
 CHRF = (
     "The column chrF has our difference in chrF, in points, for claims on BLEU. chrF has no brevity penalty: where it "
-    "is on the other side, look at the length of the translations first. For rows claimed to be alike, + means that the "
-    "second row has more."
+    "is on the other side, look at the length of the translations first. For rows claimed to be alike, + means that "
+    "the second row has more."
 )
 POOLED = (
     "The column pooled has a second opinion, which decides nothing: p, corrected in the same way, with an error pooled "
