@@ -1,6 +1,8 @@
 """The released tables, cell by cell, and the pages that quote them."""
 
 import csv
+import json
+import tarfile
 from fnmatch import fnmatchcase
 
 from tests.pages import ROOT
@@ -43,3 +45,14 @@ def perplexity(model, whose="ours", digits=0, table="table3", of="small"):
 def gain(model, whose="ours", table="table3", of="small"):
     """By how many points BLEU of a row differs from base's."""
     return size(f"{of}/{table}", f"BLEU from base, {whose}", 1, Model=model)
+
+
+def hours_of(experiment):
+    """The hours of each released training. The table rounds them, so they are read from the scores if possible."""
+    path = ROOT / f"docs/{experiment}/scores.tar.gz"
+    if not path.exists():
+        return [float(row["Hours"]) for row in rows_of(f"{experiment}/runs")]
+    with tarfile.open(path) as archive:
+        files = [archive.extractfile(name) for name in archive.getnames() if name.endswith("package/config.json")]
+        trained = [json.load(file)["training"] for file in files]
+    return list({(one["task"], one["model"], one["seed"]): one["seconds"] / 3600 for one in trained}.values())

@@ -1,14 +1,12 @@
 """Numbers in the text of pages beside the released tables, and numbers that pages compute from others beside them."""
 
-import json
 import re
-import tarfile
 
 import numpy as np
 import pytest
 
 from tests.pages import ROOT
-from tests.released_tables import bleu, cell, gain, perplexity, rows_of, size, text_of
+from tests.released_tables import bleu, cell, gain, hours_of, perplexity, rows_of, size, text_of
 
 PAGES = [page for folder in ("docs", "docs/notes") for page in (ROOT / folder).glob("*.md")]
 
@@ -211,17 +209,6 @@ def test_the_scores_of_the_page_of_wsj_cpu_are_those_of_its_table():
 
 
 CORES = {"multi30k-tiny-enfr": 2}  # of a training; the others have one
-
-
-def hours_of(experiment):
-    """The hours of each released training. The table rounds them, so they are read from the scores if possible."""
-    path = ROOT / f"docs/{experiment}/scores.tar.gz"
-    if not path.exists():
-        return [float(row["Hours"]) for row in rows_of(f"{experiment}/runs")]
-    with tarfile.open(path) as archive:
-        files = [archive.extractfile(name) for name in archive.getnames() if name.endswith("package/config.json")]
-        trained = [json.load(file)["training"] for file in files]
-    return list({(one["task"], one["model"], one["seed"]): one["seconds"] / 3600 for one in trained}.values())
 
 
 def test_what_was_spent_is_the_sum_of_the_released_runs():

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tests.pages import ROOT
-from tests.released_tables import cell, rows_of, text_of
-from tests.test_docs_numbers import hours_of
+from tests.released_tables import cell, hours_of, rows_of, text_of
 from transformer.experiment.config import read_experiment
 
 SEEDS = range(1, 6)

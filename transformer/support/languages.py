@@ -55,7 +55,15 @@ _ALSO_COUNTRIES = {
     "si": "Sinhala; Slovenian is sl",
     "tw": "Twi; Chinese is zh",
 }
-_CODES = {name: names[0] for names in (entry.split("/") for entry in _TABLE.split()) for name in names}
+_LANGUAGES = [entry.split("/") for entry in _TABLE.split()]
+_CODES = {name: names[0] for names in _LANGUAGES for name in names}
+# The first English name of each. A name of three letters stands twice in its entry, as a code and as a name.
+_NAMES = {
+    names[0]: name.title()
+    for names in _LANGUAGES
+    for name in reversed(names)
+    if len(name) > len("deu") or names.count(name) > 1
+}
 
 
 def code_of(name: str) -> str:
@@ -75,8 +83,7 @@ def code_of(name: str) -> str:
 
 def name_of(code: str) -> str:
     """The name of a language in English, such as German for `de`; the code itself if it has no name here."""
-    names = next((entry.split("/") for entry in _TABLE.split() if entry.startswith(f"{code}/")), [])
-    return next((name.title() for name in names if len(name) > len("deu") or names.count(name) > 1), code)
+    return _NAMES.get(code, code)
 
 
 def meant(name: str) -> str:

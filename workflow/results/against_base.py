@@ -74,9 +74,9 @@ def against_base(runs: pd.DataFrame) -> pd.DataFrame:
     changes = {key: change(column, runs[key], base[key].reindex(same).to_numpy()) for key, column in PRINTED.items()}
     of_base = runs.groupby(["task", "seed"])["chrf.baseline"].transform("first").where(runs["model"] == "base")
     # If an earlier version made some of the comparisons, all stars of the table are those of the randomisation.
-    known = runs["differences"].notna() | runs["randomisation.p"].isna()
+    known = (runs["differences"].notna() | runs["randomisation.p"].isna()).all()
     groups = runs.groupby(["task", "model"])["differences"]
-    both = {row: _over_both(group) if known.all() else math.nan for row, group in groups}
+    both = {row: _over_both(group) if known else math.nan for row, group in groups}
     return runs.assign(
         **{f"{key}.change": numbers for key, numbers in changes.items()},
         **{"chrf": runs["chrf.system"].fillna(of_base), "chrf.change": runs["chrf.system"] - runs["chrf.baseline"]},

@@ -102,11 +102,10 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    _, runs, notes, made = read_inputs(job)
+    _, runs, notes, made = read_inputs(job, "First row: ")
     shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
     rows = table_rows(read_searches(job.input.scores, job.input.others))
-    told = ["First row: " * note.startswith("Scores of ") + note for note in made]  # it says how they are decoded
-    return Content(rows, 1, [shown, *notes, *NOTES], told)
+    return Content(rows, 1, [shown, *notes, *NOTES], made)
 
 
 DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams

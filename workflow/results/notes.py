@@ -11,8 +11,11 @@ from workflow.results.provenance import difference_notes
 from workflow.results.records import read_json, read_runs, read_trained, read_yaml
 
 
-def read_inputs(job: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str], list[str]]:
-    """The paper's numbers, the runs, the notes that a reader needs to compare, and what our numbers are made of."""
+def read_inputs(job: Any, which: str = "") -> tuple[dict[str, Any], pd.DataFrame, list[str], list[str]]:
+    """The paper's numbers, the runs, the notes that a reader needs to compare, and what our numbers are made of.
+
+    `which` tells the rows that are scored so, if not all are.
+    """
     runs = read_runs(
         job.input.scores,
         job.input.packages,
@@ -22,7 +25,7 @@ def read_inputs(job: Any) -> tuple[dict[str, Any], pd.DataFrame, list[str], list
     notes = [*job.params.notes, *seed_notes(runs), *score_notes(map(read_json, job.input.scores))]
     made = [
         *map(corpus_note, map(read_json, job.input.corpora)),
-        *run_notes(runs),
+        *run_notes(runs, which),
         *difference_notes(read_trained(job.input.packages).values()),
     ]
     return read_yaml(job.input.published), runs, notes, made
@@ -71,7 +74,7 @@ def signature_notes(runs: pd.DataFrame, signatures: Mapping[str, str]) -> list[s
     ]
 
 
-def run_notes(runs: pd.DataFrame) -> list[str]:
+def run_notes(runs: pd.DataFrame, which: str) -> list[str]:
     """How our numbers were made: part, decoding, averaging, batches, devices, and the signatures of the scores."""
     notes = []
     for (task, part, sentences, decoding), group in runs.groupby(["task", "part", "sentences", "decoding"]):
@@ -79,7 +82,7 @@ def run_notes(runs: pd.DataFrame) -> list[str]:
         each = ", ".join(f"{model} {n}" for model, n in first.items())
         averages = f"{first.iloc[0]} of each model" if first.nunique() == 1 else each
         notes.append(
-            f"Scores of {task}: {sentences:,} sentences of {part}, {decoding}; checkpoints averaged: {averages}."
+            f"{which}Scores of {task}: {sentences:,} sentences of {part}, {decoding}; checkpoints averaged: {averages}."
         )
     for task, group in runs.groupby("task"):
         tokens = group["target_tokens"] / group["steps"]

@@ -89,8 +89,8 @@ def verdicts_apart(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]
     """The verdicts of claims, and those of claims about time, which are about one machine."""
     from workflow.results.verdicts import MEASURES  # it loads SciPy
 
-    timed = [row[0] for row in rows if row[3] == MEASURES["step_time"].heading]
-    return [row[0] for row in rows if row[3] != MEASURES["step_time"].heading], timed
+    timed = MEASURES["step_time"].heading
+    return [row[0] for row in rows if row[3] != timed], [row[0] for row in rows if row[3] == timed]
 
 
 def _verdicts(rows: Sequence[Sequence[str]]) -> str:
