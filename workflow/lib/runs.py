@@ -42,10 +42,10 @@ class Runs:
         self.searches = {folder: each for folder, each in searched.items() if folder != self.own_search}
         self.awaited = {corpus.gold for corpus in experiment.corpora.values() if isinstance(corpus, SelfTraining)}
 
-    def with_seeds(self, further: Iterable[int]) -> "Runs":
-        """The same runs, also with further seeds."""
+    def with_seeds(self, seeds: Sequence[int]) -> "Runs":
+        """The same runs with these seeds."""
         runs = copy(self)
-        runs.seeds = (*self.seeds, *further)
+        runs.seeds = tuple(seeds)
         return runs
 
     @cached_property

@@ -47,7 +47,7 @@ class Claims:
             models = (self.runs.run_of.get(run) for run in claim.runs())
             timed = ((task, model) for (task, _), model in zip(claim.runs(), models, strict=True))
             return [[f"{task}/{model}"] if model in self.runs.timed.get(task, ()) else [] for task, model in timed]
-        runs, scores = self.runs.with_seeds(claim.further_seeds), []
+        runs, scores = self.runs.with_seeds([*self.runs.seeds, *claim.further_seeds]), []
         for (task, model), way in zip(claim.runs(), claim.ways(), strict=True):
             if way == "averaged" or (claim.part == "test" and not way):
                 scores.append(runs.averaged_scores({task: [model]}, part))

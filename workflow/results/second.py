@@ -18,10 +18,10 @@ CHRF = (
     "the second row has more."
 )
 POOLED = (
-    "The column pooled has a second opinion, which decides nothing: p, corrected in the same way, with an error pooled "
-    "over all rows of the claims and of Table 3 that are scored in the same way with the same seeds. This error is "
-    "what remains of a score without the means of its row and of its seed. It has more degrees of freedom, but assumes "
-    "that all rows have one spread."
+    "The csv also has a second opinion, which decides nothing: the p called pooled, corrected in the same way, with an "
+    "error pooled over all rows of the claims and of Table 3 that are scored in the same way with the same seeds. "
+    "This error is what remains of a score without the means of its row and of its seed. It has more degrees of "
+    "freedom, but assumes that all rows have one spread."
 )
 
 RUN = re.compile(r"^.*runs/([^/]+)/([^/]+)/(\d+)/(?=[^/]+/)")

@@ -113,12 +113,13 @@ class Selection:
 
     @cached_property
     def all_scores(self) -> list[str]:
-        """The scores of every run, on dev for Table 3's task and else on test."""
-        return [
-            path
-            for task, models in self.runs.trained.items()
-            for path in (self.runs.dev_scores if task in ON_DEV else self.runs.averaged_scores)({task: models})
-        ]
+        """The scores of every run with all its seeds, on dev for Table 3's task and else on test."""
+        scores = []
+        for task, models in self.runs.trained.items():
+            for model in models:
+                runs = self.runs.with_seeds(self.experiment.seeds_of(task, model))
+                scores += (runs.dev_scores if task in ON_DEV else runs.averaged_scores)({task: [model]})
+        return scores
 
     @cached_property
     def scored(self) -> list[str]:

@@ -109,6 +109,13 @@ def test_a_claim_may_have_further_seeds_and_both_parts(select):
     assert averages == [["average-1"] * 3, ["average-5"] * 3]
     assert claims["beam"]["scores"][0] == ["results/quick/runs/ende/base/1/average-5/beam-1/test.scores.json"]
     assert [len(row) for row in claims["many-heads"]["scores"]] == [1, 1]
+    more = [
+        f"results/quick/runs/ende/{model}/{seed}/average-1/dev.scores.json"
+        for model in ("base", "A-h1")
+        for seed in (4, 5)
+    ]
+    assert set(more) <= set(found.all_scores)
+    assert len(found.all_scores) == len(more) + sum(len(models) for models in found.runs.trained.values())
     scored = set(found.scored)
     assert {path for claim in claims.values() for row in claim["beside"] for path in row} <= scored
 
