@@ -47,6 +47,19 @@ def gain(model, whose="ours", table="table3", of="small"):
     return size(f"{of}/{table}", f"BLEU from base, {whose}", 1, Model=model)
 
 
+def replicated():
+    """The claims that the seeds of the replication decide, each with its cells of both released tables."""
+    key = ("Section", "Claim", "Rows")
+    judged = [row for row in rows_of("replication/claims") if row["p, family"]]
+    found = []
+    for row in rows_of("replication/replication"):
+        alike = [each for each in judged if all(each[name] == row[name] for name in key)]
+        [same] = [each for each in alike if each["Measure"].startswith(row["Measure"])]
+        found.append(same | row)
+    assert len(found) == len(judged)
+    return found
+
+
 def hours_of(experiment):
     """The hours of each released training. The table rounds them, so they are read from the scores if possible."""
     path = ROOT / f"docs/{experiment}/scores.tar.gz"

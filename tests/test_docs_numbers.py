@@ -214,6 +214,7 @@ CORES = {"multi30k-tiny-enfr": 2}  # of a training; the others have one
 def test_what_was_spent_is_the_sum_of_the_released_runs():
     for names, digits in (
         (("small",), 0),
+        (("replication",), 0),
         (("multi30k-tiny", "multi30k-tiny-enfr", "multi30k-tiny-replication"), 0),
         (("quick", "quick-captions"), 1),
     ):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 import tarfile
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from workflow.lib.runs import Runs
 from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[1]
-UNFINISHED = ROOT / "docs/replication/unfinished.tar.gz"
+SCORES = ROOT / "docs/replication/scores.tar.gz"
 HEADINGS = ("section", "claim", "rows", "measure", "we claim", "kind", "family", "seeds")
 MEASURES = {
     "bleu": "BLEU",
@@ -72,30 +71,29 @@ def test_the_replication_differs_from_small_in_what_the_protocol_says(replicatio
     assert dataclasses.replace(small, **same, **free) == replication
 
 
-def test_the_runs_that_are_done_have_one_clean_commit_and_the_configs_of_the_protocol(replication):
+def test_the_runs_have_one_clean_commit_and_the_configs_of_the_protocol(replication):
     done = {}
-    with tarfile.open(UNFINISHED) as archive:
+    with tarfile.open(SCORES) as archive:
         for name in archive.getnames():
             if name.endswith("package/config.json"):
                 run = json.load(archive.extractfile(name))["training"]
                 done[run["task"], run["model"], run["seed"]] = run
-    planned = {("ende", model): replication.seeds_of("ende", model) for model in replication.tasks["ende"].models}
+    models = replication.tasks["ende"].models
+    assert done.keys() == {("ende", model, seed) for model in models for seed in replication.seeds_of("ende", model)}
     assert {run["software"]["commit"] for run in done.values()} == {"b214df02fe8a6f7e6bea6950a8b14fe7a491c79a"}
-    for (task, model, seed), run in done.items():
-        assert seed in planned[task, model]
-        assert run["config_sha256"] == replication.run(task, model, seed).sha256()
-    told = f"{len(done)} of its {sum(map(len, planned.values()))} trainings are done"
-    assert told in text_of("docs/evidence.md")
+    for run, record in done.items():
+        assert record["config_sha256"] == replication.run(*run).sha256()
+    assert f"trained {len(done)} models" in text_of("docs/evidence.md")
+    assert f"All {len(done)} trainings are from b214df0" in text_of("docs/replication.md")
 
 
-def test_all_that_results_will_read_of_the_runs_that_are_done_is_packed(replication):
+def test_all_that_results_read_of_the_runs_is_packed(replication):
     """Otherwise their models, which nobody has any more, would have to be trained again for the tables."""
     selection = Selection(replication, Runs(replication, Paths.of(replication)), ROOT / "config/published.yaml")
     inputs = (files for _, result, plan in selection.planned if result.packed for files in plan.input.values())
     read = {str(path) for files in inputs for path in (files if isinstance(files, list) else [files])}
-    runs = re.compile(r"results/replication/runs/ende/([^/]+)/(\d+)/")
-    with tarfile.open(UNFINISHED) as archive:
+    with tarfile.open(SCORES) as archive:
         packed = set(archive.getnames())
-    done = {match.groups() for match in map(runs.match, packed) if match}
-    missing = {path for path in read - packed if (match := runs.match(path)) and match.groups() in done}
-    assert not missing
+    of_runs = {path for path in read if path.startswith("results/replication/runs/")}
+    assert len(of_runs) > 230
+    assert of_runs <= packed

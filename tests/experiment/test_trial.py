@@ -92,8 +92,8 @@ def test_a_trial_of_a_new_row_with_the_seeds_of_small_passes(check):
         ),
         ({"seeds": [1, 2]}, "line 6: seeds: 2 are too few; a trial needs 3 or more"),
         (
-            {"trial": {"row": "mine", "against": "convolutional"}},
-            "line 6: trial.against: convolutional has no released scores with the values, text and decoding of small; "
+            {"trial": {"row": "mine", "against": "big-enfr"}},
+            "line 6: trial.against: big-enfr has no released scores with the values, text and decoding of small; "
             "give --configfile config/small.yaml first, name another row, or train a base of your own "
             "(docs/own-idea.md)",
         ),

@@ -1,0 +1,152 @@
+"""docs/replication.md and what other pages say of the replication, beside its released tables."""
+
+import re
+from collections import Counter
+from statistics import median, stdev
+
+import pytest
+
+from tests.pages import ROOT
+from tests.released_tables import cell, replicated, rows_of, size, text_of
+
+PAGE = "docs/replication.md"
+HEAD = ("kind", "section", "claim", "paper", "`small`", "fresh seeds", "interval", "outcome", "size")
+FAMILIES = {
+    "decided": "The sixteen that `small` had reproduced",
+    "undecided": "The ten that `small` had left undecided",
+    "new": "Four new ones",
+}
+
+
+def line(row):
+    """The row of a claim on the page."""
+    bound = re.search(r" \(((?:within|by at least) .*)\)$", row["Rows"])
+    claim = f"{row['Claim']}{f', {bound[1]}' if bound else ''} ({row['Measure']})"
+    cells = [row["Group"], row["Section"], claim, row["In favour, paper"], row["First, difference"]]
+    cells += [row["Fresh, difference"], row["Fresh, interval"], row["Outcome"], row["Size"]]
+    return "| " + "".join(f"{each} | " if each else "| " for each in cells).rstrip()
+
+
+@pytest.mark.parametrize(("family", "heading"), FAMILIES.items())
+def test_the_tables_of_the_page_are_the_released_ones(family, heading):
+    section = (ROOT / PAGE).read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line(row) for row in replicated() if row["Family"] == family]
+    shown = [each for each in section.splitlines() if each.startswith("|")]
+    assert shown == [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|", *rows]
+
+
+def counts(rows, name):
+    return Counter(row[name].partition(":")[0] for row in rows)
+
+
+def test_the_counts_of_verdicts_are_those_of_the_released_tables():
+    rows = replicated()
+    decided, undecided, new = ([row for row in rows if row["Family"] == name] for name in FAMILIES)
+    assert counts(decided, "Outcome") == {"replicated": 16}
+    assert counts(undecided, "Fresh, verdict") == {"reproduced": 4, "contrary": 1, "undecided": 5}
+    assert counts(new, "Fresh, verdict") == {"reproduced": 1, "undecided": 3}
+    assert counts(rows, "Fresh, verdict") == {"reproduced": 21, "undecided": 8, "contrary": 1}
+    groups = Counter(row["Group"] for row in rows if row["Fresh, verdict"].startswith("reproduced"))
+    assert groups == {"printed": 14, "implied": 6, "own": 1}
+    page, evidence = text_of(PAGE), text_of("docs/evidence.md")
+    ten = "four are reproduced{}, one is contrary and five are undecided{} four new ones{} one is reproduced and three"
+    assert "of the sixteen claims that `small` had reproduced when the protocol was written, all are reproduced" in page
+    assert f"Of the ten that it had left undecided, {ten.format(' now', '. Of', ',')} are undecided." in page
+    assert f"Of the ten undecided ones {ten.format('', '; of', '')} are undecided." in evidence
+    total = "30 claims, 21 are reproduced, 8 are undecided, and 1 is contrary"
+    assert f"{total}. Of the 21, the paper prints 14, it implies 6 by what it chose or hoped, and 1 is our own." in page
+    assert total in text_of("docs/results.md")
+    again = [row for row in rows if row["First, verdict"].startswith("reproduced")]
+    assert {row["Outcome"] for row in again} == {"replicated"}
+    left = Counter(row["Outcome"] for row in rows if row["First, verdict"].startswith("undecided"))
+    left = {name: count for name, count in left.items() if not name.startswith("new")}
+    assert left == {"reproduced now": 2, "contrary now": 1, "still undecided": 4}
+    told = (
+        f"has reproduced all {'seventeen' if len(again) == 17 else len(again)} again. Of the nine undecided claims it"
+    )
+    assert f"{told} finds two reproduced, one contrary and four undecided again" in text_of("docs/small.md")
+
+
+def test_the_page_says_what_single_claims_show():
+    page, rows = text_of(PAGE), {row["Claim"]: row for row in replicated()}
+    [additive] = [row for row in replicated() if row["Fresh, verdict"] == "contrary"]
+    more = [float(one) for one in re.findall(r"additive-dk16 ([\d.]+) % more", additive["In favour, each seed"])]
+    assert (len(more), sum(one > 5 for one in more)) == (10, 9)
+    assert "worse in each of ten seeds, and in nine of them by more than the margin of 5 %" in page
+    below = [row["Claim"] for row in replicated() if row["Family"] == "undecided" and row["Size"] == "smaller"]
+    assert below == [
+        "One head is worse than eight",
+        "Dropout is very helpful",
+        "Attention over parameters (8 heads) is a little worse",
+    ]
+    seeds = rows["The Transformer beats a convolutional model as large"]["In favour, each seed"].split()
+    assert sum(float(one) < 0 for one in seeds) == 4
+    assert "the better one in four of five seeds, by 0.6 BLEU on average" in page
+    with_chosen, with_papers = (
+        rows[name]["Fresh, difference"]
+        for name in (
+            "A beam is better than greedy search",
+            "A beam with the paper's alpha is better than greedy search",
+        )
+    )
+    assert (float(with_papers), float(with_chosen) > 0.4) == (0.4, True)
+    layers = [row for row in replicated() if "not in order" in row["Fresh, verdict"]]
+    assert [(row["Claim"], row["Measure"]) for row in layers] == [("More layers are better", "BLEU")]
+    assert f"have {size('replication/table3', 'BLEU from base, ours', 1, Model='C-N8')} BLEU less than 6" in page
+
+
+def test_the_second_opinion_would_decide_one_claim_more():
+    differ = [
+        (row["Claim"], row["Measure"], row["p, corrected"], row["p, pooled"])
+        for row in replicated()
+        if row["p, pooled"]
+        and len({"<" in row[name] or float(row[name]) < 0.05 for name in ("p, corrected", "p, pooled")}) > 1
+    ]
+    assert differ == [("Wider feed-forward layers are better", "BLEU", "0.0941", "0.0031")]
+    assert "wider feed-forward layers in BLEU (p 0.003, where the paired test has 0.094" in text_of(PAGE)
+
+
+def test_the_page_says_how_much_seeds_differ():
+    """Of rows that are claimed to be alike, + means that learned positions are better."""
+    spreads = []
+    for row in replicated():
+        if row["Measure"] == "BLEU":
+            alike = re.findall(r"(base|E-learned) ([\d.]+) better", row["In favour, each seed"])
+            seeds = [float(one) * (-1 if name == "base" else 1) for name, one in alike]
+            spreads.append(stdev(seeds or map(float, row["In favour, each seed"].split())))
+    assert f"(median over the claims), and it is {median(spreads):.2f}." in text_of(PAGE)
+
+
+def test_the_page_says_how_its_rows_agree_with_the_papers():
+    page, notes = text_of(PAGE), (ROOT / "docs/replication/tables/claims.md").read_text()
+    of = {}
+    for metric in ("perplexity", "BLEU"):
+        told = re.search(
+            rf"Table 3, {metric}: .*? of ([\d.]+), and of ([\d.]+) without .*; (\d+) of (\d+) .*paper (\d+)", notes
+        )
+        of[metric] = told.groups()
+    (ours, without, side, rows, worse), (bleu, bleu_without, *also, worse_too) = of["perplexity"], of["BLEU"]
+    assert also == [side, rows]
+    assert f"Of the paper's {rows} rows whose perplexity differs from base, {side} lie on the same side here" in page
+    assert f'Guessing "worse" for each would be right for {worse} and {worse_too}' in page
+    assert f"with the paper's is {ours} ({without} without" in page
+    assert f"by BLEU {bleu} ({bleu_without})" in page
+
+
+def test_the_page_has_the_times_of_the_released_table():
+    page = text_of(PAGE)
+    of = {
+        model: cell("replication/step_time", "Time, x base, ours", Model=model)
+        for model in ("additive-dk64", "recurrent", "aop1", "aop2", "convolutional")
+    }
+    heads = cell("replication/claims", "In favour, ours", Claim="Eight heads*").removeprefix("base ")
+    for sentence in (
+        f"additive attention takes {of['additive-dk64']} times as long as base's, of the recurrent model "
+        f"{of['recurrent']} times, and of attention over parameters {of['aop1']} and {of['aop2']} times",
+        f"Eight heads take {heads} % longer than one",
+        f"with as many FLOPs as base, takes {of['convolutional']} times as long",
+    ):
+        assert sentence in page
+    timed = [row["Verdict"] for row in rows_of("replication/claims") if row["Measure"] == "time of a step"]
+    assert Counter(timed) == {"reproduced": 4, "contrary": 2}
+    assert "Six claims are about time" in page
