@@ -104,6 +104,11 @@ def test_no_page_has_directives_or_roles_which_github_shows_as_they_are_written(
     assert re.findall(r"^[`:]{3,}\{.*|\{[\w-]+\}`.*", page.read_text(), re.MULTILINE) == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_line_begins_with_a_percent_sign_which_is_a_comment_in_the_site(page):
+    assert re.findall(r"^ *%.*", page.read_text(), re.MULTILINE) == []
+
+
 @pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)
 def test_pages_of_the_paper_ask_for_rows_and_columns_that_released_tables_have(page):
     text, tables = with_results(page.read_text(), ROOT)
