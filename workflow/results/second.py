@@ -14,8 +14,7 @@ from workflow.results.verdicts import Tested, effects_of, family
 
 CHRF = (
     "The column chrF has our difference in chrF, in points, for claims on BLEU. chrF has no brevity penalty: where it "
-    "is on the other side, look at the length of the translations first. For rows claimed to be alike, + means that "
-    "the second row has more."
+    "is on the other side, look at the length of the translations first."
 )
 POOLED = (
     "The csv also has a second opinion, which decides nothing: the p called pooled, corrected in the same way, with an "
@@ -31,7 +30,9 @@ def beside_verdicts(job: Any, tested: Sequence[Tested], rows: Sequence[Row]) -> 
     """The rows of the table with two further columns, and the notes that explain those that are not empty."""
     chrf, pooled = [*map(_chrf, tested)], _pooled(job.input.scores, tested)
     further = {
-        ("In favour", "chrF"): ["" if each is None else f"{each:+z.1f}" for each in chrf],
+        ("In favour", "chrF"): [
+            "" if value is None else each.difference(value) for each, value in zip(tested, chrf, strict=True)
+        ],
         ("p", "pooled"): [chance(pooled[name]) if (name := each.claim["name"]) in pooled else "" for each in tested],
     }
     longer = [

@@ -81,6 +81,11 @@ def test_chrf_is_in_favour_as_bleu_is(beside):
     assert any("no brevity penalty" in note for note in notes)
 
 
+def test_chrf_of_rows_claimed_to_be_alike_says_which_is_better(beside):
+    cells, _ = beside([("A-h1", "base"), ("base", "A-h1")], lambda model, seed: CHRF[model] + seed, margin=0.5)
+    assert [one for one, _ in cells] == ["base 1.5 better", "base 1.5 better"]
+
+
 def test_claims_on_other_measures_have_no_chrf(beside):
     cells, _ = beside([("A-h1", "base")], lambda model, seed: CHRF[model] + seed, metric="perplexity")
     assert [one for one, _ in cells] == [""]
