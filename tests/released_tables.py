@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import tarfile
 from fnmatch import fnmatchcase
 
@@ -58,6 +59,12 @@ def replicated():
         found.append(same | row)
     assert len(found) == len(judged)
     return found
+
+
+def bounded(row):
+    """A claim of the replication with the bound that it names, if any."""
+    bound = re.search(r" \(((?:within|by at least) .*)\)$", row["Rows"])
+    return f"{row['Claim']}{f', {bound[1]}' if bound else ''}"
 
 
 def hours_of(experiment):
