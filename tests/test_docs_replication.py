@@ -53,10 +53,8 @@ def test_the_counts_of_verdicts_are_those_of_the_released_tables():
     assert groups == {"printed": 14, "implied": 6, "own": 1}
     page, evidence = text_of(PAGE), text_of("docs/evidence.md")
     ten = "four are reproduced{}, one is contrary and five are undecided{} four new ones{} one is reproduced and three"
-    sixteen = (
-        "of the sixteen claims that `small` had reproduced when the protocol was written, sixteen replicated, 0 did not"
-    )
-    assert f"{sixteen}, and 0 are reversed." in page
+    sixteen = "all of the sixteen claims that `small` had reproduced when the protocol was written are reproduced again"
+    assert f"{sixteen}: 16 replicated, 0 not replicated, 0 reversed." in page
     assert f"Of the ten that it had left undecided, {ten.format(' now', '. Of', ',')} are undecided." in page
     assert f"Of the ten undecided ones {ten.format('', '; of', '')} are undecided." in evidence
     total = "30 claims, 21 are reproduced, 8 are undecided, and 1 is contrary"
