@@ -105,7 +105,14 @@ def test_the_page_says_what_single_claims_show():
     assert f"have {size('replication/table3', 'BLEU from base, ours', 1, Model='C-N8')} BLEU less than 6" in page
     beam = rows["A beam with the paper's alpha is better than greedy search"]
     assert beam["Fresh, interval"] == "+0.0 to +0.9"
-    assert f"In chrF it loses {beam['In favour, chrF'].removeprefix('-')}, because" in page
+    lengths = [
+        cell(
+            "replication/decoding", "sacreBLEU, length", **{"Checkpoints averaged": "5", "Beam": width, "Alpha": alpha}
+        )
+        for width, alpha in (("4", "0.6"), ("1", "any"))
+    ]
+    told = "In chrF it loses {}: its translations are shorter, {} of the references on dev, where greedy search has {}."
+    assert told.format(beam["In favour, chrF"].removeprefix("-"), *lengths) in page
     beyond = "sacreBLEU by subwords of the longer side, 31 to 45"
     both = [cell("replication/positions", beyond, Positions=name) for name in ("sinusoids", "learned")]
     assert "31 to 45 subwords have {} with sinusoids and {} with learned positions".format(*both) in page
