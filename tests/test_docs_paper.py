@@ -52,7 +52,7 @@ def test_the_results_on_the_pages_of_the_paper_are_those_of_the_released_tables(
         "stacks": ["costs {} BLEU, two thirds cost {}, and four thirds cost {}".format(*layers)],
         "training": [
             f"reads {read} {pairs} pairs and keeps {left}, those that",
-            "which cost {} FLOPs, estimated as the paper does; its 100,000 steps cost {}.".format(*costs),
+            "which cost {} FLOPs, estimated as the paper does; the paper's 100,000 steps cost {}.".format(*costs),
             f"smoothing costs {claim('Label smoothing hurts*')} % in perplexity",
             f"gains {claim('Label smoothing improves*')} BLEU",
         ],
