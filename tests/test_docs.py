@@ -174,9 +174,9 @@ def test_the_counts_of_claims_of_the_readme_are_those_of_the_released_tables():
         f"what it chose or hoped, and {groups['own']} is our own.",
         f"Such a model is {leads} BLEU better here, which is undecided, and its training steps take a third less time.",
         f"Of {of_time.total()} claims about the time of a step, {of_time['reproduced']} are reproduced and "
-        f"{of_time['contrary']} are contrary: that the Transformer trains faster than the convolutional model, and that "
-        f"eight heads take about as long as one. Eight need as many FLOPs, but on our CPU a step takes {heads} % longer "
-        "(with heads of width 8; the paper's have 64).",
+        f"{of_time['contrary']} are contrary: that the Transformer trains faster than the convolutional model, and "
+        "that eight heads take about as long as one. Eight need as many FLOPs, but on our CPU a step takes "
+        f"{heads} % longer (with heads of width 8; the paper's have 64).",
     ):
         assert sentence in text_of("README.md")
 
