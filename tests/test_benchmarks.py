@@ -1,9 +1,7 @@
-"""Test the comparison of two commits (fakes replace git and Snakemake) and that of libraries."""
+"""Test the comparison of libraries."""
 
-import os
 import re
 import runpy
-import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -12,25 +10,11 @@ import numpy as np
 import pytest
 
 from benchmarks import train
-from benchmarks.commits import Commit
 from transformer.model.ids import END
 from transformer.text.tokens import pack, write_pairs
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = 3000  # with few subwords the losses would differ: the embedding of padding is 0 only in other libraries
-
-
-def test_gpus_are_hidden_because_cpu_seconds_are_compared(tmp_path, monkeypatch):
-    for name, script in {
-        "git": f"tar --create --directory {shlex.quote(str(ROOT))} config",
-        "snakemake": "env > given",
-    }.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    commit = Commit("HEAD", tmp_path / "commit", [], "ende", "base")
-    assert "CUDA_VISIBLE_DEVICES=" in (commit.folder / "given").read_text().splitlines()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,20 @@ def test_commands_start_without_pytorch_and_pydantic():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
+def test_translate_loads_no_large_library_that_it_does_not_use():
+    code = "import sys, transformer.cli.main as cli; "
+    code += "assert cli.main(['translate', '--package', 'models/ende/big/6/average-5/package']) == 0; "
+    code += "print({'torch._dynamo', 'sympy', 'pandas', 'matplotlib', 'scipy'} & sys.modules.keys())"
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, cwd=ROOT, input="A dog.\n", stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert output.splitlines()[1:] == ["set()"]
+
+
+def test_a_plan_is_printed_without_pytorch():
+    code = "import sys, transformer.cli.main as cli; assert cli.main(['plan']) == 0; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+
+
 def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
     monkeypatch.setattr("transformer.experiment.sources.OWN_FILES", (tmp_path / "config/models.yaml",))
     refused(["plan"], f"{tmp_path}/config: no such folder", "need a clone")

@@ -148,7 +148,7 @@ def test_decoding_with_a_beam_costs_more_than_a_forward_pass_and_a_tree_more_tha
     assert decoding_flops(one, task, True) - decoding_flops(one, task, False) == pair
     assert decoding_flops(one, replace(task, decoding=replace(task.decoding, beam=1)), False) == pair
     device = replace(DEVICES["cpu"], peak=1e9)
-    assert decoding_hours(one, 3600 * 0.56e9 * 0.8, device) == pytest.approx(1)
+    assert decoding_hours(one, 3600 * 1.19e9 * 0.8, device) == pytest.approx(1)
 
 
 def test_larger_models_ask_for_longer_jobs_with_more_memory():

@@ -1,7 +1,6 @@
 import re
 
 import pytest
-import torch
 from planned import CONFIG, experiment, run, task
 
 from transformer.experiment.config import read_experiment
@@ -69,13 +68,14 @@ def test_a_trial_is_told_to_be_another_matter():
 
 
 @pytest.mark.parametrize(
-    ("width", "shown"), [(1, "1 x 250 GFLOP/s, bfloat16"), ("1/16", "1 x 100 GFLOP/s, float32")], ids=["wide", "narrow"]
+    ("width", "able", "precision"), [(1, True, "bfloat16"), (1, False, "float32"), ("1/16", True, "float32")]
 )
-def test_the_peak_of_this_cpu_is_measured_in_the_precision_of_the_runs(monkeypatch, width, shown):
-    peaks = {torch.bfloat16: 2.5e11, torch.float32: 1e11}
-    monkeypatch.setattr("transformer.experiment.plan.auto_precision", lambda _: "bfloat16")
-    monkeypatch.setattr("transformer.experiment.plan.sustained_flops", lambda _, dtype: peaks[dtype])
-    assert shown in plan(experiment(scale={"width": width, "depth": 1}))
+def test_the_hours_of_this_cpu_are_those_of_the_runs_precision(monkeypatch, width, able, precision):
+    for name, value in {"multiplies_bfloat16": able, "core_flops": 1e11, "cores": 3}.items():
+        monkeypatch.setattr(f"transformer.experiment.plan.{name}", lambda value=value: value)
+    printed = plan(experiment(scale={"width": width, "depth": 1}))
+    assert "3 x 100 GFLOP/s" in printed
+    assert f"training in {precision}" in printed
 
 
 def test_the_last_table_sums_hours_processors_and_disk():

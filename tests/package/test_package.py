@@ -105,10 +105,14 @@ def test_a_config_that_is_changed_by_hand_is_refused(save, change):
         load_package(path.parent, CPU)
 
 
-@pytest.mark.parametrize("change", [{"d_ff": 64}, {"d_ff": 10**7}, {"N": 10**7}])
-def test_weights_of_another_architecture_are_refused(save, change_package, run_config, change):
+@pytest.mark.parametrize(
+    ("change", "vocabulary"),
+    [({"d_ff": 64}, 40), ({"d_ff": 10**7}, 40), ({"N": 10**7}, 40), ({"d_ff": 40}, 7)],
+    ids=["few", "many", "layers", "as many weights in other shapes"],
+)
+def test_weights_of_another_architecture_are_refused(save, change_package, run_config, change, vocabulary):
     folder = save()
-    change_package(folder, architecture=plain(run_config(**change).architecture))
+    change_package(folder, architecture=plain(run_config(**change).architecture), vocabulary=vocabulary)
     with pytest.raises(InputError, match=r"model\.safetensors does not fit the architecture in config\.json"):
         load_package(folder, CPU)
 

@@ -4,7 +4,6 @@ import argparse
 import ast
 import contextlib
 import inspect
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from transformer.package.defaults import HASHED
+from transformer.support.cpu import cores
 from transformer.support.files import InputError, is_open_as, same_file, write_output
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 
@@ -98,11 +98,6 @@ def threads(text: str) -> int:
     if (value := positive(text)) > MOST_THREADS:
         raise argparse.ArgumentTypeError(f"{text} is too many; give at most {MOST_THREADS}")
     return value
-
-
-def cores() -> int:
-    """How many CPU cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def count(text: str) -> int:

@@ -47,7 +47,6 @@ def limits(text: str) -> dict[str, "Limit"]:
 
 @command(
     path("configfile", "files that override those of config/", required=False, nargs="*", default=[]),
-    torch=True,
     prints=True,
 )
 def plan(arguments: argparse.Namespace) -> None:

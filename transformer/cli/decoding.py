@@ -149,7 +149,6 @@ def translate(arguments: argparse.Namespace) -> None:
     from transformer.decoding.record import Record
     from transformer.decoding.search import Search, decoding
     from transformer.decoding.translate import padded_subwords
-    from transformer.evaluation.attention_page import attention_page
     from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
@@ -161,7 +160,11 @@ def translate(arguments: argparse.Namespace) -> None:
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     options = (arguments.beam, arguments.sample, arguments.nbest, arguments.alpha, arguments.early_stop)
     search = Search.of(loaded.config, *options)
-    page = attention_page(arguments.attention, loaded) if arguments.attention else contextlib.nullcontext()
+    page: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    if arguments.attention:
+        from transformer.evaluation.attention_page import attention_page
+
+        page = attention_page(arguments.attention, loaded)
     sure, made = _output(arguments.log_probabilities), _output(arguments.record)
     tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device, arguments.precision)
     how = (loaded, arguments.package, search, arguments.precision, arguments.workers)

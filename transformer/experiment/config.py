@@ -2,19 +2,13 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    field_validator,
-)
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
@@ -101,7 +95,7 @@ class Experiment(Config):
 
     @field_validator("experiment", mode="wrap")
     @classmethod
-    def _known_names(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    def _known_names(cls, value: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
         """Reports the unknown names of tasks beside the name's own fault."""
         faults = list(unknown_names(info.context))
         try:
@@ -291,11 +285,17 @@ class Experiment(Config):
 
         A model has the name `base` if that is one of its rows, else the name of the first row. Raises as `run` does.
         """
-        equal: dict[Any, list[str]] = {}
-        for model in self.tasks[task].models:
-            run = self.run(task, model, 0)
-            equal.setdefault((run.architecture, run.training), []).append(model)
-        return {"base" if "base" in models else models[0]: models for models in equal.values()}
+        if task not in self._equal:
+            equal: dict[Any, list[str]] = {}
+            for model in self.tasks[task].models:
+                run = self.run(task, model, 0)
+                equal.setdefault((run.architecture, run.training), []).append(model)
+            self._equal[task] = {"base" if "base" in models else models[0]: models for models in equal.values()}
+        return self._equal[task]
+
+    @cached_property
+    def _equal(self) -> dict[str, dict[str, list[str]]]:
+        return {}  # what `equal_models` has found, by task: planning asks a thousand times
 
     def seeds_of(self, task: str, model: str) -> list[int]:
         """The seeds with which a task's model is trained: the experiment's, then those that claims about it add."""

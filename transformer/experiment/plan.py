@@ -3,11 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-import torch
-
 from transformer.experiment.config import Experiment
 from transformer.experiment.cost import (
-    CPUS,
+    CPU_SHARE,
     DEVICES,
     LENGTH,
     SENTENCES,
@@ -24,7 +22,7 @@ from transformer.experiment.cost import (
 )
 from transformer.experiment.downloads import tasks_read
 from transformer.experiment.tasks import Task
-from transformer.support.device import auto_precision, sustained_flops
+from transformer.support.cpu import core_flops, cores, multiplies_bfloat16
 from transformer.support.markdown import markdown
 from transformer.training.config import RunConfig
 
@@ -57,7 +55,7 @@ def _all_downloads(experiment: Experiment) -> dict[str, int]:
 def plan(experiment: Experiment) -> str:
     """The tables in Markdown, with hours on each of DEVICES.
 
-    The peak of `cpu` is measured now, with the threads in use. Raises the errors of `Experiment.files_of`.
+    The peak of `cpu` is measured now. Raises the errors of `Experiment.files_of`.
     """
     devices = DEVICES | {"cpu": this_cpu(experiment)}
     runs = costs(experiment, devices.values())
@@ -67,12 +65,12 @@ def plan(experiment: Experiment) -> str:
 
 
 def this_cpu(experiment: Experiment) -> Device:
-    """The CPU at hand. Its peak in the precision of `base` is measured, on the threads in use."""
-    cpu = torch.device("cpu")
+    """All cores of the CPU at hand, each with a training in the precision of `base`. Their peak is measured."""
     precision: str = experiment.run("", "base", experiment.seeds[0]).training.precision
     if precision == "auto":
-        precision = auto_precision(cpu)
-    return replace(CPUS[precision], peak=sustained_flops(cpu, getattr(torch, precision)))
+        precision = "bfloat16" if multiplies_bfloat16() else "float32"
+    efficiency, source = CPU_SHARE[precision]
+    return replace(DEVICES["cpu"], count=cores(), peak=core_flops(), efficiency=efficiency, source=source)
 
 
 def costs(experiment: Experiment, devices: Iterable[Device]) -> dict[tuple[str, str], Cost]:

@@ -1,6 +1,5 @@
 """Load a package: a trained model as a folder that stands alone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from torch import Tensor
 
 from transformer.model.network import Network
 from transformer.model.networks import network
+from transformer.model.parameters import parameters
 from transformer.package.config import PackageConfig, read_package_config
 from transformer.support.files import InputError
 from transformer.support.tensors import read_tensors
@@ -34,19 +34,14 @@ def load_package(folder: Path, device: torch.device) -> Package:
     folder = Path(folder)
     config = read_package_config(folder)
     weights, _ = read_tensors(folder / "model.safetensors")
-    if not _fit(weights, config):
-        raise InputError(
-            f"{folder}: model.safetensors does not fit the architecture in config.json; copy or make it again"
-        )
+    other = f"{folder}: model.safetensors does not fit the architecture in config.json; copy or make it again"
+    # So many layers or weights could fill the memory, so this comes before they are built.
+    found, asked = sum(map(Tensor.numel, weights.values())), parameters(config.architecture, config.vocabulary)
+    if len(weights) < config.architecture.N or found != asked:
+        raise InputError(other)
     model = network(config.architecture, config.vocabulary)
-    model.load_state_dict(weights)
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InputError(other) from error
     return Package(config, model.to(device).eval(), Subwords(folder / "subwords.model"))
-
-
-def _fit(weights: Mapping[str, Tensor], config: PackageConfig) -> bool:
-    """Whether weights have the shapes that the config asks for. Takes no memory for these, which may be too large."""
-    if len(weights) < config.architecture.N:  # building so many layers could take for ever
-        return False
-    with torch.device("meta"):
-        wanted = network(config.architecture, config.vocabulary).state_dict()
-    return {name: weight.shape for name, weight in weights.items()} == {name: w.shape for name, w in wanted.items()}

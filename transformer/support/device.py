@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import platform
 import shutil
 import sys
 import sysconfig
@@ -18,6 +17,7 @@ from typing import IO
 import torch
 from torch import nn
 
+from transformer.support.cpu import cpu_name, multiplies_bfloat16
 from transformer.support.files import InputError, locked, one_line
 
 SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
@@ -158,12 +158,7 @@ def device_name(device: torch.device) -> str:
     """The name of the GPU's or the CPU's model."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    return cpu_name()
 
 
 def sustained_flops(device: torch.device, dtype: torch.dtype) -> float:
@@ -186,12 +181,9 @@ def sustained_flops(device: torch.device, dtype: torch.dtype) -> float:
 def auto_precision(device: torch.device) -> str:
     """bfloat16 where the hardware multiplies bfloat16 matrices, else float32.
 
-    A GPU of CUDA capability 8.0 or above can, and so can a CPU with AVX512-BF16 or AMX.
+    A GPU of CUDA capability 8.0 or above can. Of CPUs, see `multiplies_bfloat16`.
     """
-    if device.type == "cuda":
-        able = torch.cuda.get_device_capability(device) >= (8, 0)
-    else:
-        able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    able = torch.cuda.get_device_capability(device) >= (8, 0) if device.type == "cuda" else multiplies_bfloat16()
     return "bfloat16" if able else "float32"
 
 

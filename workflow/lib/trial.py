@@ -21,11 +21,8 @@ def cost_line(experiment: Experiment, runs: Runs) -> str:
     ]
     if not waiting:
         return "trial: its runs are all trained"
-    import torch  # slow to load
-
     from transformer.experiment.plan import this_cpu
 
-    torch.set_num_threads(1)
     device, settings = this_cpu(experiment), experiment.tasks[task]
     hours = 0.0
     for model, seed in waiting:
@@ -35,7 +32,7 @@ def cost_line(experiment: Experiment, runs: Runs) -> str:
     control = sum(model == against for model, _ in waiting)
     of = f"{len(waiting) - control} of {row}" + f", 1 of {against} as a control" * control
     trainings = f"{len(waiting)} training{'s' * (len(waiting) > 1)} ({of})"
-    return f"trial: {trainings}, {hours:.1f} core-hours or more on this CPU at the speed that it has now"
+    return f"trial: {trainings}, {device.count * hours:.1f} core-hours or more on this CPU at the speed that it has now"
 
 
 def look(path: Path, experiment: Experiment) -> list[list[int]]:

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-import torch
 from tabulate import tabulate
 
-from transformer.cli.command import cores
 from transformer.evaluation.claims import SEEDS
 from transformer.experiment.config import Experiment, read_experiment
 from transformer.experiment.plan import costs, decoded, this_cpu
@@ -47,14 +45,13 @@ def before(experiment: Experiment) -> str:
     elif len(left) < len(trained):
         lines.append(f"Trainings finished: {len(trained) - len(left)}, left: {len(left)}.")
     if left:
-        torch.set_num_threads(1)  # a training has one thread; the trainings run side by side, one on each core
         cpu = this_cpu(experiment)
         one = costs(experiment, [cpu])
         hours = sum(one[run].hours[0] for run in left)
         hours += sum(text.hours[0] for text in decoded(experiment, [cpu])) * len(left) / len(trained)
-        minutes = 60 * hours / cores()
+        minutes = 60 * hours
         time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
-        lines.append(f"Estimated time: {time}, on {cores()} CPU cores as fast as these are now; a GPU is faster.")
+        lines.append(f"Estimated time: {time}, on {cpu.count} CPU cores as fast as these are now; a GPU is faster.")
     lines += [
         f"Tables, figures and trained models appear in {paths.results}, what each job prints in {paths.results}/logs.",
         "Ctrl-C interrupts the run; the same command continues it.",

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from transformer.experiment import plan
 from transformer.experiment.config import read_experiment
 from workflow.results import load, summary
 from workflow.results.selection import Selection
@@ -20,8 +21,7 @@ def printed(name):
 @pytest.fixture
 def experiment(tmp_path, monkeypatch):
     """Two trainings, in a folder of its own."""
-    monkeypatch.setattr(summary.torch, "set_num_threads", lambda _: None)
-    monkeypatch.setattr(summary, "cores", lambda: 3)
+    monkeypatch.setattr(plan, "cores", lambda: 3)
     overlay = {
         "results": str(tmp_path),
         "tasks": {"ende": {"models": ["base", "big"]}, "enfr": {"models": []}, "wsj": {"models": []}},
@@ -46,13 +46,13 @@ def test_the_estimated_time_is_that_of_the_trainings_left_with_their_share_of_de
     hours = {("ende", "base"): 1, ("ende", "big"): 3}
     monkeypatch.setattr(summary, "costs", lambda *_: {run: SimpleNamespace(hours=(hours[run],)) for run in hours})
     monkeypatch.setattr(summary, "decoded", lambda *_: [SimpleNamespace(hours=(0.25,)), SimpleNamespace(hours=(0.75,))])
-    assert "Estimated time: 100 minutes, on 3 CPU cores" in summary.before(experiment)
+    assert "Estimated time: 5.0 hours, on 3 CPU cores" in summary.before(experiment)
     record = tmp_path / "quick/runs/ende/base/1/training.json"
     record.parent.mkdir(parents=True)
     record.touch()
-    assert "Estimated time: 70 minutes, on 3 CPU cores" in summary.before(experiment)
+    assert "Estimated time: 3.5 hours, on 3 CPU cores" in summary.before(experiment)
     hours["ende", "big"] = 6
-    assert "Estimated time: 2.2 hours, on 3 CPU cores" in summary.before(experiment)
+    assert "Estimated time: 6.5 hours, on 3 CPU cores" in summary.before(experiment)
 
 
 def test_given_packages_are_named_and_not_trained(experiment, tmp_path):

@@ -1,0 +1,22 @@
+import torch
+
+from transformer.support import cpu
+
+
+def test_instructions_for_bfloat16_are_those_that_pytorch_finds():
+    able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    assert cpu.multiplies_bfloat16() == able
+
+
+def test_a_system_that_describes_no_cpu_has_one_with_a_name_and_without_bfloat16(monkeypatch):
+    monkeypatch.setattr(cpu, "_described", dict)
+    assert cpu.cpu_name()
+    assert not cpu.multiplies_bfloat16()
+
+
+def test_the_speed_of_a_core_is_that_of_the_fastest_of_five_products_by_all(monkeypatch):
+    readings = iter([0.0, 5.0, 9.0, 11.0, 14.0, 18.0])
+    monkeypatch.setattr(cpu, "cores", lambda: 4)
+    monkeypatch.setattr(cpu, "SIZE", 10)
+    monkeypatch.setattr(cpu.time, "perf_counter", lambda: next(readings))
+    assert cpu.core_flops() == 2 * 10**3 / 2 / 4
