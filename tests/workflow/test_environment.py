@@ -110,7 +110,13 @@ def test_a_folder_in_which_the_workflow_cannot_run_is_named(tmp_path, name):
     (clone := tmp_path / name).mkdir()
     fault = environment.fault_of(clone)
     assert fault.startswith(repr(str(clone)))
-    assert fault.endswith("; rename the folder")
+    assert fault.endswith("; rename it")
+
+
+def test_a_working_folder_that_snakemake_s_log_cannot_name_is_named(tmp_path, monkeypatch):
+    (folder := tmp_path / "not UTF-8 \udcff").mkdir()
+    monkeypatch.chdir(folder)
+    assert environment.fault_of(ROOT).startswith(repr(str(folder)))
 
 
 def test_a_file_in_the_clone_that_hides_a_module_is_named(tmp_path):

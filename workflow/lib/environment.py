@@ -5,6 +5,7 @@
 
 import getpass
 import os
+import re
 import shlex
 import sys
 from importlib.machinery import PathFinder
@@ -17,9 +18,9 @@ OWN = {"transformer", "workflow", "benchmarks", "tests"}  # the project's module
 def fault_of(clone: Path) -> str | None:
     """What is wrong with the clone's folder, and the remedy. None if nothing is."""
     # `:` separates folders in lists, Snakemake takes braces for wildcards, and its log is in UTF-8.
-    odd = [character for character in str(clone) if character in ":{}\n" or "\ud800" <= character <= "\udfff"]
-    if odd:
-        return f"{str(clone)!r}: the project cannot be used in a folder whose path has {odd[0]!r}; rename the folder"
+    for folder, odd in ((clone, "[:{}\n\ud800-\udfff]"), (Path.cwd(), "[\ud800-\udfff]")):
+        if found := re.search(odd, str(folder)):
+            return f"{str(folder)!r}: the project cannot be used in a folder whose path has {found[0]!r}; rename it"
     # Python finds a module in the clone before one of its own with the same name.
     others = [folder for folder in sys.path if folder and not _same(folder, clone)]
     for path in sorted(clone.iterdir()):
