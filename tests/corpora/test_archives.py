@@ -4,6 +4,7 @@ import random
 import re
 import stat
 import tarfile
+import unicodedata
 import zipfile
 from contextlib import suppress
 
@@ -164,12 +165,41 @@ def test_a_link_or_a_folder_in_a_zip_is_refused(tmp_path):
     assert "is not a plain file" in refused(f"{path}/a.de", f"{path}/a.de", tmp_path)
 
 
-def test_an_encrypted_member_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("offset", "value", "why"),
+    [
+        (8, 1, "needs a password"),  # the flag of encryption
+        *((10, method, "is packed by a method that we do not have") for method in (9, 93, 98)),  # Deflate64, zstd, PPMd
+    ],
+)
+def test_a_sound_member_that_cannot_be_unpacked_here_is_not_called_damaged(tmp_path, offset, value, why):
     path = write_zip(tmp_path / "x.zip", ("a.en", ENGLISH))
     content = bytearray(path.read_bytes())
-    content[content.index(b"PK\1\2") + 8] |= 1
+    content[content.index(b"PK\1\2") + offset] = value
     write(path, content)
-    assert "encrypted" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    message = refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+    assert message.startswith(f"{path}/a.en: {why}")
+    assert message.endswith(f"; unpack it with another program (7z x {path}), and name the unpacked text")
+
+
+@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_name_in_nfc_and_in_nfd_is_one_name(tmp_path, form, asked):
+    name, wanted = (unicodedata.normalize(each, "über/größe.en") for each in (form, asked))
+    for path in (write_zip(tmp_path / "x.zip", (name, ENGLISH)), write_tar(tmp_path / "x.tgz", (name, ENGLISH))):
+        assert read(f"{path}/{wanted}", f"{path}/{wanted}", tmp_path) == [("one", "one"), ("two", "two")]
+    (path := tmp_path / unicodedata.normalize(asked, "ä") / name).parent.mkdir(parents=True)
+    write(path, ENGLISH)
+    asked = tmp_path / unicodedata.normalize(form, "ä") / wanted
+    assert read(asked, asked, tmp_path) == [("one", "one"), ("two", "two")]
+
+
+def test_names_of_zips_of_macos_are_utf_8_although_they_do_not_say_so(tmp_path):
+    path = write_zip(tmp_path / "x.zip", (unicodedata.normalize("NFD", "größe.en"), ENGLISH))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\3\4") + 7] = content[content.index(b"PK\1\2") + 9] = 0
+    write(path, content)
+    assert read(f"{path}/größe.en", f"{path}/größe.en", tmp_path) == [("one", "one"), ("two", "two")]
 
 
 @pytest.mark.parametrize("name", ["/a.en", "b/../a.en"])

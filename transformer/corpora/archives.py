@@ -11,11 +11,11 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from transformer.corpora.location import Location
+from transformer.corpora.location import Location, composed
 from transformer.support.files import InputError
 
 # A file may unpack to 200 times its size, or to 64 MiB if that is more. Anything larger counts as a bomb.
@@ -23,8 +23,7 @@ EXPANSION = 200
 LEAST_LIMIT = 2**26  # bytes
 BUFFER = 2**17  # bytes
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-# zipfile raises RuntimeError for a compression that it does not know.
-DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
 class Member(NamedTuple):
@@ -48,14 +47,22 @@ def members(file: str) -> Iterator[Member]:
         with undamaged(archive), zipfile.ZipFile(file) as zipped:
             for info in zipped.infolist():
                 kind = stat.S_IFMT(info.external_attr >> 16)
-                plain = kind in (0, stat.S_IFREG) and not info.is_dir() and not info.flag_bits & 1  # 1: encrypted
+                plain = kind in (0, stat.S_IFREG) and not info.is_dir()
                 is_link, opener = kind == stat.S_IFLNK, functools.partial(zipped.open, info)
-                yield _member(file, info.filename, info.file_size, plain, is_link, opener)
+                yield _member(file, _zip_name(info), info.file_size, plain, is_link, opener)
     else:
         with open_guarded(Path(file), archive) as content, undamaged(archive), tarfile.open(None, "r|", content) as tar:
             for head in tar:
                 is_link, extract = head.issym() or head.islnk(), functools.partial(tar.extractfile, head)
                 yield _member(file, head.name, head.size, head.isreg(), is_link, extract)
+
+
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    """The name of a member. Zips of macOS have names in UTF-8, but do not say so, and zipfile takes them for cp437."""
+    with suppress(UnicodeError):
+        if not info.flag_bits & 0x800:
+            return info.filename.encode("cp437").decode()
+    return info.filename
 
 
 def check_links(file: str, path: str, links: Iterable[str]) -> None:
@@ -68,13 +75,13 @@ def check_links(file: str, path: str, links: Iterable[str]) -> None:
 
 
 def _member(file: str, name: str, size: int, plain: bool, is_link: bool, opener: Callable[[], Any]) -> Member:
-    path = posixpath.normpath(name).lstrip("/")
+    path = composed(posixpath.normpath(name).lstrip("/"))
     location = Location(file, path)
 
     def open_member() -> IO[bytes]:
         limit = limit_of(Path(file))
         if not plain:
-            problem = "is not a plain file but a link, a folder, a device or an encrypted file"
+            problem = "is not a plain file but a link, a folder or a device"
         elif name.startswith("/") or ".." in name.split("/"):
             problem = f"lies outside the archive, at {name}"
         elif size > limit:
@@ -107,6 +114,11 @@ def undamaged(location: Location) -> Iterator[None]:
     """Raises InputError that names the location if the enclosed code finds it unreadable or damaged."""
     try:
         yield
+    except RuntimeError as error:  # of zipfile, which lacks methods such as Deflate64
+        why = "needs a password" if "password" in str(error) else f"is packed by a method that we do not have ({error})"
+        raise InputError(
+            f"{location}: {why}; unpack it with another program (7z x {location.file}), and name the unpacked text"
+        ) from error
     except DAMAGE as error:
         if isinstance(error, OSError) and error.errno:  # of the system, not of a decompressor
             raise InputError(f"{location}: cannot be read ({error.strerror}); correct the location") from error

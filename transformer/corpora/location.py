@@ -2,6 +2,8 @@
 
 import os
 import re
+import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -36,7 +38,7 @@ class Location:
         """
         marked = re.fullmatch(r"(.*)#([^/#]*)", text)
         path, column = marked.groups() if marked else (text, "")
-        file, member = _into_archive(path)
+        file, member = _into_archive(_on_disk(path))
         location = cls(file, member, int(column) if re.fullmatch("[1-9][0-9]{0,5}", column) else None)
         table = location.kind == ".tsv"
         if not path.strip():
@@ -83,8 +85,25 @@ def _into_archive(path: str) -> tuple[str, str | None]:
     for match in _ARCHIVE.finditer(path, url.end() if url else 0):
         file, member = path[: match.end()], path[match.end() + 1 :]
         if url or not os.path.isdir(file):  # noqa: PTH112 (Path.is_dir raises PermissionError)
-            return file, member
+            return file, composed(member)
     return path, None
+
+
+def composed(name: str) -> str:
+    """A name in NFC, as most programs write it. macOS writes NFD: a letter and its accent are two characters."""
+    return unicodedata.normalize("NFC", name)
+
+
+def _on_disk(path: str) -> str:
+    """A path as this machine's disk has it, in NFC or NFD. The path itself if there is no such file."""
+    if path.isascii() or os.path.lexists(path):
+        return path
+    folder, slash, name = path.rpartition("/")
+    folder = _on_disk(folder)
+    with suppress(OSError, ValueError):
+        names = (each.name for each in Path(folder + slash).iterdir())
+        name = next((each for each in names if composed(each) == composed(name)), name)
+    return folder + slash + name
 
 
 def why_missing(path: str, wanted: Literal["file", "folder"]) -> str:

@@ -60,8 +60,9 @@ class Treebank(Kind):
     def missing(self) -> str:
         """Why its folder is not that of a treebank, with the remedy. Empty if it is one, and for an archive."""
         try:
-            for part in PARTS if Location.parse(self.trees).member is None else ():
-                treebank_files(Path(self.trees), *getattr(self, part))
+            location = Location.parse(self.trees)
+            for part in PARTS if location.member is None else ():
+                treebank_files(Path(location.file), *getattr(self, part))
         except InputError as error:
             return str(error)
         return ""
