@@ -86,6 +86,35 @@ def test_an_xliff_2_has_a_pair_for_each_translated_segment(pairs_of):
     assert found == [("one", "eins"), ("two", "zwei")]
 
 
+@pytest.mark.parametrize(
+    ("attributes", "is_translated"),
+    [
+        ("", True),  # many programs write no state
+        *((f"state='{state}'", True) for state in ("translated", "reviewed", "final")),
+        *((f"state='{state}'", False) for state in ("initial", "Initial")),
+        ("state='translated' subState='x:needs-translation'", False),
+        ("state='translated' subState='x:checked'", True),
+    ],
+)
+def test_the_state_of_an_xliff_2_segment_says_whether_it_is_translated(pairs_of, attributes, is_translated):
+    segments = "<segment><source>one</source><target>eins</target></segment>"
+    segments += f"<segment {attributes}><source>two</source><target>two!</target></segment>"
+    found, left_out = pairs_of("a.xlf", XLIFF2.format(segments))
+    assert found == [("one", "eins"), ("two", "two!")][: 1 + is_translated]
+    assert left_out == ({} if is_translated else {UNTRANSLATED: 1})
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("before", ["", '#~| msgid "older"\n', '#~ msgctxt "menu"\n'])
+@pytest.mark.parametrize(("after", "is_fuzzy"), [("", False), ("\n", False), ("\n#, c-format, fuzzy\n", True)])
+def test_the_flag_of_an_obsolete_message_is_not_that_of_the_next_one(pairs_of, end, before, after, is_fuzzy):
+    obsolete = f'#, fuzzy\n{before}#~ msgid "old"\n#~ msgstr "alt"\n{after}'
+    content = f'{PO}msgid "one"\nmsgstr "eins"\n\n{obsolete}msgid "two"\nmsgstr "zwei"\n'
+    found, left_out = pairs_of("a.po", content.replace("\n", end))
+    assert found == [("one", "eins"), ("two", "zwei")][: 2 - is_fuzzy]
+    assert left_out == ({FUZZY: 1} if is_fuzzy else {})
+
+
 def test_a_po_has_a_pair_for_each_translated_message_and_plural(pairs_of):
     content = (
         PO
@@ -156,6 +185,45 @@ def test_code_in_a_text_is_left_out_and_marked_text_stays(pairs_of):
     assert pairs_of("a.tmx", TMX.format(tu(en=text, de="x")))[0] == [("a bold, high & é", "x")]
     text = "<g id='1'>a <mrk mtype='seg'>b</mrk></g><x id='2'/> <bpt id='3'>[</bpt>c"
     assert pairs_of("a.xlf", XLIFF.format(trans_unit(text, "y")))[0] == [("a b c", "y")]
+
+
+DATA = (
+    "<originalData><data id='1'>&lt;br/&gt;</data><data id='2'><cp hex='A'/></data><data id='3'>b</data></originalData>"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        *(
+            (code, "a b")
+            for code in ("<x ctype='lb'/>", "<ph type='lb'/>", "<ph>&lt;br&gt;</ph>", "<x equiv-text='&#10;'/>")
+        ),
+        *((code, "a b") for code in ("<ept>&lt;/p&gt;</ept><bpt>&lt;p&gt;</bpt>", "<br/>", "<g ctype='x-html-p'/>")),
+        *((code, "a b") for code in ("<ph type='fmt' subType='xlf:lb'/>", "<ph dataRef='1'/>", "<ph dataRef='2'/>")),
+        *(
+            (code, "a b")
+            for code in ("<cp hex='0009'/>", "<ph disp='&lt;br/&gt;'/>", "<ph>\n<sub>c</sub></ph><x ctype='lb'/>")
+        ),
+        ("<pc dispStart='&lt;p&gt;' dispEnd='&lt;/p&gt;'>c</pc>", "a c b"),
+        *(
+            (code, "ab")
+            for code in ("<x ctype='bold'/>", "<ph>&lt;i&gt;</ph>", "<ph dataRef='3'/>", "<ph dataRef='4'/>")
+        ),
+        ("<g ctype='bold'>c</g>", "acb"),
+    ],
+)
+def test_a_code_that_is_a_line_break_separates_words_and_formatting_does_not(pairs_of, code, text):
+    segment = f"<segment><source>a{code}b</source><target>c</target></segment>"
+    for name, content in (
+        ("a.tmx", TMX.format(tu(en=f"a{code}b", de="c"))),
+        ("a.xlf", XLIFF.format(trans_unit(f"a{code}b", "c"))),
+        ("a.xliff", XLIFF2.format(DATA + segment)),
+    ):
+        if "dataRef" not in code or name == "a.xliff":
+            assert pairs_of(name, content)[0] == [(text, "c")]
+    after = XLIFF2.format(f"{DATA}</unit><unit id='2'>{segment}")
+    assert "dataRef" not in code or pairs_of("b.xlf", after)[0] == [("ab", "c")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple, NoReturn
 from xml.sax import ContentHandler, SAXParseException
 
+from transformer.corpora.codes import stands_for_blank
 from transformer.corpora.sgml import in_one_line
 from transformer.support.files import InputError
 from transformer.support.languages import code_of, meant
@@ -25,7 +26,10 @@ _PO_LINE = re.compile(
 )
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
-NEW = frozenset({"new", "needs-translation"})  # states of a target that XLIFF's programs have filled with the source
+# States of XLIFF 1.2 and 2 in which programs fill the target with the source. A target without a state counts as
+# translated: in XLIFF 2 its state is then `initial`, but many programs write translations without any state.
+NEW = frozenset({"new", "needs-translation", "initial"})
+_SAYS = re.compile("(c|sub)?type|equiv|disp|dataref", re.IGNORECASE)  # attributes that say what a code is
 
 
 class Unit(NamedTuple):
@@ -52,7 +56,7 @@ def pairs_of(
         known = tuple(texts)
         if known not in chosen:
             seen |= dict.fromkeys(known)
-            chosen[known] = [_choose(language, known) for language in languages]
+            chosen[known] = [choose(language, known) for language in languages]
         first, second = chosen[known]
         if fault or first is None or second is None or first == second or not (texts[first] and texts[second]):
             left_out[fault or UNTRANSLATED] += 1
@@ -67,8 +71,8 @@ def pairs_of(
         )
 
 
-def _choose(language: str, known: tuple[str, ...]) -> str | None:
-    """The one of the known languages that stands for a language."""
+def choose(language: str, known: Iterable[str]) -> str | None:
+    """The one of the known languages that stands for a language; ORIGINAL stands for any, and None if none does."""
     wanted = _parts(language)
     alike = [name for name in known if name and all(a == b for a, b in zip(wanted, _parts(name), strict=False))]
     exact = [name for name in alike if _parts(name) == wanted]
@@ -87,9 +91,10 @@ def _parts(language: str) -> list[str]:
 def read_xml(name: str, stream: IO[bytes]) -> Iterator[Unit]:
     """The units of a TMX or XLIFF file (1.2, 2.0), in a stream.
 
-    The code in a text (<bpt>, <ph>, ...) is left out. What other elements in it contain is text. Runs of white space
-    become one blank. Raises InputError with the line for XML that is not well-formed, for an encoding that the parser
-    does not have, and for declared entities, because few of them can stand for gigabytes.
+    The code in a text (<bpt>, <ph>, ...) is left out. What other elements in it contain is text. An element that
+    `stands_for_blank`, such as a line break, becomes one. Runs of white space become one blank. Raises InputError with
+    the line for XML that is not well-formed, for an encoding that the parser does not have, and for declared entities,
+    because few of them can stand for gigabytes.
     """
     from defusedxml.common import DefusedXmlException
     from defusedxml.sax import make_parser
@@ -119,6 +124,12 @@ def read_xml(name: str, stream: IO[bytes]) -> Iterator[Unit]:
         ) from error
 
 
+def _fault(attributes: Any) -> str:
+    """Why a segment or target in this state is no translation; empty if it is one."""
+    states = (attributes.get(key, "").lower().rpartition(":")[2] for key in ("state", "subState"))
+    return UNTRANSLATED if NEW.intersection(states) else ""
+
+
 class _UndefinedError(Exception):
     """A reference to an entity that the file does not define."""
 
@@ -133,6 +144,8 @@ class _Handler(ContentHandler):
         self.sides = {"source": "", "target": ""}  # the languages of an XLIFF file
         self.language = ""
         self.text: list[str] | None = None  # of the open segment
+        self.codes: list[tuple[bool, list[str]]] = []  # the open elements in it: whether each is a blank; its content
+        self.data: dict[str, str] = {}  # the codes of an XLIFF 2 unit, which elements name
         self.outside = 0  # how many open elements are no part of the unit's texts
 
     def taken(self) -> list[Unit]:
@@ -143,39 +156,55 @@ class _Handler(ContentHandler):
     def startElement(self, name: str, attributes: Any) -> None:
         name = name.rpartition(":")[2]
         own = attributes.get("xml:lang") or attributes.get("lang")
-        if self.outside or name in ("alt-trans", "matches") or (self.text is not None and name in CODE):
+        if self.outside or name in ("alt-trans", "matches"):
             self.outside += 1
+        elif self.text is not None:
+            said = (self.data.get(value, value) for key, value in attributes.items() if _SAYS.match(key))
+            is_blank = any(map(stands_for_blank, (name, *said)))
+            self.text += [" "] * is_blank
+            self.codes.append((is_blank, []))
+            self.outside += name in CODE
         elif name in ("xliff", "file"):
             written = {"source": ("source-language", "srcLang"), "target": ("target-language", "trgLang")}
             for side, keys in written.items():
                 self.sides[side] = next((attributes[key] for key in keys if key in attributes), self.sides[side])
+        elif name == "unit":
+            self.data = {}
         elif name in ("tu", "trans-unit", "segment"):
-            self.unit = Unit({})
-        elif self.unit is not None and name == "tuv":
+            self.unit = Unit({}, _fault(attributes))
+        elif name == "tuv":
             self.language = own or ""
-        elif self.unit is not None and self.text is None and name in ("seg", "source", "target"):
+        elif name == "data":
+            self.language, self.text = attributes.get("id", ""), []
+        elif self.unit is not None and name in ("seg", "source", "target"):
             self.language = self.language if name == "seg" else own or self.sides[name]
-            if name == "target" and attributes.get("state") in NEW:
-                self.unit = self.unit._replace(fault=UNTRANSLATED)
+            if name == "target":
+                self.unit = self.unit._replace(fault=self.unit.fault or _fault(attributes))
             self.text = []
 
     def endElement(self, name: str) -> None:
         name = name.rpartition(":")[2]
+        self.outside -= bool(self.outside)
         if self.outside:
-            self.outside -= 1
-        elif self.unit is None:
             return
-        elif name in ("seg", "source", "target") and self.text is not None:
-            if self.language:
-                self.unit.texts.setdefault(self.language, in_one_line("".join(self.text)))
-            self.text = None
-        elif name in ("tu", "trans-unit", "segment"):
+        if self.text is not None and self.codes:
+            is_blank, content = self.codes.pop()
+            self.text += [" "] * (is_blank or stands_for_blank("".join(content)))
+        elif self.text is not None:
+            text, self.text = "".join(self.text), None
+            if name == "data":
+                self.data[self.language] = text
+            elif self.unit is not None and self.language:
+                self.unit.texts.setdefault(self.language, in_one_line(text))
+        elif self.unit is not None and name in ("tu", "trans-unit", "segment"):
             self.units.append(self.unit)
             self.unit = None
 
     def characters(self, content: str) -> None:
         if self.text is not None and not self.outside:
             self.text.append(content)
+        elif self.codes:
+            self.codes[-1][1].append(content)
 
     def skippedEntity(self, name: str) -> None:
         raise _UndefinedError(name)
@@ -226,6 +255,8 @@ def _messages(name: str, lines: Iterable[str]) -> Iterator[tuple[int, dict[str, 
         if not text or text.startswith("#"):
             if text.startswith("#,") and "fuzzy" in re.split("[, \t]+", text):
                 message["fuzzy"] = ""
+            elif text.startswith("#~"):  # an obsolete message, whose flag ends with it
+                message.pop("fuzzy", None)
             continue
         if not (match := _PO_LINE.fullmatch(text)):
             fail(f"{text[:40]!r} is no keyword with a text in quotes")
