@@ -110,6 +110,64 @@ def test_sgml_is_aligned_by_document_and_segment(tmp_path):
     assert read(source, plain, tmp_path) == [("a 1", "x"), ("a 2", "y"), ("b 1", "z")]
 
 
+@pytest.mark.parametrize("name", ["a.xml", "a.en", "a.txt.gz", "x.zip/a.XML"])
+@pytest.mark.parametrize(
+    "head",
+    ["", "\ufeff", "<?xml version='1.0'?>\r\n", "<!-- <seg id='9'> -->\n", "<!DOCTYPE mteval SYSTEM 'a.dtd'>", "\n\n"],
+)
+def test_a_set_is_told_by_its_head_whatever_its_name(tmp_path, name, head):
+    text = (
+        "{}<MTEVAL>\n<{}set setid='x'>\n<doc docid='1'>\n<url>u</url>\n<title>t</title>\n<seg id='1'> {} </seg></doc>"
+    )
+    sides = []
+    for side, segment in (("src", "a &amp; b"), ("ref", "c")):
+        (folder := tmp_path / side).mkdir()
+        content = text.format(head, side, segment).encode()
+        if "zip" in name:
+            write_zip(folder / "x.zip", ("a.XML", content))
+        else:
+            write(folder / name, PACK[".gz"](content) if name.endswith(".gz") else content)
+        sides.append(folder / name)
+    assert read(*sides, tmp_path) == [("a & b", "c")]
+    plain = write(tmp_path / "plain.de", b"<3 c\n")
+    assert read(sides[0], plain, tmp_path) == [("a & b", "<3 c")]
+
+
+DATASET = "<dataset><doc id='1'><src lang='en'><seg id='1'>a</seg></src><ref lang='de'><seg id='1'>b</seg></ref></doc>"
+MEMORY = "<?xml version='1.0'?><tmx><tu><tuv lang='en'><seg>a</seg></tuv><tuv lang='de'><seg>b</seg></tuv></tu></tmx>"
+
+
+@pytest.mark.parametrize("content", [DATASET, MEMORY])
+def test_an_xml_file_with_both_languages_is_named_for_both(tmp_path, content):
+    path = write(tmp_path / "a.xml", content.encode())
+    assert read(path, path, tmp_path) == [("a", "b")]
+    assert read(path, path, tmp_path, asked=Asked(("German", "en-US"))) == [("b", "a")]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("<set><doc docid='1'><seg id='1'>a</seg></doc></set>", "has one language; name a text for each of en and de"),
+        ("plain text", "has no segments in en, nor in any other language; correct the location"),
+        (DATASET.replace("'de'", "'fr'"), "has no segments in de, only in en, fr; correct the location"),
+    ],
+)
+def test_an_xml_file_that_lacks_one_of_both_languages_is_refused(tmp_path, content, said):
+    path = write(tmp_path / "a.xml", content.encode())
+    assert refused(path, path, tmp_path) == f"{path}: {said}"
+
+
+@pytest.mark.parametrize("name", ["train.tags.en", "a.xml", "a.en.gz"])
+@pytest.mark.parametrize(
+    "text", ["<url>u</url>\n<keywords>k</keywords>\nHello\n", "<doc id='1'>\nHello\n", "<?xml?><s>a</s>"]
+)
+def test_other_markup_is_refused(tmp_path, name, text):
+    path = write(tmp_path / name, PACK[".gz" if name.endswith(".gz") else ""](text.encode()))
+    plain = write(tmp_path / "plain", b"Hallo\n")
+    for sides in ((path, plain), (plain, path)):
+        assert f"{path}: begins with markup, <" in refused(*sides, tmp_path)
+
+
 @pytest.mark.parametrize("unescaped", ["AT&T", "a < b", "1<2", "a & b;", "a<b and c>d", "a <br/> b"])
 def test_sgml_without_escapes_is_read(tmp_path, unescaped):
     path = write(tmp_path / "a.sgm", f"<DOC docid=a><hl><seg id=1>{unescaped}</seg></hl></DOC>".encode())

@@ -13,7 +13,7 @@ def read(*texts):
     """The texts that are read from a set with these segments."""
     segments = (f'<seg id="{number}">{text}</seg>' for number, text in enumerate(texts, 1))
     lines = ['<srcset setid="x" srclang="any">', '<doc docid="d">', *segments, "</doc>", "</srcset>"]
-    found = read_segments("a.sgm", "\n".join(lines).split("\n"))
+    found = read_segments("a.sgm", "\n".join(lines).split("\n"))[""]
     assert list(found) == [f"segment {number} of document 'd'" for number in range(1, len(texts) + 1)]
     return list(found.values())
 
@@ -97,9 +97,33 @@ def test_names_and_attributes_may_be_in_capitals_and_in_any_form():
         "</hl></DOC><doc><seg id=1>z</seg></doc>",
     ]
     names = ["segment 1 of document 'a&b'", "segment 2 of document 'a&b'", "segment 3 of document 'a&b'"]
-    assert read_segments("a.sgm", lines) == dict(
+    assert read_segments("a.sgm", lines)[""] == dict(
         zip([*names, "segment 1 of document ''"], ["x", "", "y", "z"], strict=True)
     )
+
+
+def test_a_set_of_several_languages_has_the_first_reference_of_each_and_no_output_of_systems():
+    def side(tag, *texts):
+        return (
+            f"<{tag}>\n<p>\n" + "".join(f'<seg id="{i}">{text}</seg>\n' for i, text in enumerate(texts, 1)) + "</p>\n"
+        )
+
+    lines = [
+        '<?xml version="1.0"?><dataset id="x"><doc origlang="en" id="a">',
+        side("hyp system='s' lang='de'", "no"),
+        side("src lang='en'", "a <ref lang='de'> b", "two"),
+        side("ref lang='de' translator='A'", "eins", "zwei"),
+        side("ref lang='de' translator='B'", "no", "no"),
+        '</doc><doc id="b">',
+        side("ref lang='de'", "drei"),
+        side("src lang='en'", "three"),
+        "</doc></dataset>",
+    ]
+    names = ["segment 1 of document 'a'", "segment 2 of document 'a'", "segment 1 of document 'b'"]
+    assert read_segments("a.xml", lines) == {
+        "en": dict(zip(names, ["a <ref lang='de'> b", "two", "three"], strict=True)),
+        "de": dict(zip(names, ["eins", "zwei", "drei"], strict=True)),
+    }
 
 
 @given(st.text(st.sampled_from("<>/!?&;#\"'= -seg[]docabx1\n"), max_size=30))

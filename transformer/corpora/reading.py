@@ -16,13 +16,16 @@ from typing import IO
 
 from transformer.corpora.archives import BUFFER, check_links, members, open_guarded
 from transformer.corpora.location import ARCHIVES, Location
+from transformer.corpora.markup import markup
 from transformer.corpora.sgml import read_segments
-from transformer.corpora.units import PO, UNITS, Unit, pairs_of, read_po, read_xml
+from transformer.corpora.units import PO, UNITS, Unit, choose, pairs_of, read_po, read_xml
 from transformer.support.encodings import PACKED, foreign, lone_returns
 from transformer.support.files import InputError, atomic, decode_lines
 
 LONGEST_LINE = 2**24  # bytes
 SGML = (".sgm", ".sgml")
+XML = ".xml"  # may be one text, or one for both languages, such as TMX and WMT's sets since 2021
+HEADS = {".tmx": rb"<(tmx|xliff)[\s>]", ".sgm": rb"<seg\s[^>]*\bid\b"}  # what markup at a file's head has
 HEAD = 512  # bytes; they show whether a file is compressed, an archive or in a FOREIGN format
 Local = Callable[[str], Path]
 Paths = dict[tuple[str, str | None], Path]  # (file, member) -> its path on disk
@@ -54,7 +57,7 @@ def open_pairs(
 def open_text(text: str, local: Local, folder: Path) -> Iterator[Iterator[str]]:
     """The lines of one location, read in the same way as by `open_pairs`."""
     with _unpacked((text,), local, folder) as ([location], paths):
-        yield _texts(location, paths)
+        yield _texts(location, paths, "")
 
 
 @contextmanager
@@ -138,25 +141,29 @@ def _split(location: Location, stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _pairs(source: Location, target: Location, paths: Paths, asked: Asked) -> Iterator[tuple[str, str]]:
-    if source == target and source.kind in UNITS:
+    one, other = asked.languages
+    formats = {_format(source, paths), _format(target, paths)}
+    if source == target and formats <= {*UNITS}:
         units = read_po(str(source), _lines(source, paths)) if source.kind == PO else _xml_units(source, paths)
         yield from pairs_of(str(source), units, asked.languages, asked.left_out)
     elif source.column and target.column and replace(source, column=target.column) == target:
         yield from _columns(source, _lines(source, paths), source.column, target.column)
-    elif source.kind in SGML and target.kind in SGML:
-        sources, targets = _segments(source, paths), _segments(target, paths)
+    elif formats <= {*SGML} or (source == target and source.kind == XML):
+        sources, targets = _segments(source, paths, one), _segments(target, paths, other)
+        if source == target and source.kind == XML and sources == targets:
+            raise InputError(f"{source}: has one language; name a text for each of {one} and {other}")
         for key in (*sources, *targets):
             if key not in sources or key not in targets:
                 raise InputError(f"{source} and {target}: only one has {key}; give two sides of the same set")
         yield from ((text, targets[key]) for key, text in sources.items())
     else:
-        texts = _texts(source, paths), _texts(target, paths)
+        texts = _texts(source, paths, one), _texts(target, paths, other)
         for number, pair in enumerate(itertools.zip_longest(*texts)):
             if None in pair:
                 rest = zip(pair, texts, strict=True)  # the longer side is counted to its end
-                one, other = (number + (text is not None) + sum(1 for _ in more) for text, more in rest)
+                lines, others = (number + (text is not None) + sum(1 for _ in more) for text, more in rest)
                 raise InputError(
-                    f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"
+                    f"{source} has {lines} lines and {target} has {others}; make their numbers of lines equal"
                 )
             yield pair
 
@@ -167,11 +174,30 @@ def _xml_units(location: Location, paths: Paths) -> Iterator[Unit]:
         yield from read_xml(str(location), stream)
 
 
-def _texts(location: Location, paths: Paths) -> Iterator[str]:
-    if location.kind in UNITS:
+def _format(location: Location, paths: Paths) -> str:
+    """The kind of a text by its name or, if that is none of ours, by its head. Raises InputError for other markup."""
+    path = paths[location.file, location.member]
+    if location.kind in (*SGML, *UNITS) or location.column or not path.is_file():  # a pipe can be read only once
+        return location.kind
+    with open_guarded(path, location) as stream:
+        head = stream.peek(BUFFER)
+    if foreign(head) or not (found := markup(head)):
+        return ""
+    for kind, start in HEADS.items():
+        if re.search(start, head, re.IGNORECASE):
+            return kind
+    raise InputError(
+        f"{location}: begins with markup, {' '.join(found.split())[:40]}, and is no set of <seg id=...>, TMX or XLIFF; "
+        "give plain text (grep -v '^ *<' OLD > NEW removes the lines of tags in IWSLT's)"
+    )
+
+
+def _texts(location: Location, paths: Paths, language: str) -> Iterator[str]:
+    kind = _format(location, paths)
+    if kind in UNITS:
         raise InputError(f"{location}: has both languages of a corpus; give it for each of the two")
-    if location.kind in SGML:
-        return iter(_segments(location, paths).values())
+    if kind in SGML:
+        return iter(_segments(location, paths, language).values())
     lines = _lines(location, paths)
     if location.column:
         return (text for text, _ in _columns(location, lines, location.column, location.column))
@@ -187,5 +213,10 @@ def _columns(location: Location, lines: Iterator[str], first: int, second: int) 
         yield fields[first - 1], fields[second - 1]
 
 
-def _segments(location: Location, paths: Paths) -> dict[str, str]:
-    return read_segments(str(location), _lines(location, paths))
+def _segments(location: Location, paths: Paths, language: str) -> dict[str, str]:
+    """The segments of a set in a language."""
+    sets = read_segments(str(location), _lines(location, paths))
+    if (found := choose(language, sets)) is None:
+        has = f"only in {', '.join(sets)}" if sets else "nor in any other language"
+        raise InputError(f"{location}: has no segments in {language}, {has}; correct the location")
+    return sets[found]

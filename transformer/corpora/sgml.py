@@ -1,4 +1,4 @@
-"""Read NIST and WMT dev and test sets. They are SGML, of which they use little.
+"""Read dev and test sets of NIST, WMT and IWSLT. They are SGML or XML, of which they use little.
 
 A parser of HTML does not fit: it reads no markup after <script>, <title> and the like in a text.
 """
@@ -14,9 +14,9 @@ from transformer.support.files import InputError
 _ATTRIBUTES = r"""(?:[^"'<>]|"[^"<]*"|'[^'<]*')*"""
 _NAME_ENDS = r"(?![\w.:-])"
 _ATTRIBUTE = re.compile(r"""([^\s=/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))""")
-# Comments, the tags of documents and segments, and the beginnings of other markup but start tags.
+# Comments, the tags of documents, sides and segments, and the beginnings of other markup but start tags.
 _MARKUP = re.compile(
-    rf"<!--.*?-->|<(?P<tag>doc|seg){_NAME_ENDS}(?P<attributes>{_ATTRIBUTES})>|(?P<end></\s*seg\s*>)"
+    rf"<!--.*?-->|<(?P<tag>doc|seg|src|ref|hyp){_NAME_ENDS}(?P<attributes>{_ATTRIBUTES})>|(?P<end></\s*seg\s*>)"
     rf"|(?P<endless><!--|<(?:doc|seg){_NAME_ENDS})|<[!?/]",
     re.DOTALL | re.IGNORECASE,
 )
@@ -25,15 +25,18 @@ _TAG_OR_REFERENCE = re.compile(rf"<[a-z]{_ATTRIBUTES}>|&(#[0-9]{{1,9}}|#x[\da-f]
 _REPLACEMENT = re.compile("#(x0*fffd|0*65533)", re.IGNORECASE)
 
 
-def read_segments(name: str, lines: Iterable[str]) -> dict[str, str]:
-    """The segments of a set: a segment's document and id -> its text.
+def read_segments(name: str, lines: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The segments of a set, by language, or "" if the set does not say it: a segment's document and id -> its text.
 
+    WMT's XML since 2021 has all languages in one file. Of several references in a language, the first is taken.
     References such as &amp; become characters. Start tags other than <doc> and <seg> are text and stay. Runs of ASCII
     white space become one blank, and are removed at both ends. Raises InputError with `name` and the line when other
     markup is in a segment, and when a segment has no id, beginning or end, or comes twice.
     """
     text = "\n".join(lines)
-    segments: dict[str, str] = {}
+    segments: dict[str, str] = {}  # of the open side
+    sets = {"": segments}
+    sides: set[str] = set()  # of the open document
     document, key, start = "", "", 0  # `start`: where the text of the open segment begins
 
     def fail(place: int, problem: str) -> NoReturn:
@@ -53,16 +56,23 @@ def read_segments(name: str, lines: Iterable[str]) -> dict[str, str]:
             segments[opened] = ""
             if not written.endswith("/"):
                 key, start = opened, match.end()
+        elif tag in ("src", "ref", "hyp"):
+            language = attributes.get("lang", "")
+            if not key and (tag == "hyp" or language in sides):  # a system's output, or a further reference
+                segments = {}
+            elif not key and language:
+                segments = sets.setdefault(language, {})
+                sides.add(language)
         elif key:
             markup = " ".join(text[place : text.find(">", place) + 1 or None][:40].split())
             fail(place, f"{key} has markup ({markup}); write &lt; if its < is text")
         elif tag == "doc":
-            document = attributes.get("docid", "")
+            document, sides, segments = attributes.get("docid") or attributes.get("id", ""), set(), sets[""]
         elif match["endless"]:
             fail(place, f"the markup that begins here, {text[place : place + 20]!r}, has no end")
     if key:
         fail(start, f"{key} has no end")
-    return segments
+    return {language: segments for language, segments in sets.items() if segments}
 
 
 def _resolved(text: str) -> str:

@@ -14,7 +14,7 @@ from transformer.corpora.fetch import local_path
 from transformer.corpora.hold_out import HoldOut, hold_out, shared
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
-from transformer.corpora.reading import Asked, open_pairs
+from transformer.corpora.reading import XML, Asked, open_pairs
 from transformer.corpora.units import UNITS
 from transformer.support.faults import ConfigError, Fault, Keys, unknown
 from transformer.support.fields import STRICT, Faults, Positive, Some, check
@@ -156,7 +156,7 @@ class Files(Kind):
                     raise ConfigError("", [Fault(place, _unknown(language, text, sides))])
             one, other = (Location.of((*place, language), text[language]) for language in sides)
             same = one == replace(other, file=one.file) and same_file(Path(one.file), Path(other.file))
-            if same and one.kind not in UNITS:
+            if same and one.kind not in (*UNITS, XML):
                 fault = f"{text[source]} is named for both {source} and {target}; name a text for each language"
                 if not one.column:
                     fault += ", or two columns of a .tsv: FILE.tsv#1 and FILE.tsv#2"
