@@ -46,6 +46,7 @@ if not experiment.packages:
 
     include: "workflow/rules/train.smk"
     include: "workflow/rules/step_time.smk"
+    include: "workflow/rules/pack.smk"
 
 
 include: "workflow/rules/translate.smk"
@@ -91,10 +92,7 @@ rule figures:
 # are left out, because treebanks are licensed.
 rule scores:
     input:
-        files=read_by(
-            *(result.rule for _, result, _ in selection.planned if result.packed),
-            *([] if experiment.packages else ["write_readmes"]),
-        ),
+        files=read_by(*packed_results, *([] if experiment.packages else ["write_readmes"])),
         code=module("workflow.jobs.pack"),
     output:
         f"{RESULTS}/scores.tar.gz",
@@ -104,6 +102,7 @@ rule scores:
         "environment.yml"
     params:
         packages=lambda wildcards: paths.packages,
+        results=RESULTS,
     script:
         "workflow/jobs/pack.py"
 

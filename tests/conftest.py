@@ -187,8 +187,9 @@ def project(tmp_path_factory, copy_project) -> Path:
     folder = tmp_path_factory.mktemp("project")
     copy_project(folder)
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
-    (folder / "docs/small/tables").mkdir(parents=True)
-    shutil.copy(ROOT / "docs/small/tables/claims.csv", folder / "docs/small/tables")  # the replication reads it
+    for first in ("small", "replication"):  # those that replicate them read their claims
+        (folder / f"docs/{first}/tables").mkdir(parents=True)
+        shutil.copy(ROOT / f"docs/{first}/tables/claims.csv", folder / f"docs/{first}/tables")
     drawn, words = random.Random(1), PROJECT_WORDS.split()
     (folder / "own").mkdir()
     downloads, parts = {}, {}

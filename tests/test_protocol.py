@@ -30,17 +30,21 @@ def replication():
     return read_experiment([ROOT / "config/replication.yaml"])
 
 
-def asked(experiment, claim):
-    """The row of a claim in the protocol."""
+def cells_of(claim):
+    """The cells of a claim in a protocol."""
     unit = "" if claim.metric == "bleu" else " %"
     bounds = {"alike within": claim.margin, "better by at least": claim.least}
     [said] = [f"{words} {bound:g}{unit}" for words, bound in bounds.items() if bound is not None] or ["better"]
     parts = "held-out pairs" if claim.metric in ("within", "longer") else PARTS[claim.part]
-    seeds = [*experiment.seeds, *claim.further_seeds]
     measure = f"{MEASURES[claim.metric]}, {parts}"
     named = ", ".join(row.removeprefix("ende/") for row in claim.rows)
-    cells = (claim.section, claim.claim, named, measure, said, claim.group, claim.family, f"{seeds[0]} to {seeds[-1]}")
-    return f"| {' | '.join(cells)} |"
+    return claim.section, claim.claim, named, measure, said, claim.group, claim.family
+
+
+def asked(experiment, claim):
+    """The row of a claim in the protocol."""
+    seeds = [*experiment.seeds, *claim.further_seeds]
+    return f"| {' | '.join(cells_of(claim))} | {seeds[0]} to {seeds[-1]} |"
 
 
 def test_the_protocol_lists_every_claim_that_seeds_decide(replication):

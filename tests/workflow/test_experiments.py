@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import textwrap
 import time
 from pathlib import Path
@@ -21,7 +22,7 @@ from transformer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
-OVERLAYS += [["paper"], ["replication"]]
+OVERLAYS += [["paper"], ["replication"], ["help"], ["wider"]]
 
 
 @pytest.mark.workflow
@@ -71,6 +72,23 @@ def test_results_that_were_copied_to_another_clone_without_their_dates_are_kept_
     run = snakemake(copy, "--dry-run", *wanted)
     assert "Nothing to be done" in run.stdout + run.stderr
     assert (copy / BASE).read_bytes() == record
+
+
+@pytest.mark.workflow
+def test_a_packed_run_has_its_translations_and_is_not_trained_again_on_another_machine(first_stage, tmp_path):
+    packed, wanted = "stages/smoke/packed/ende/base/1.tar.xz", (*SMOKE, "--config", "results=stages")
+    made = snakemake(first_stage, packed, *wanted)
+    assert made.returncode == 0, made.stderr
+    with tarfile.open(first_stage / packed) as archive:
+        names = {name.removeprefix("results/smoke/runs/ende/base/1/average-1/") for name in archive.getnames()}
+    assert {"dev.translation", "test.translation", "test.scores.json", "package/config.json"} <= names
+    other = tmp_path / "other"
+    shutil.copytree(first_stage, other, ignore=shutil.ignore_patterns(".snakemake", "stages"))
+    before = jobs(snakemake(other, "--dry-run", "packed", *wanted))
+    (other / packed).parent.mkdir(parents=True)
+    shutil.copy(first_stage / packed, other / packed)
+    after = jobs(snakemake(other, "--dry-run", "packed", *wanted))
+    assert [int(before[rule]) - int(after[rule]) for rule in ("train", "pack_run")] == [1, 1]
 
 
 @pytest.mark.workflow

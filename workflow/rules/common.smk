@@ -64,6 +64,7 @@ paths = Paths.of(experiment)
 runs = Runs(experiment, paths)
 with refusing():
     selection = Selection(experiment, runs, HERE / "config/published.yaml")
+packed_results = [result.rule for _, result, _ in selection.planned if result.packed]
 inputs = Inputs(experiment, runs, downloads)
 demands = Demands(experiment, runs)
 # Rules of a workflow that has this one as a module are not known here.

@@ -55,6 +55,32 @@ def read_by(*names):
     return sorted(file for file in files if file.startswith((f"{RESULTS}/", f"{paths.packages}/")))
 
 
+def of_run(wildcards):
+    """What is packed of a run: what results read of it, and the translations and scores of dev and test.
+
+    Comparisons with base are left out. They can be made again from the translations, and would wait for base.
+    """
+    run = RUN.format(**wildcards)
+    read = {file for file in read_by(*packed_results) if file.startswith(f"{run}/")}
+    scored = [f"{run}/average-{experiment.table3_average}/{part}.scores.json" for part in ("dev", "test")]
+    files = {file for file in [*read, *scored] if not file.endswith(".comparison.json")}
+    packages = runs.packages_behind(scored) + runs.packages_behind(scored, "history.csv")
+    translations = [re.sub(r"scores\.json$", "translation", file) for file in files if "scores.json" in file]
+    return sorted({*files, *packages, *translations})
+
+
+def not_packed():
+    """The archives of all runs and references that are missing."""
+    archives = [
+        f"{RESULTS}/packed/{task}/{model}/{seed}.tar.xz"
+        for task, models in runs.trained.items()
+        for model in models
+        for seed in experiment.seeds_of(task, model)
+    ]
+    archives += [f"{RESULTS}/packed/{task}/references.tar.xz" for task in runs.trained]
+    return [archive for archive in archives if not Path(archive).exists()]
+
+
 def in_report(result):
     """The outputs of a result's rule. The first file of each output with labels is in the report, sorted by these."""
     look = {"caption": "../report/result.rst", "category": result.category}
