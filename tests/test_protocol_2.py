@@ -1,4 +1,4 @@
-"""The protocol of the studies `help` and `wider`: its configs, and the runs that are released."""
+"""The protocol of the studies `help-pages` and `wider`: its configs, and the runs that are released."""
 
 import dataclasses
 import io
@@ -23,7 +23,7 @@ from workflow.lib.runs import Runs
 from workflow.results.selection import Selection
 
 PAGE = "docs/protocol-2.md"
-STUDIES = ("help", "wider")
+STUDIES = ("help-pages", "wider")
 of_each = pytest.mark.parametrize("name", STUDIES)
 
 
@@ -62,7 +62,7 @@ def test_the_runs_differ_from_those_of_the_replication_in_what_the_protocol_says
     assert not set(here.seeds) & {*used, *read_experiment([ROOT / "config/small.yaml"]).seeds}
     assert here.tasks["ende"].decoding == replication.tasks["ende"].decoding
     assert here.tasks["ende"].vocabulary == replication.tasks["ende"].vocabulary
-    wider = {"help": 1, "wider": 2}[name]
+    wider = {"help-pages": 1, "wider": 2}[name]
     for model in here.tasks["ende"].models:
         first = replication.run("ende", model, here.seeds[0])
         sizes = {key: wider * getattr(first.architecture, key) for key in WIDTHS if hasattr(first.architecture, key)}

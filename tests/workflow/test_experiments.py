@@ -22,7 +22,7 @@ from transformer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
-OVERLAYS += [["paper"], ["replication"], ["help"], ["wider"]]
+OVERLAYS += [["paper"], ["replication"], ["help-pages"], ["wider"]]
 
 
 @pytest.mark.workflow
