@@ -34,7 +34,8 @@ class Claims:
         part = "dev" if claim.part == "dev" else "test"
         scores = self._scores(claim, part)
         judged = all(scores) and len(scores) > 1
-        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
+        widths = (self.runs.experiment.run(*run, self.runs.seeds[0]).architecture.d_k for run in claim.runs())
+        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores, "widths": list(dict.fromkeys(widths))}
         beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
         return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside}
 

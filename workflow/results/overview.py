@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from workflow.results.released import read
 from workflow.results.result import EVERY, Table, languages
 from workflow.results.selection import Selection
 
@@ -79,7 +80,7 @@ def _tables(selection: Selection) -> str:
     for table in tables_of(selection):
         rows = rows_of(Path(selection.runs.paths.results, f"tables/{table.name}.csv"), table.printed)
         if rows and table.name == "claims":
-            verdicts, claims = _verdicts(rows), _claims(rows)
+            verdicts, claims = _verdicts(rows, shared(selection)), _claims(rows)
         elif rows:
             tables.append(_table(list(table.printed.values()), rows))
     return f"{verdicts}<div class=look>{claims}<div>{''.join(tables)}</div></div>"
@@ -93,12 +94,20 @@ def verdicts_apart(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]
     return [row[0] for row in rows if row[3] != timed], [row[0] for row in rows if row[3] == timed]
 
 
-def _verdicts(rows: Sequence[Sequence[str]]) -> str:
-    """How many claims have each verdict. Those about time stand apart."""
+def shared(selection: Selection) -> str:
+    """How many claims point the same way as in the replication. Empty if none can be compared."""
+    from workflow.results.same_way import lead  # it loads SciPy
+
+    table = Path(selection.runs.paths.results, "tables/claims.csv")
+    return lead(read(table), selection.released("replication") / "claims.csv")
+
+
+def _verdicts(rows: Sequence[Sequence[str]], leading: str) -> str:
+    """The `leading` sentences, and how many claims have each verdict. Those about time stand apart."""
     others, timed = verdicts_apart(rows)
     parts = [(others, "claims"), (timed, "about the time of a step, on this machine")]
     shown = [f"{len(verdicts)} {what}: {_counted(verdicts)}" for verdicts, what in parts if verdicts]
-    return f"<p class=verdicts>{'; '.join(shown)}</p>"
+    return f"<p class=verdicts>{escape(leading)}</p><p class=verdicts>{'; '.join(shown)}</p>"
 
 
 def _counted(verdicts: Sequence[str]) -> str:
@@ -109,12 +118,12 @@ def _counted(verdicts: Sequence[str]) -> str:
 
 
 def _claims(rows: Sequence[Sequence[str]]) -> str:
-    """Each claim: its verdict, its measure, the paper's difference and ours."""
+    """Each claim: its verdict, its measure, the released verdict, the paper's difference and ours."""
     shown = [
         (verdict.partition(":")[0], f"{claim} ({measure.partition(',')[0]})", *sizes)
         for verdict, _, claim, measure, *sizes in rows
     ]
-    return _table(("Verdict", "Claim, and the measure of its difference", "paper", "ours"), shown)
+    return _table(("Verdict", "Claim, and the measure of its difference", "released", "paper", "ours"), shown)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,8 +1,11 @@
-"""What stands beside the verdicts of the claims and decides nothing: chrF, and p with an error pooled over rows."""
+"""What stands beside the verdicts of the claims and decides nothing: lengths, chrF, and p with a pooled error."""
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from transformer.evaluation.claims import Effects, Error, effects, pooled_error, second_opinion
@@ -12,9 +15,11 @@ from workflow.results.records import read_json
 from workflow.results.table_formats import Row
 from workflow.results.verdicts import Tested, effects_of, family
 
-CHRF = (
-    "The column chrF has our difference in chrF, in points, for claims on BLEU. chrF has no brevity penalty: where it "
-    "is on the other side, look at the length of the translations first."
+LENGTHS = (
+    "Length has the length of the output over that of the references (in SacreBLEU's tokens), the mean of each row in "
+    "their order. BLEU has a penalty for output that is shorter. The column unpenalised has our difference without it: "
+    "in sacreBLEU, divided by exp(1 - 1 / length) in each run whose length is below 1. The column chrF has our "
+    "difference in chrF, which has no such penalty. A verdict in BLEU that they do not share is about length, too."
 )
 POOLED = (
     "The csv also has a second opinion, which decides nothing: the p called pooled, corrected in the same way, with an "
@@ -27,35 +32,50 @@ RUN = re.compile(r"^.*runs/([^/]+)/([^/]+)/(\d+)/(?=[^/]+/)")
 
 
 def beside_verdicts(job: Any, tested: Sequence[Tested], rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """The rows of the table with two further columns, and the notes that explain those that are not empty."""
-    chrf, pooled = [*map(_chrf, tested)], _pooled(job.input.scores, tested)
+    """The rows of the table with further columns, and the notes that explain those that are not empty."""
+    pooled = _pooled(job.input.scores, tested)
     further = {
-        ("In favour", "chrF"): [
-            "" if value is None else each.difference(value) for each, value in zip(tested, chrf, strict=True)
-        ],
+        ("In favour", "unpenalised"): [_difference(each, "sacrebleu", _unpenalised) for each in tested],
+        ("In favour", "chrF"): [_difference(each, "chrF", itemgetter("score")) for each in tested],
+        ("Length", ""): list(map(_lengths, tested)),
         ("p", "pooled"): [chance(pooled[name]) if (name := each.claim["name"]) in pooled else "" for each in tested],
     }
     longer = [
-        _inserted(row, dict(zip(further, cells, strict=True)))
+        inserted(row, dict(zip(further, cells, strict=True)))
         for row, *cells in zip(rows, *further.values(), strict=True)
     ]
-    return longer, [note for note, cells in zip((CHRF, POOLED), further.values(), strict=True) if any(cells)]
+    return longer, [LENGTHS] * any(further["Length", ""]) + [POOLED] * any(further["p", "pooled"])
 
 
-def _inserted(row: Row, cells: Row) -> Row:
+def inserted(row: Row, cells: Row) -> Row:
     """A row with further cells, each after the last one with its heading."""
-    headings = list(dict.fromkeys(heading for heading, _ in row))
+    headings = list(dict.fromkeys(heading for heading, _ in row | cells))
     return {column: cell for each in headings for column, cell in (row | cells).items() if column[0] == each}
 
 
-def _chrf(each: Tested) -> float | None:
-    """The mean effect in chrF of a claim on BLEU. None if an earlier version wrote one of its scores."""
+def _scores(each: Tested, metric: str, number: Callable[[Mapping[str, Any]], float]) -> list[list[float]] | None:
+    """A number of a metric [rows, seeds] of a claim on BLEU. None if an earlier version wrote a file without it."""
     if each.claim["metric"] != "bleu" or not len(each.each):
         return None
-    read = [[read_json(path).get("chrF") for path in row] for row in each.claim["scores"]]
-    if any(chrf is None for row in read for chrf in row):
-        return None
-    return float(effects([[chrf["score"] for chrf in row] for row in read]).mean())
+    read = [[read_json(path).get(metric) for path in row] for row in each.claim["scores"]]
+    known = all(score is not None for row in read for score in row)
+    return [list(map(number, row)) for row in read] if known else None
+
+
+def _difference(each: Tested, metric: str, number: Callable[[Mapping[str, Any]], float]) -> str:
+    """The mean effect of a claim on BLEU, in a number of another metric."""
+    scores = _scores(each, metric, number)
+    return "" if scores is None else each.difference(float(effects(scores).mean()))
+
+
+def _unpenalised(sacrebleu: Mapping[str, Any]) -> float:
+    """SacreBLEU without its brevity penalty."""
+    return float(sacrebleu["score"] / math.exp(min(0.0, 1 - 1 / sacrebleu["length"])))
+
+
+def _lengths(each: Tested) -> str:
+    """The mean length of each row's output over that of the references."""
+    return ", ".join(f"{fmean(row):.3f}" for row in _scores(each, "sacrebleu", itemgetter("length")) or ())
 
 
 class _Place(NamedTuple):

@@ -18,7 +18,7 @@ from transformer.support.files import InputError
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
 from workflow.results.overfitting import overfitting_notes
-from workflow.results.overview import count_verdicts, rows_of, tables_of, verdicts_apart
+from workflow.results.overview import count_verdicts, rows_of, shared, tables_of, verdicts_apart
 from workflow.results.released import WIDTH, compare_tables
 from workflow.results.selection import Selection
 
@@ -69,19 +69,19 @@ def after(experiment: Experiment) -> str:
             continue
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
-            texts.append(_verdicts(experiment, *verdicts_apart(rows)))
+            texts.append(_verdicts(experiment, shared(selection), *verdicts_apart(rows)))
     texts += [fill(note, WIDTH) for note in _overfitting(selection)]
     places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
     return "\n\n".join([*texts, places, _comparison(selection)])
 
 
-def _verdicts(experiment: Experiment, verdicts: Sequence[str], timed: Sequence[str]) -> str:
-    """How many claims have each verdict, and apart from them, how many of those about time.
+def _verdicts(experiment: Experiment, leading: str, verdicts: Sequence[str], timed: Sequence[str]) -> str:
+    """The `leading` sentences, how many claims have each verdict, and apart from them, how many of those about time.
 
     If some have too few seeds for one: what these are for, and the notes.
     """
     counts, few = count_verdicts(verdicts)
-    texts = []
+    texts = [leading] * bool(leading)
     for name, each in (("that were tested", counts), ("about the time of a step", count_verdicts(timed)[0])):
         if each:
             told = ", ".join(f"{count} {verdict}" for verdict, count in each.items())
@@ -89,8 +89,7 @@ def _verdicts(experiment: Experiment, verdicts: Sequence[str], timed: Sequence[s
     if few:
         texts.append(
             f"Claims that need at least {SEEDS} seeds for a verdict: {few}. What fewer seeds are for: they show "
-            "that everything runs on this machine, and whether the numbers are the released ones (below). "
-            "docs/small.md has verdicts, from an experiment with more seeds."
+            "that everything runs on this machine, and whether the numbers are the released ones (below)."
         )
         texts += experiment.notes
     return "\n".join(fill(text, WIDTH) for text in texts)

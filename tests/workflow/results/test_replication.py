@@ -61,7 +61,7 @@ def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
         ]
         for model, each in scores.items()
     }
-    claim = {"metric": "bleu", "part": "both", "group": "printed", "judged": True}
+    claim = {"metric": "bleu", "part": "both", "group": "printed", "judged": True, "widths": [8]}
     claim |= {"rows": ["ende/A-h1", "ende/base"], "runs": [("ende", "A-h1"), ("ende", "base")], "ways": ["", ""]}
     claim["scores"] = [[run.scores for run in each] for each in runs.values()]
     told = [

@@ -83,9 +83,9 @@ def test_after_a_run_tables_and_claims_are_text(experiment, tmp_path):
     lines = ["en-de", "ByteNet", "23.75", "", ""], ["en-de", "Transformer (base model)", "27.3", "20.1", "9"]
     write(tables / "table2.csv", [*printed("table2"), "Steps"], *lines)
     claims = [
-        ["reproduced", "6.1", "Big is better", "BLEU", "+1.1", "+1.5"],
-        ["not run", "6.2", "Keys", "BLEU", "+0.7", "not run"],
-        ["undecided", "6.3", "Trees", "F1", "+1.4", "+1.7"],
+        ["reproduced", "6.1", "Big is better", "BLEU", "reproduced", "+1.1", "+1.5"],
+        ["not run", "6.2", "Keys", "BLEU", "", "+0.7", "not run"],
+        ["undecided", "6.3", "Trees", "F1", "", "+1.4", "+1.7"],
     ]
     write(tables / "claims.csv", printed("claims"), *claims)
     said = summary.after(experiment)
@@ -98,12 +98,12 @@ def test_after_a_run_tables_and_claims_are_text(experiment, tmp_path):
 
 @pytest.mark.parametrize("seeds", ["one seed", "two seeds"])
 @pytest.mark.parametrize(
-    "others", [[], [["contrary", "3.2.2", "Eight heads are as fast", "time of a step", "", "-40 %"]]]
+    "others", [[], [["contrary", "3.2.2", "Eight heads are as fast", "time of a step", "", "", "-40 %"]]]
 )
 def test_with_too_few_seeds_for_verdicts_it_says_what_they_are_for_and_what_comes_from_few_steps(
     experiment, tmp_path, seeds, others
 ):
-    row = [f"undecided: {seeds}", "6.2 C", "More layers are better", "BLEU, dev", "+1.8", "-1.7"]
+    row = [f"undecided: {seeds}", "6.2 C", "More layers are better", "BLEU, dev", "reproduced", "+1.8", "-1.7"]
     write(tmp_path / "quick/tables/claims.csv", printed("claims"), row, *others)
     said = " ".join(summary.after(experiment).split())
     assert ("Claims about the time of a step: 1 (1 contrary)." in said) == bool(others)
