@@ -34,10 +34,11 @@ class Claims:
         part = "dev" if claim.part == "dev" else "test"
         scores = self._scores(claim, part)
         judged = all(scores) and len(scores) > 1
-        widths = (self.runs.experiment.run(*run, self.runs.seeds[0]).architecture.d_k for run in claim.runs())
-        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores, "widths": list(dict.fromkeys(widths))}
+        rows = {"runs": claim.runs(), "ways": claim.ways(), "scores": scores}
         beside = self._scores(claim, "dev") if judged and claim.part == "both" else []
-        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside}
+        runs = (self.runs.experiment.run(*run, self.runs.seeds[0]) for run in claim.runs() if judged)
+        widths = list(dict.fromkeys(run.architecture.d_k for run in runs))
+        return {**plain(claim), "name": name, **rows, "judged": judged, "beside": beside, "widths": widths}
 
     def _scores(self, claim: Claim, part: str) -> list[list[str]]:
         """For each row, the score files of its seeds on a part, in order. Empty for a row that is not run.
