@@ -12,7 +12,8 @@ Ours differs from the published network in four points. All convolutions have on
 the last ones are wider. Embeddings and softmax are the Transformer's: one matrix, no bias, and a vector of zeros where
 the output starts. Weights are not normalised, and the gradients of the encoder are not divided by twice the number of
 attentions. Both serve gradient descent with one rate for all weights. We train all networks with Adam, which divides
-each gradient by its own size.
+each gradient by its own size. In the shared embedding, where gradients of encoder and decoder are added, this does not
+restore their shares.
 
 Shapes: R rows, which hold one sentence or several; S source and T target subwords, L of either; D d_model; K width of a
 convolution; V subwords of the vocabulary. In a search, R is B sentences, and T is W hypotheses of each.

@@ -40,8 +40,8 @@ def departure(name: str, there: bytes, here: bytes) -> str:
         steps = (old.get("step", "the end") for old, new in pairs if old | speed != new | speed)
         return f"{name}: from step {step}" if (step := next(steps, None)) else ""
     old, new = (_told(json.loads(text, parse_float=lambda number: f"{float(number):.5g}")) for text in (there, here))
-    keys = [f"{key} ({old[key]} released, {new.get(key)} here)" for key in old if old[key] != new.get(key)]
-    return f"{name}: {'; '.join(keys)}" if keys else ""
+    keys = [key for key in old if old[key] != new.get(key)]
+    return f"{name}: {', '.join(keys)}" if keys else ""
 
 
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,18 +33,18 @@ def test_what_differs_between_machines_is_no_departure():
         ("h.csv", HISTORY.format(1, 6.25), HISTORY.format(1, 6.5), "h.csv: from step 100"),
         ("h.csv", HISTORY.format(1, 6.25), HISTORY.partition("100")[0].format(1), "h.csv: from step 100"),
         ("h.csv", HISTORY.format(1, 6), HISTORY.format(1, 6) + "150,6,1\n", "h.csv: from step the end"),
-        ("s", changed(SCORES), changed(SCORES, perplexity=7.2), "s: perplexity (7.1235 released, 7.2 here)"),
+        ("s", changed(SCORES), changed(SCORES, perplexity=7.2), "s: perplexity"),
         (
             "s",
             changed(SCORES),
             changed(SCORES, decoding={"translations": "x"}),
-            "s: translations (ab released, x here)",
+            "s: translations",
         ),
         (
             "c",
             changed(PACKAGE),
             changed(PACKAGE, sha256={"model.safetensors": "f"}),
-            "c: weights (e released, f here)",
+            "c: weights",
         ),
     ],
 )
