@@ -2,10 +2,12 @@
 
 import re
 import shutil
+import tarfile
 
 import pytest
 
 from tests.pages import ROOT, run
+from transformer.evaluation.bleu import paper_bleu, sacrebleu
 from transformer.support.files import sha256
 
 PAGE = (ROOT / "models/README.md").read_text()
@@ -18,6 +20,22 @@ def test_every_package_is_small_and_its_sha_256_is_on_the_page():
         assert sum(path.stat().st_size for path in package.iterdir()) < 8e6
         assert sha256(package / "model.safetensors") in PAGE
         assert "CC BY-NC-SA 4.0" in (package / "README.md").read_text()
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: "/".join(path.parts[-5:-2]))
+def test_the_released_translations_have_the_bleu_of_the_card(package):
+    """Up to 0.1: the cards are of weights in float32, the packages have float16."""
+    run = "/".join(package.parts[-5:-1])
+    card = (package / "README.md").read_text()
+    scored = re.findall(r"scores \| (dev|test), ([\d,]+) .*?BLEU ([\d.]+) .*?sacreBLEU ([\d.]+),", card)
+    assert scored
+    with tarfile.open(ROOT / "models/translations.tar.xz") as archive:
+        for part, lines, *printed in scored:
+            names = (f"translations/{run}/{part}.{kind}" for kind in ("translation", "reference"))
+            given = [archive.extractfile(name).read().decode().splitlines() for name in names]
+            assert len(given[0]) == int(lines.replace(",", ""))
+            found = paper_bleu(*given, package.parts[-5][2:]).score, sacrebleu(*given).score
+            assert found == pytest.approx([float(score) for score in printed], abs=0.1)
 
 
 def examples(page):
