@@ -74,33 +74,54 @@ def test_the_first_batches_of_a_shape_are_not_recorded(pools):
     assert len(pools) == 1
 
 
-def test_updates_that_cannot_be_recorded_run_as_they_are_and_one_line_says_so(monkeypatch, capsys):
-    def refuse(work, pool):  # noqa: ARG001
-        raise RuntimeError("CUDA error: operation not permitted when stream is capturing\nmore")
+def refused(work, pool):  # noqa: ARG001
+    raise RuntimeError("CUDA error: operation not permitted when stream is capturing\nmore")
 
-    monkeypatch.setattr(recording, "record", refuse)
-    learner = Learner()
+
+def exhausted(work, pool):  # noqa: ARG001
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+def exhausted_and_hidden(work, pool):
+    """As PyTorch does when it ends a recording that failed."""
+    try:
+        exhausted(work, pool)
+    finally:
+        refused(work, pool)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (refused, "RuntimeError: CUDA error: operation not permitted when stream is capturing"),
+        (exhausted, "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
+        (exhausted_and_hidden, "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
+    ],
+)
+def test_updates_that_cannot_be_recorded_run_as_they_are_and_one_line_says_so(monkeypatch, pools, capsys, fault, why):
+    """The graphs that were recorded before have given their memory back by then."""
+    learner, held = Learner(), []
     recorder = Recorder(learner.update, [learner.weight], CPU)
-    for number in range(8):
-        recorder(batch(5 + 2 * (number % 2), number), 1.0, 0.1)
-    assert learner.calls == 8
-    assert capsys.readouterr().err == (
-        "steps cannot be recorded as CUDA graphs, so small models train slower (RuntimeError: CUDA error: operation "
-        "not permitted when stream is capturing)\n"
-    )
+    for number in range(WARM + 1):
+        recorder(batch(5, number), 1.0, 0.1)
+    assert len(pools) == 1
+    learner.calls = 0
+    recorder.update = lambda *given: (held.append((recorder.recorded, recorder.gradients)), learner.update(*given))
+    monkeypatch.setattr(recording, "record", fault)
+    for number in range(6):
+        recorder(batch(7, number), 1.0, 0.1)
+        recorder(batch(5, number), 1.0, 0.1)
+    assert learner.calls == 12
+    assert ({}, []) in held
+    assert capsys.readouterr().err == f"steps cannot be recorded as CUDA graphs, so small models train slower ({why})\n"
 
 
-def test_memory_that_runs_out_in_a_recording_is_not_hidden(monkeypatch):
-    def exhausted(work, pool):  # noqa: ARG001
-        try:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        finally:
-            raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
-
-    monkeypatch.setattr(recording, "record", exhausted)
+def test_memory_that_runs_out_without_a_recording_too_is_not_hidden(monkeypatch):
     learner = Learner()
     recorder = Recorder(learner.update, [learner.weight], CPU)
     for number in range(WARM):
         recorder(batch(5, number), 1.0, 0.1)
-    with pytest.raises(RuntimeError, match="during capture"):
+    monkeypatch.setattr(recording, "record", exhausted)
+    recorder.update = lambda *_: exhausted(None, None)
+    with pytest.raises(torch.OutOfMemoryError):
         recorder(batch(5, 3), 1.0, 0.1)

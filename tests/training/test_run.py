@@ -15,7 +15,6 @@ import torch
 from transformer.support import device
 from transformer.support.files import InputError, read_lines
 from transformer.support.tensors import read_tensors
-from transformer.training import run
 from transformer.training.run import train_run
 from transformer.training.signals import Interrupted
 
@@ -35,8 +34,7 @@ def arguments(tmp_path, run_config, encoded):
 @pytest.fixture(autouse=True)
 def known_speed(monkeypatch):
     """Do not measure this machine's FLOP/s: that takes longer than training such a model. `trained` did so once."""
-    for module in (device, run):
-        monkeypatch.setattr(module, "sustained_flops", lambda *_: 1e9)
+    monkeypatch.setattr(device, "sustained_flops", lambda *_: 1e9)
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +86,20 @@ def fail(error):
 
 def note_other_code(folder):
     """Let the files of a run say that other code trained it."""
-    for path in (folder / "state/finished.json", folder / "state/attempts"):
+    for path in (folder / "training.json", folder / "state/finished.json", folder / "state/attempts"):
         if path.exists():
             path.write_text(re.sub(r'"code": "\w{12}', '"code": "changed00000', path.read_text()))
+
+
+def contents(folder):
+    """The files of a run with their bytes; the history and the record have times, which training would change."""
+    return {name: (folder / name).read_bytes() for name in files(folder)}
+
+
+def replace(path, content):
+    """Write a file anew: what is linked to the old one stays."""
+    path.unlink()
+    path.write_bytes(content)
 
 
 def test_a_run_publishes_checkpoints_history_and_record_and_keeps_them_in_its_state(trained):
@@ -163,27 +172,101 @@ def test_a_run_resumed_with_other_threads_and_code_says_that_bits_may_differ(tmp
     assert (record["resumed"], record["steps_redone"], record["threads"]) == (1, 0, 2)
 
 
-def test_lost_files_of_a_finished_run_are_published_again_without_training(tmp_path, finished, capsys):
+PUBLISHED = ["training.json", "history.csv", "checkpoints/step-9.safetensors"]
+HARM = {
+    "missing": lambda path: path.unlink(),
+    "empty": lambda path: replace(path, b""),
+    "cut short": lambda path: replace(path, path.read_bytes()[:-20]),
+    "edited": lambda path: replace(path, path.read_bytes().replace(b"1", b"7")),
+    "of another kind": lambda path: replace(path, b"[]"),
+}
+# A record that was edited is of another run, and without a record, other code has to train again.
+REPAIRED = [
+    (name, harm, other_code)
+    for name in PUBLISHED
+    for harm in HARM
+    for other_code in (False, True)
+    if name != "training.json" or (harm != "edited" and not (other_code and harm == "missing"))
+]
+
+
+@pytest.mark.parametrize(("name", "harm", "other_code"), REPAIRED)
+def test_a_finished_run_that_lost_a_published_file_is_published_again_without_training(
+    tmp_path, finished, capsys, name, harm, other_code
+):
+    if other_code:
+        note_other_code(tmp_path / "1")
+    made = contents(tmp_path / "1")
+    HARM[harm](tmp_path / "1" / name)
+    train_run(*finished)
+    assert contents(tmp_path / "1") == made
+    assert "ende base: already finished; published again from" in capsys.readouterr().err
+
+
+def test_a_run_that_lost_all_published_files_is_published_again_without_training(tmp_path, finished):
+    made = contents(tmp_path / "1")
+    for name in made:
+        if not name.startswith("state"):
+            (tmp_path / "1" / name).unlink()
+    train_run(*finished)
+    assert contents(tmp_path / "1") == made
+
+
+@pytest.mark.parametrize("other_code", [False, True])
+@pytest.mark.parametrize("lost", ["nothing", "finished.json", "history.csv", "step-9.safetensors", "attempts", "all"])
+def test_a_finished_run_stays_as_it_is_whatever_is_lost_of_its_state(tmp_path, finished, capsys, lost, other_code):
     folder = tmp_path / "1"
-    made = {name: (folder / name).read_bytes() for name in files(folder)}  # with times, which training would change
-    for lost in ([], ["training.json"], [name for name in made if not name.startswith("state")]):
-        for name in lost:
-            (folder / name).unlink()
+    if other_code:
+        note_other_code(folder)
+    if lost == "all":
+        shutil.rmtree(folder / "state")
+    elif lost != "nothing":
+        (folder / "state" / lost).unlink()
+    made = contents(folder)
+    train_run(*finished)
+    assert contents(folder) == made
+    by = " (by other code)" if other_code else ""
+    assert capsys.readouterr().err == f"ende base: already finished{by}; remove {folder} to train it again\n"
+
+
+def test_a_record_of_an_earlier_version_has_no_sha256_of_the_history(tmp_path, finished, capsys):
+    record = tmp_path / "1/training.json"
+    values = json.loads(record.read_text())
+    del values["history_sha256"], values["attempts"]
+    record.write_text(json.dumps(values))
+    train_run(*finished)
+    assert "already finished (by other code); remove" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("state", ["cut short, too", "gone"])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_finished_run_that_cannot_be_published_again_is_refused_and_left_as_it_is(tmp_path, finished, name, state):
+    folder = tmp_path / "1"
+    for path in (folder / name, *(folder / "state").glob("*")):
+        os.truncate(path, path.stat().st_size // 2)
+    if state == "gone":
+        shutil.rmtree(folder / "state")
+    made = contents(folder)
+    said = (
+        f"{folder}: has a finished run, but {Path(name).name} is missing or damaged; restore it, or remove {folder} to"
+    )
+    with pytest.raises(InputError, match=re.escape(said)):
         train_run(*finished)
-        assert {name: (folder / name).read_bytes() for name in files(folder)} == made
-    assert capsys.readouterr().err.count("ende base: already finished; published again from") == 3
+    assert contents(folder) == made
 
 
 @pytest.mark.parametrize("share", [None, 0, 0.5], ids=["missing", "empty", "cut short"])
 @pytest.mark.parametrize("name", ["step-9.safetensors", "history.csv", "finished.json"])
-def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, finished, capsys, name, share):
-    """As long as the others remain, it is not published with a damaged one, nor ended by an error again and again."""
+def test_a_run_that_lost_its_published_files_and_one_of_its_state_is_trained_again(
+    tmp_path, finished, capsys, name, share
+):
+    """It is neither published with a damaged file, nor ended by an error again and again."""
     made = (tmp_path / "1/checkpoints/step-9.safetensors").read_bytes()
+    shutil.rmtree(tmp_path / "1/checkpoints")
+    (tmp_path / "1/training.json").unlink()
     lost = tmp_path / "1/state" / name
     if share is None:
         lost.unlink()
-        shutil.rmtree(tmp_path / "1/checkpoints")
-        (tmp_path / "1/training.json").unlink()
     else:
         os.truncate(lost, int(share * lost.stat().st_size))
     train_run(*finished)
@@ -192,16 +275,6 @@ def test_a_finished_run_that_lost_files_of_its_state_is_trained_again(tmp_path, 
     assert (tmp_path / "1/checkpoints/step-9.safetensors").read_bytes() == made
     assert len(read_lines(tmp_path / "1/history.csv")) == 13
     assert json.loads((tmp_path / "1/training.json").read_text())["steps"] == 12
-
-
-@pytest.mark.parametrize("content", ["", '{"task": "en', "[]"])
-def test_a_damaged_record_of_a_finished_run_is_published_again(tmp_path, finished, capsys, content):
-    record = tmp_path / "1/training.json"
-    made = record.read_bytes()
-    record.write_text(content)
-    train_run(*finished)
-    assert "already finished; published again" in capsys.readouterr().err
-    assert record.read_bytes() == made
 
 
 @pytest.mark.parametrize("damaged", [True, False])
@@ -220,8 +293,10 @@ def test_a_state_that_lost_an_earlier_checkpoint_is_refused_before_it_trains(tmp
     assert (tmp_path / "1/training.json").exists()
 
 
-def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, finished, writer, capsys):
+def test_a_run_whose_record_is_removed_is_trained_again_by_other_code(tmp_path, finished, writer, capsys):
+    """Snakemake removes it, and then other code must not count as this. A training that fails does not, either."""
     note_other_code(tmp_path / "1")
+    (tmp_path / "1/training.json").unlink()
     writer.act = (1, lambda: fail(InputError("out of memory")))
     with pytest.raises(InputError, match="out of memory"):
         train_run(*finished, tensorboard=tmp_path)
@@ -229,13 +304,6 @@ def test_a_run_that_is_trained_again_does_not_count_as_finished(tmp_path, finish
     assert "ende base: was trained otherwise (code), so it is trained again" in capsys.readouterr().err
     train_run(*finished)
     assert (tmp_path / "1/training.json").exists()
-
-
-def test_a_finished_run_without_a_state_is_not_trained_again(tmp_path, finished, capsys):
-    shutil.rmtree(tmp_path / "1/state")
-    train_run(*finished)
-    assert f"already finished; remove {tmp_path}/1 to train it again" in capsys.readouterr().err
-    assert not (tmp_path / "1/state").exists()
 
 
 @pytest.mark.parametrize("state", [True, False], ids=["kept", "gone"])
@@ -294,6 +362,22 @@ def test_a_model_that_does_not_fit_in_memory_is_refused_in_one_line(tmp_path, ar
     with pytest.raises(InputError, match="ende base: out of memory; choose a smaller model or vocabulary"):
         train_run(config, 10**15, *others)  # more bytes than an address can name
     assert files(tmp_path / "1") == ["state.lock"]
+
+
+def test_the_speed_of_the_device_is_measured_at_the_start_where_too_little_memory_is_told(
+    tmp_path, arguments, monkeypatch
+):
+    """A measurement after the last step could end a training that is done."""
+
+    def measured(*_):
+        monkeypatch.setattr(device, "sustained_flops", lambda *_: fail(torch.OutOfMemoryError("CUDA out of memory")))
+        return 2e9
+
+    monkeypatch.setattr(device, "sustained_flops", measured)
+    train_run(*arguments)
+    assert json.loads((tmp_path / "1/training.json").read_text())["sustained_flops"] == 2e9
+    with pytest.raises(InputError, match="ende base: out of memory; one row has"):
+        train_run(*arguments[:4], tmp_path / "2", CPU)
 
 
 def test_without_hard_links_files_are_copied(tmp_path, arguments, monkeypatch):

@@ -57,7 +57,7 @@ def within_memory(what: str, remedy: str) -> Iterator[None]:
 
 
 def out_of_memory(error: BaseException | None) -> bool:
-    """Whether memory has run out. The recording of a CUDA graph and the compiler hide that behind their own errors."""
+    """Whether memory has run out. PyTorch's compiler hides that behind its own errors."""
     while error is not None:
         if isinstance(error, torch.OutOfMemoryError | MemoryError) or any(text in str(error) for text in _TOO_MUCH):
             return True

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.model import kernels
-from transformer.support.device import first_cause, out_of_memory
+from transformer.support.device import first_cause
 from transformer.text.batches import Batch
 
 Update = Callable[[Batch, Tensor, Tensor], None]  # trains on a batch, given `share` and the learning rate
@@ -84,11 +84,10 @@ class Recorder:
         pool = next((each.graph.pool() for each in self.recorded.values()), None)
         try:
             graph = record(lambda: self.update(batch, *self.numbers.unbind()), pool)
-        except RuntimeError as error:
-            if out_of_memory(error):
-                raise
+        except RuntimeError as error:  # also memory that runs out: a graph keeps what it uses, other updates do not
             self.able = False
             self.recorded.clear()
+            self.gradients = []
             if self.device.type == "cuda":
                 restore_random_state(self.device)
             why = first_cause(error)

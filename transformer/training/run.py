@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from transformer.support.arrays import DamagedFileError, read_arrays
-from transformer.support.device import device_name, sustained_flops, within_memory
-from transformer.support.files import InputError, link, locked, read_bytes, read_json, write_json
+from transformer.support.device import device_name, within_memory
+from transformer.support.files import InputError, link, locked, read_bytes, read_json, sha256, write_json
 from transformer.support.provenance import code, software
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt, read_attempts, unlike
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 # Files in the folder of the state. A run writes FINISHED at its end: what it was made of, and its record.
 FINISHED = "finished.json"
 ATTEMPTS = "attempts"
+RECORD = "training.json"
 
 
 def train_run(
@@ -56,7 +56,6 @@ def train_run(
     state = folder / "state"
     made_with = software() if world.first else {}  # read at the start: someone may change it during training
     with alone_in(folder) if world.first else contextlib.nullcontext():
-        # A run that other code trained is trained again, not published again.
         made_of = identity(config, train, dev) | {"code": code("support", "model", "text", "training")}
         if world.of_first(world.first and has_finished(folder, made_of, config)):
             return
@@ -72,6 +71,7 @@ def train_run(
         noted = attempted(trainer, *of) if world.first else contextlib.nullcontext()
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer,
+            trainer.within_memory(),
             noted as reached,
         ):
             trainer.train(writer=writer, reached=reached)
@@ -79,40 +79,42 @@ def train_run(
             write_history(state / HISTORY_FILE, trainer.state.history)
             write_json(state / FINISHED, {"made_of": made_of, "record": record_of(trainer)})
             publish(folder, config)
-            with contextlib.suppress(OSError):  # the run has ended; a failed clean-up must not fail it
-                remove_states(state)
 
 
 def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) -> bool:
-    """Whether this run has already ended in `folder`. If its state is still there, it is published again.
+    """Whether this run has ended in `folder`. If what is published is not whole, it is published again from the state.
 
-    Raises InputError when a run of another config or data has ended there.
+    Any code may have trained it, unless training.json is gone: Snakemake removes that to have a run trained again.
+    Raises InputError when training.json is of another config or data, and when a published file is lost for good.
     """
-    state, record = folder / "state", folder / "training.json"
-    other = f"{folder}: has a finished run of another config or data; remove it or name another folder"
-    ended = _whole(record)
-    here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
-    alike = all(ended.get(key) == value for key, value in here.items())
-    if (state / FINISHED).exists():
-        before, now = _whole(state / FINISHED, "made_of", "record").get("made_of", {}), json.loads(json.dumps(made_of))
-        if before == now and _has_last_row(state / HISTORY_FILE, config) and not lost_checkpoints(state, config):
-            publish(folder, config)
-            with contextlib.suppress(OSError):  # a kill may have come between publishing and this
+    state, path = folder / "state", folder / RECORD
+    record, kept = _whole(path), _whole(state / FINISHED, "made_of", "record")
+    before, now = kept.get("made_of", {}), json.loads(json.dumps(made_of))
+    others = f" ({changes(before, now)})" if before and before != now else ""
+    run, again = f"{config.task} {config.model}", f"remove {folder} to train it again"
+    if there := path.exists():
+        here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
+        if record and not here.items() <= record.items():
+            which = f"another config or data; remove it or name another folder{others}"
+            raise InputError(f"{folder}: has a finished run of {which}")
+        lost = lost_files(folder / "checkpoints", folder / HISTORY_FILE, record, config) if record else [path.name]
+        if not lost:
+            by = "" if now["code"][:12] in str(record.get("attempts")) else " (by other code)"
+            print(f"{run}: already finished{by}; {again}", file=sys.stderr)
+            if kept:  # a kill may have come between publishing and this
                 remove_states(state)
-            print(f"{config.task} {config.model}: already finished; published again from {state}", file=sys.stderr)
             return True
-        others = f" ({changed})" if before and (changed := changes(before, now)) else ""
-        if ended and not alike:
-            raise InputError(f"{other}{others}")
-        why = f"was trained otherwise{others}" if others else f"some of its files in {state} are missing or damaged"
-        print(f"{config.task} {config.model}: {why}, so it is trained again", file=sys.stderr)
-        record.unlink(missing_ok=True)  # else a training that now fails would count as finished
-        shutil.rmtree(state)
-    elif ended and not any(state.glob("*.safetensors")):
-        if not alike:
-            raise InputError(other)
-        print(f"{config.task} {config.model}: already finished; remove {folder} to train it again", file=sys.stderr)
+        before = before | {"code": now["code"]}
+    if before == now and not lost_files(state, state / HISTORY_FILE, kept["record"], config):
+        publish(folder, config)
+        print(f"{run}: already finished; published again from {state}", file=sys.stderr)
         return True
+    if there:
+        raise InputError(f"{folder}: has a finished run, but {lost[0]} is missing or damaged; restore it, or {again}")
+    if (state / FINISHED).exists():
+        why = f"was trained otherwise{others}" if others else f"some of its files in {state} are missing or damaged"
+        print(f"{run}: {why}, so it is trained again", file=sys.stderr)
+        shutil.rmtree(state)
     return False
 
 
@@ -125,9 +127,15 @@ def _whole(path: Path, *keys: str) -> dict[str, Any]:
     return value if isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys) else {}
 
 
-def _has_last_row(history: Path, config: RunConfig) -> bool:
-    """Whether a history exists and ends with the row of the last step."""
-    return history.is_file() and bool(re.search(rf"\n{config.training.steps:.8g},.*\n\Z".encode(), read_bytes(history)))
+def lost_files(checkpoints: Path, history: Path, record: Mapping[str, Any], config: RunConfig) -> list[str]:
+    """The checkpoints and the history of a finished run that are missing or damaged.
+
+    Raises the InputErrors of `read_arrays` and `sha256` for one that cannot be read.
+    """
+    lost = lost_checkpoints(checkpoints, config)
+    if not history.is_file() or record.get("history_sha256") not in (None, sha256(history)):
+        lost.append(history.name)  # a record of an earlier version has no SHA-256
+    return lost
 
 
 def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) -> list[str]:
@@ -202,7 +210,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def publish(folder: Path, config: RunConfig) -> None:
-    """Publish the results of a finished run, from its state, in `folder`. training.json comes last.
+    """Publish the results of a finished run, from its state, in `folder`, training.json last. Remove its saved states.
 
     Raises the InputErrors of `read_json` and `write_json`.
     """
@@ -210,12 +218,13 @@ def publish(folder: Path, config: RunConfig) -> None:
     for name in map(checkpoint_name, config.training.checkpoint_steps()):
         link(state / name, folder / "checkpoints" / name)
     link(state / HISTORY_FILE, folder / HISTORY_FILE)
-    write_json(folder / "training.json", read_json(state / FINISHED)["record"])
+    write_json(folder / RECORD, read_json(state / FINISHED)["record"])
+    remove_states(state)
 
 
 def record_of(trainer: Trainer) -> dict[str, Any]:
     """The content of training.json of a run that has ended. Device and software are those of its last attempt."""
-    config, state, device = trainer.config, trainer.state, trainer.device
+    config, state = trainer.config, trainer.state
     attempts = read_attempts(trainer.folder / ATTEMPTS)
     return {
         "task": config.task,
@@ -229,12 +238,12 @@ def record_of(trainer: Trainer) -> dict[str, Any]:
         "seconds": state.seconds,
         "resumed": len(attempts) - 1,
         "steps_redone": sum(each["steps_redone"] for each in attempts),
-        **{key: attempts[-1][key] for key in ("devices", "device", "threads", "software")},
-        "sustained_flops": sustained_flops(device, torch.float32),
+        **{key: attempts[-1][key] for key in ("devices", "device", "threads", "software", "sustained_flops")},
         "flops": state.flops,
         "target_tokens": state.target_tokens,
         "precision": state.precision,
         "config_sha256": config.sha256(),
         "data_sha256": trainer.made_of["data"],
+        "history_sha256": sha256(trainer.folder / HISTORY_FILE),
         "attempts": attempts,
     }

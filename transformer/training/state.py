@@ -1,5 +1,6 @@
 """The state of a run: how it is saved, written and restored."""
 
+import contextlib
 import hashlib
 import math
 import sys
@@ -143,6 +144,7 @@ def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]]
 
 
 def remove_states(folder: Path) -> None:
-    """Remove the states in `folder`. Call it before removing its checkpoints: a resumed run expects them."""
+    """Remove the states in `folder`, of a run that has ended: a failed clean-up must not fail it."""
     for name in ("previous", "state"):
-        (folder / f"{name}.safetensors").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (folder / f"{name}.safetensors").unlink()
