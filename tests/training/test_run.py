@@ -376,7 +376,7 @@ def test_the_speed_of_the_device_is_measured_at_the_start_where_too_little_memor
     monkeypatch.setattr(device, "sustained_flops", measured)
     train_run(*arguments)
     assert json.loads((tmp_path / "1/training.json").read_text())["sustained_flops"] == 2e9
-    with pytest.raises(InputError, match="ende base: out of memory; one row has"):
+    with pytest.raises(InputError, match="ende base: out of memory; end other programs that use the device"):
         train_run(*arguments[:4], tmp_path / "2", CPU)
 
 

@@ -4,9 +4,13 @@ import pytest
 import torch
 from torch import nn
 
+from transformer.model.networks import network
+from transformer.support.device import compile_in_place
 from transformer.support.files import InputError
+from transformer.text import batches
 from transformer.training import loss
 from transformer.training.copies import Copies
+from transformer.training.distributed import ALONE
 from transformer.training.loop import Trainer
 from transformer.training.recording import Recorder
 from transformer.training.update import Updater
@@ -49,8 +53,10 @@ def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_lin
     trainer, tmp_path, run_config, encoded, capsys
 ):
     of_compiler(trainer.updater, broken_backward)
+    assert trainer.updater.model_compiled
     trainer.try_compiler()
     assert not trainer.updater.compiled
+    assert not trainer.updater.model_compiled
     trainer.train()
     line = next(line for line in capsys.readouterr().err.splitlines() if "compile" in line)
     assert line.startswith("ende base: PyTorch cannot compile the model, so it trains slower (")
@@ -59,6 +65,21 @@ def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_lin
     plain.train()
     for one, other in zip(trainer.model.parameters(), plain.model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_a_model_that_pytorch_cannot_compile_is_not_recorded_as_compiled(run_config):
+    model = network(run_config(network="recurrent", N=2).architecture, VOCABULARY)
+    compile_in_place(model, 16)
+    assert not Updater(model, run_config().training, CPU, ALONE).model_compiled
+
+
+def test_a_resumed_run_does_not_pack_the_done_part_of_its_epoch_to_try_the_compiler(trainer, monkeypatch):
+    packed, pack = [], batches.pack
+    monkeypatch.setattr(batches, "pack", lambda *given: packed.append(given) or pack(*given))
+    trainer.updater.compiled, trainer.state.index = True, 3
+    monkeypatch.setattr(trainer.updater, "try_compiler", lambda *_: None)
+    trainer.try_compiler()
+    assert len(packed) == 1
 
 
 def test_memory_that_runs_out_while_the_compiler_is_tried_is_reported_with_the_remedy(trainer, monkeypatch):
@@ -72,11 +93,11 @@ def test_memory_that_runs_out_while_the_compiler_is_tried_is_reported_with_the_r
 
 
 def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(trainer):
-    updater, batches = trainer.updater, next(trainer.batches.from_position(0, 0))[2]
+    updater, micro = trainer.updater, next(trainer.batches.from_position(0, 0))[2]
     updater.recorder = Recorder(lambda batch, *given: updater.update([batch], *given), updater.model.parameters(), CPU)
-    updater(batches[:1], 0.1, 0.1)
+    updater(micro[:1], 0.1, 0.1)
     before = updater.gradients()
-    updater([*batches, *batches], 0.1, 0.1)
+    updater([*micro, *micro], 0.1, 0.1)
     after, now = updater.gradients(), [parameter.grad for parameter in updater.model.parameters()]
     assert all(one is other for one, other in zip(after, now, strict=True))
     assert not any(torch.equal(one, other) for one, other in zip(before, after, strict=True) if one.any())

@@ -97,7 +97,7 @@ class Turns:
             config_sha256=config.sha256(),
             parameters=sum(parameter.numel() for parameter in self.trainer.model.parameters()),
             precision=state.precision,
-            compiled=self.trainer.updater.compiled,
+            compiled=self.trainer.updater.model_compiled,
             flops=state.flops / state.step,
             target_tokens=state.target_tokens / state.step,
         )

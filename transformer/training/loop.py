@@ -113,12 +113,13 @@ class Trainer:
         return within_memory(self.label, remedy)
 
     def try_compiler(self) -> None:
-        """Compile the passes for the next batch, if training is to be compiled; see `Updater.try_compiler`.
+        """Compile the passes for a batch, if training is to be compiled; see `Updater.try_compiler`.
 
-        Raises InputError when memory runs out.
+        It is the first of the epoch: late in a long one, packing up to the next takes minutes, and `train` does that
+        anyway. Raises InputError when memory runs out.
         """
         if self.updater.compiled:
-            _, _, batches = next(self.batches.from_position(self.state.epoch, self.state.index))
+            _, _, batches = next(self.batches.from_position(self.state.epoch, 0))
             with self.within_memory():
                 self.updater.try_compiler((batches or [NOTHING])[0], self.label)
 

@@ -71,7 +71,7 @@ def train_run(
         noted = attempted(trainer, *of) if world.first else contextlib.nullcontext()
         with (
             summary_writer(tensorboard, trainer) if tensorboard and world.first else contextlib.nullcontext() as writer,
-            trainer.within_memory(),
+            within_memory(trainer.label, "end other programs that use the device, or choose a smaller model"),
             noted as reached,
         ):
             trainer.train(writer=writer, reached=reached)
@@ -167,7 +167,7 @@ def attempted(
         "trainings_per_gpu": trainings_per_gpu,
         "threads": torch.get_num_threads(),
         "micro_batch_tokens": trainer.micro_tokens,
-        "compiled": trainer.updater.compiled,
+        "compiled": trainer.updater.model_compiled,
         "code": trained_by[:12],
     }
     if others := unlike(path, step, means):

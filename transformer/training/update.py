@@ -62,6 +62,11 @@ class Updater:
             if self.recorder:
                 self.recorder.gradients = []
 
+    @property
+    def model_compiled(self) -> bool:
+        """Whether PyTorch compiles the model, and not only the loss, as with LSTMs."""
+        return self.model._compiled_call_impl is not None
+
     def update(self, batches: list[Batch], share: float | Tensor, rate: float | Tensor) -> None:
         """Update the weights without a CUDA graph. The gradients stay for `gradients`."""
         self.model.zero_grad()

@@ -21,10 +21,11 @@ def circumstances(record: Mapping[str, Any]) -> list[str]:
     used = [number for row in rows for number in row["others"] if number is not None]
     load = f"{np.mean(used):.1f} on average, at most {max(used):.1f}" if used else "unknown"
     [*precisions] = dict.fromkeys(row["precision"] for row in rows)
-    compiled = f", {'' if all(row['compiled'] for row in rows) else 'not '}compiled"
+    eager = ", ".join(row["model"] for row in rows if not row["compiled"])
+    compiled = f"compiled{' but for ' * bool(eager)}{eager}" if any(row["compiled"] for row in rows) else "not compiled"
     return [
         f"Times of steps: {record['rounds']} rounds of {record['steps']} steps, on {record['device']} with "
-        f"{record['threads']} CPU thread{'s' * (record['threads'] != 1)}, in {' and '.join(precisions)}{compiled}. CPU "
+        f"{record['threads']} CPU thread{'s' * (record['threads'] != 1)}, in {' and '.join(precisions)}, {compiled}. CPU "
         f"cores that other programs used meanwhile: {load}. Commit {short_commit(record['software'])}, "
         f"{versions(record['software'])}."
     ]

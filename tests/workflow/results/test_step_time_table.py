@@ -43,3 +43,11 @@ def test_an_unknown_load_is_told(results):
     path.write_text(path.read_text().replace("0.25", "null"))
     _, (text, *_) = results.table("step_time", inputs=given)
     assert "CPU cores that other programs used meanwhile: unknown." in text
+
+
+def test_models_that_pytorch_cannot_compile_are_told(results):
+    given = results.step_times("ende", base=[0.1, 0.2], recurrent=[0.3, 0.4])
+    path = results.folder / "step_time/ende.json"
+    path.write_text(path.read_text().replace("false", "true", 1))
+    _, (text, *_) = results.table("step_time", inputs=given)
+    assert "in float32, compiled but for recurrent. CPU cores" in text
