@@ -13,14 +13,14 @@ import pytest
 
 from transformer.support import processes
 from transformer.support.files import InputError
-from transformer.support.processes import ahead, shared
+from transformer.support.processes import ASK_TO_END, ahead, shared
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 30
 WORK = "import os, pathlib, time; pathlib.Path(str(os.getpid())).touch(); time.sleep(600)"
 PARENT = f"""
 import functools
-from transformer.support.processes import ahead, shared
+from transformer.support.processes import ASK_TO_END, ahead, shared
 with shared(2, "--workers", functools.partial, exec) as done, ahead("waiting", map, exec, [{WORK!r}]) as waited:
     list(done([{WORK!r}] * 4))
 """
@@ -140,7 +140,7 @@ def test_an_error_of_items_is_raised_here(given, error):
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sorted(ASK_TO_END))
 def test_a_process_of_items_ignores_what_may_reach_all_processes(number):
     with ahead("counting", itertools.count) as items:
         next(items)

@@ -109,8 +109,35 @@ def test_a_run_whose_batches_another_process_packs_ends_like_one_that_packs_them
     assert_same(trainer, whole)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_run_interrupted_after_every_step_ends_like_an_uninterrupted_one(start, whole, number):
+@pytest.fixture
+def handled():
+    """Sets the handler of a signal for a test."""
+    before = {}
+
+    def handle(number, handler):
+        before.setdefault(number, signal.signal(number, handler))
+
+    yield handle
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+NUMBERS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_that_this_process_ignores_does_not_interrupt_a_run(start, whole, handled, number):
+    """As SIGINT in the background of a shell, and SIGHUP under nohup."""
+    handled(number, signal.SIG_IGN)
+    trainer = start()
+    before(trainer, 5, lambda: os.kill(os.getpid(), number))
+    trainer.train()
+    assert_same(trainer, whole)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_run_interrupted_after_every_step_ends_like_an_uninterrupted_one(start, whole, handled, number):
+    handled(number, signal.SIG_DFL)
     for step in range(1, 12):
         trainer = start()
         before(trainer, step, lambda: os.kill(os.getpid(), number))

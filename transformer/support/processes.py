@@ -20,6 +20,8 @@ from transformer.support.limits import explained
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+# What asks processes to end, often all of a job: Ctrl-C, a closed terminal, a batch system, a limit of CPU time.
+ASK_TO_END = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU}
 AHEAD = 64  # how many results for each process may wait for an earlier one
 ENDING = 5.0  # seconds in which a process that has closed its pipe should end
 
@@ -45,12 +47,11 @@ def shared(
 def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Iterator[Iterator[Item]]:
     """`make(*given)`, computed in a new process, which goes on until some items wait in the pipe.
 
-    `what` says what the process does. The process ignores SIGINT and SIGTERM, which often reach all processes. It ends
-    with the context or with this process. Raises the errors of `make` and of its iterator, and InputError when the
+    `what` says what the process does. The process ignores the signals ASK_TO_END. It ends with the context or with this
+    process. Raises the errors of `make` and of its iterator, and InputError when the
     process cannot be started or dies.
     """
-    blocked = {signal.SIGINT, signal.SIGTERM}
-    pipe, process = _started(_produce, pickle.dumps((make, given)), blocked, f"{what}: cannot start a process")
+    pipe, process = _started(_produce, pickle.dumps((make, given)), ASK_TO_END, f"{what}: cannot start a process")
     atexit.register(process.kill)  # or Python would wait for it at its end, if the context is never left
 
     def items() -> Iterator[Item]:

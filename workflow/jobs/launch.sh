@@ -20,7 +20,7 @@ else
     start=(python)
 fi
 
-# At a job's time limit every process of it gets SIGTERM. The training saves and ends; this shell waits for it, and tee
-# passes on its last words.
-trap : TERM
-"${start[@]}" -m transformer "$@" 2>&1 | (trap '' INT TERM && exec tee "$log")
+# At a job's time limit every process of it gets SIGTERM, or what --signal names. The training saves and ends; this shell
+# waits for it, and tee passes on its last words.
+trap : HUP TERM USR1 USR2 XCPU
+"${start[@]}" -m transformer "$@" 2>&1 | (trap '' INT HUP TERM USR1 USR2 XCPU && exec tee "$log")

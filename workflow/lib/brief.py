@@ -33,7 +33,8 @@ ROUTINE = re.compile(
     "|Singularity containers: ignored|Group jobs: inactive|Select jobs|Touching output|Elapsed time"
     "|Creating report|Missing metadata for file|Adding |Loading script code|Downloading resources"  # of --report
 )
-SIGNALLED = re.compile("returned non-zero exit status (130|143)")  # what a shell returns after SIGINT or SIGTERM
+# What a shell returns after SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGTERM and SIGXCPU, on which a training saves its state.
+SIGNALLED = re.compile("returned non-zero exit status (129|130|138|140|143|152)")
 ENDING = re.compile("Exiting because a job|Complete log|(WorkflowError:\\s*)?At least one job did not complete")
 STEPS = re.compile(r": (\d+) steps, .* % of (\d+), \d+ s left *(.*)")  # as transformer.support.progress writes them
 

@@ -25,7 +25,7 @@ def circumstances(record: Mapping[str, Any]) -> list[str]:
     compiled = f"compiled{' but for ' * bool(eager)}{eager}" if any(row["compiled"] for row in rows) else "not compiled"
     return [
         f"Times of steps: {record['rounds']} rounds of {record['steps']} steps, on {record['device']} with "
-        f"{record['threads']} CPU thread{'s' * (record['threads'] != 1)}, in {' and '.join(precisions)}, {compiled}. CPU "
-        f"cores that other programs used meanwhile: {load}. Commit {short_commit(record['software'])}, "
+        f"{record['threads']} CPU thread{'s' * (record['threads'] != 1)}, in {' and '.join(precisions)}, {compiled}. "
+        f"CPU cores that other programs used meanwhile: {load}. Commit {short_commit(record['software'])}, "
         f"{versions(record['software'])}."
     ]
