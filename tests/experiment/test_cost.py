@@ -152,9 +152,10 @@ def test_decoding_with_a_beam_costs_more_than_a_forward_pass_and_a_tree_more_tha
 
 
 def test_larger_models_ask_for_longer_jobs_with_more_memory():
-    asked = [request(run(model), 37000) for model in ("base", "big")]
+    a100 = DEVICES["A100"]
+    asked = [request(run(model), 37000, a100) for model in ("base", "big")]
     for model, job in zip(("base", "big"), asked, strict=True):
-        planned = cost(run(model), 37000, 1, [DEVICES["A100"]])
+        planned = cost(run(model), 37000, 1, [a100])
         assert job.minutes == pytest.approx(30 + 1.5 * 60 * planned.hours[0], abs=1)
         assert job.megabytes == pytest.approx(2000 + 4 / 3 * planned.memory / 1e6, abs=1)
     assert asked[1].minutes > asked[0].minutes

@@ -17,7 +17,7 @@ def cells(text):
 
 
 def test_a_row_ends_with_the_request_of_its_job():
-    asked = request(run("big"), 37000)
+    asked = request(run("big"), 37000, DEVICES["A100"])
     row = cells(plan(experiment()))["ende", "big"]
     assert row[-2:] == [f"{asked.minutes:,}", f"{asked.megabytes:,}"]
 

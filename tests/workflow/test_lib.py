@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from overlays import only, plans
 from snakemake.iocontainers import Wildcards
+from snakemake.resources import Resource
 from snakemake.utils import update_config
 
 from transformer.experiment.config import read_experiment, read_sources
+from transformer.experiment.cost import CPUS, cost
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, merge, merged, write_config
@@ -264,7 +267,7 @@ def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(select
 
 def test_jobs_request_more_for_larger_texts_and_later_attempts(select):
     found = select()
-    demands = Demands(found.experiment, found.runs)
+    demands = Demands(found.experiment, found.runs, {})
     ende, semi = SimpleNamespace(task="ende", part="dev"), SimpleNamespace(task="semi", part="plain")
     assert demands.pairs(ende) == 1_000_000  # unknown, so assumed
     assert demands.pairs(semi) == 2 * 2500 + 0.6 * 6000
@@ -276,7 +279,7 @@ def test_jobs_request_more_for_larger_texts_and_later_attempts(select):
 def test_only_large_texts_ask_for_several_threads(select):
     for corpus, learning, encoding in (("libreoffice-help", 1, 1), ("wmt14-en-de", 2, 3)):
         found = select(tasks={"ende": {"corpus": corpus}})
-        demands = Demands(found.experiment, found.runs)
+        demands = Demands(found.experiment, found.runs, {})
         train, dev = (SimpleNamespace(task="ende", part=part) for part in ("train", "dev"))
         assert demands.learning_threads(train) == learning
         assert (demands.encoding_threads(train), demands.encoding_threads(dev)) == (encoding, 1)
@@ -284,10 +287,30 @@ def test_only_large_texts_ask_for_several_threads(select):
 
 def test_a_shard_requests_more_time_than_a_smaller_part(select):
     found = select(tasks={"wsj": {"decoding": {"beam": 84}}}, scale={"width": 1, "depth": 1})
-    demands = Demands(found.experiment, found.runs)
+    demands = Demands(found.experiment, found.runs, {"translate": {"gpu": 1}})
     run = {"task": "wsj", "model": "parser", "seed": "1"}
     part, shard = (SimpleNamespace(**run, part=part) for part in ("dev", "plain-1-of-3"))
     assert 60 < demands.translating_minutes(part) < demands.translating_minutes(shard) < 120
+
+
+def test_without_a_gpu_jobs_request_the_hours_of_their_cpu_cores(select):
+    found = select(scale={"width": 1, "depth": 1})
+    training = SimpleNamespace(task="ende", model="base", seed="1", part="dev")
+    asked = {}
+    for gpu in (0, 1, Resource("gpu", 0), Resource("gpu", 2), Resource("gpu", eval, raw="2 * attempt")):
+        demands = Demands(found.experiment, found.runs, {"train": {"gpu": gpu}, "translate": {"gpu": gpu}})
+        minutes = [demands.training_minutes(training, threads) for threads in (1, 4)]
+        asked.setdefault(str(getattr(gpu, "raw", gpu)), []).append((*minutes, demands.translating_minutes(training)))
+    unset = Demands(found.experiment, found.runs, {}).training_minutes(training, 1)
+    run, vocabulary = found.experiment.run("ende", "base", 1), found.experiment.tasks["ende"].vocabulary
+    hours = cost(run, vocabulary, 1, [replace(CPUS["float32"], peak=1e11)]).hours[0]
+    [cpu, of_snakemake], [gpu], [several], [computed] = asked.values()
+    assert cpu == of_snakemake
+    assert gpu == several == computed
+    assert cpu[:2] == (pytest.approx(30 + 90 * hours, abs=1), pytest.approx(30 + 90 * hours / 4, abs=1))
+    assert cpu[0] == unset > 3 * gpu[0]
+    assert gpu[0] == gpu[1]
+    assert cpu[2] > gpu[2]
 
 
 def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatch):

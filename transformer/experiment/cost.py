@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,6 +72,7 @@ CPU_SHARE = {  # what training in each precision reaches of the peak in float32,
     "float32": ({128: 0.53, 512: 0.68, 1024: 0.65}, MEASURED.format("float32")),
     "bfloat16": ({128: 0.66, 512: 1.19, 1024: 1.25}, MEASURED.format("bfloat16")),
 }
+CORE = replace(CPUS["float32"], peak=1e11)  # of a cluster's node, as fast as a core of an AMD EPYC (docs/speed.md)
 DEVICES = {
     "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
     "A100": Device(1, 312e12, "bfloat16", {512: 0.22, 1024: 0.33}, PUBLISHED),
@@ -173,9 +174,9 @@ def decoding_hours(run: RunConfig, flops: float, device: Device) -> float:
     return flops / (device.decoding * device.flops(run.architecture.d_model)) / 3600
 
 
-def request(run: RunConfig, vocabulary: int) -> Request:
-    """What a training job requests: 1.5 times an A100's hours plus half an hour, 4/3 of `cost`'s memory plus 2 GB."""
-    planned = cost(run, vocabulary, 1, [DEVICES["A100"]])
+def request(run: RunConfig, vocabulary: int, device: Device) -> Request:
+    """What a training requests: 1.5 times its hours on a device plus half an hour, 4/3 of its memory plus 2 GB."""
+    planned = cost(run, vocabulary, 1, [device])
     return Request(30 + math.ceil(90 * planned.hours[0]), 2000 + math.ceil(planned.memory * 4 / 3 / 1e6))
 
 

@@ -118,7 +118,7 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
     for (task, model), one in runs.items():
         run = experiment.run(task, model, experiment.seeds[0])
         work = (si(one.parameters), si(one.step_flops), f"{run.training.steps:,}", si(one.tokens))
-        asked = request(run, experiment.tasks[task].vocabulary)
+        asked = request(run, experiment.tasks[task].vocabulary, DEVICES["A100"])
         job = (f"{asked.minutes:,}", f"{asked.megabytes:,}")
         names = ", ".join(experiment.equal_models(task)[model])
         held = (si(size, "B") for size in (one.disk, one.memory, one.memory_bfloat16))
@@ -144,8 +144,9 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         f"least {1000 * SHORTEST_STEP:.1f} ms, as base of `multi30k` does on an H100. Recurrent models, and models "
         "narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
-        "4/3 of the memory in float32 plus 2 GB. A job that ended without its result gets up to three times as much. "
-        "profiles/slurm sets the GPUs and the limits of any job; a longer training continues in its next job.",
+        "4/3 of the memory in float32 plus 2 GB. With `gpu: 0` the hours are those of its CPU cores. A job that ended "
+        "without its result gets up to three times as much. profiles/slurm sets the GPUs and the limits of any job; a "
+        "longer training continues in its next job.",
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
 

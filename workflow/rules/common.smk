@@ -66,7 +66,7 @@ with refusing():
     selection = Selection(experiment, runs, HERE / "config/published.yaml")
 packed_results = [result.rule for _, result, _ in selection.planned if result.packed]
 inputs = Inputs(experiment, runs, downloads)
-demands = Demands(experiment, runs)
+demands = Demands(experiment, runs, asked.overwrite_resources or {})
 # Rules of a workflow that has this one as a module are not known here.
 if workflow.modifier.parent_modifier is None:
     with refusing():
