@@ -62,9 +62,11 @@ report: "workflow/report/workflow.rst"
 
 # Snakemake limits how many jobs start in a second. For this it looks for further jobs once a second for every job that
 # has ended, as long as any job waits. After hundreds of jobs this takes much of a core. Without the limit it looks when
-# a job ends.
+# a job ends. A limit that was set stays: some batch systems need it. This is the default.
 onstart:
-    workflow.scheduler.job_rate_limiter = None
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 localrules:

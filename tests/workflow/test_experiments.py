@@ -312,6 +312,15 @@ def test_a_stage_that_fails_is_reported_as_failed_with_its_reason(project):
     assert "MissingOutputException" not in output
 
 
+@pytest.mark.workflow
+@pytest.mark.parametrize("limit", [[], ["--max-jobs-per-timespan", "1/1s"]])
+def test_only_a_limit_of_jobs_that_was_set_delays_them(project, limit):
+    configs = [f"results/smoke/runs/ende/base/{seed}/config.yaml" for seed in (1, 2)]
+    run = snakemake(project, *configs, "--forceall", *limit, *SMOKE)
+    assert run.returncode == 0, run.stderr
+    assert ("Job rate limit reached" in run.stdout + run.stderr) == bool(limit)
+
+
 def test_every_path_in_a_command_is_quoted():
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     commands = "".join(re.findall(r"shell:\n((?: +['\"].*\n)+)", rules))
