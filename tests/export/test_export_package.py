@@ -42,6 +42,16 @@ def test_the_export_of_a_parser_warns_that_trees_are_not_repaired(ours, change_p
     )
 
 
+def test_the_readme_tells_our_limit_of_length_which_the_export_lacks(ours, change_package, tmp_path):
+    change_package(ours, decoding={"beam": 4, "alpha": 0.6, "extra": 37})
+    to_marian(ours, tmp_path / "out")
+    said = " ".join((tmp_path / "out/README.md").read_text().split())
+    assert (
+        "Ours ends an output that has 37 subwords more than its source (section 6.1); this one lets it grow to 1024."
+        in said
+    )
+
+
 def test_a_folder_with_files_is_left_unchanged(ours, marian, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in marian.iterdir()}
     for write, source in ((to_marian, ours), (from_marian, marian)):

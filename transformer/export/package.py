@@ -28,12 +28,13 @@ It was exported from a package, whose config.json is package.json here.
 
     {usage}
 
-The beam search differs from ours in three ways. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}; this
+The beam search differs from ours in four ways. Ours ranks by log P / ((5 + length) / 6)^{config.decoding.alpha}; this
 one ranks by log P / length^length_penalty. For outputs of about n subwords, both rank alike if length_penalty is
 {config.decoding.alpha} n / (n + 5), which is {penalty:.2f} at n = {typical}. Ours ends a hypothesis if its end is among
 the best 2 x beam candidates of a step; this one ends it only if its end is among the best beam. Ours searches on while
-any hypothesis could still win at the greatest length; this one stops sooner. Sentences may have at most {positions}
-subwords.
+any hypothesis could still win at the greatest length; this one stops sooner. Ours ends an output that has
+{config.decoding.extra} subwords more than its source (section 6.1); this one lets it grow to {positions}. Sentences
+may have at most {positions} subwords.
 """
 
 
