@@ -33,6 +33,13 @@ def main(job: Any) -> None:
     check_text(control.package["training"], known[first].package["training"])
     differences = {name: differs(name, control, known[first]) for name in MARGINS}
     equal = not any(differences.values())
+    here, there = made(control), made(known[first])
+    if not equal and here == there:
+        raise InputError(
+            f"{trial.against} of seed {first}, the control, has other scores than the released run ({by(differences)}), "
+            f"although device ({here['device']}), precision, threads and PyTorch are the same: your code changed it, so "
+            "nothing is judged; undo that, or compare with a base of your own (docs/own-idea.md)"
+        )
     looks = look(Path(job.params.looks), experiment)
     answer: dict[str, Any] = {
         "task": experiment.drawn[0],
@@ -42,7 +49,7 @@ def main(job: Any) -> None:
         "looks": looks,
         "level": level(len(looks)),
         "paired": equal,
-        "control": {"seed": first, **differences, "here": made(control), "released": made(known[first])},
+        "control": {"seed": first, **differences, "here": here, "released": there},
         "measures": {},
         "times": read_json(Path(job.input.times)),
     }
@@ -78,8 +85,15 @@ def differs(name: str, here: Released, there: Released) -> float:
 
 
 def made(run: Released) -> dict[str, Any]:
-    """How a run was trained."""
-    return {key: run.package["training"].get(key) for key in ("device", "precision", "threads")}
+    """What may change how a run rounds."""
+    training = run.package["training"]
+    means = {key: training.get(key) for key in ("device", "devices", "precision", "threads")}
+    return means | {"torch": training.get("software", {}).get("torch")}
+
+
+def by(differences: Mapping[str, float]) -> str:
+    """By how much the control is better, in words."""
+    return " and ".join(f"{MEASURES[name].heading} {MEASURES[name].text(differences[name])}" for name in MARGINS)
 
 
 def sentence(answer: Mapping[str, Any]) -> str:
@@ -108,12 +122,11 @@ def control_sentence(answer: Mapping[str, Any]) -> str:
     control, name = answer["control"], f"{answer['against']}, seed {answer['control']['seed']}"
     if answer["paired"]:
         return f"The control ({name}) equals the released run to five digits, so rows are compared seed by seed."
-    by = " and ".join(f"{MEASURES[key].heading} {MEASURES[key].text(control[key])}" for key in MARGINS)
     machines = [f"{each['device']}, {each['precision']}" for each in (control["here"], control["released"])]
     return (
-        f"The control ({name}) differs from the released run: {by} ({machines[0]} here, {machines[1]} there). Another "
-        "CPU or another version of PyTorch rounds otherwise, which acts like another seed, so rows are not compared "
-        "seed by seed."
+        f"The control ({name}) differs from the released run: {by(control)} ({machines[0]} here, {machines[1]} there). "
+        "Another CPU or another version of PyTorch rounds otherwise, which acts like another seed, so rows are not "
+        "compared seed by seed."
     )
 
 

@@ -29,6 +29,10 @@ USUAL = (
     "From an Intel Xeon in float32 to an AMD EPYC in bfloat16, BLEU in Table 3 of quick moved by up to 1.8, perplexity "
     "by up to 7.1 %, and base's BLEU for French in Table 2 from 27.1 to 28.6 (docs/results.md)."
 )
+SAME = (
+    "The devices have the same names and the same precision here and there, and CPUs of one kind give equal scores. So "
+    "look for the cause in the code (the commits above), the config and the version of PyTorch, not in the CPU."
+)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def _only(these: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def compare_tables(ours: Path, released: Path, names: Iterable[str]) -> str:
-    """What differs between the tables of these names in two folders, and what is usual on another CPU."""
+    """What differs between the tables of these names in two folders, and where they may be from."""
     tables = {name: (read(ours / f"{name}.csv"), read(released / f"{name}.csv")) for name in names}
     both = {name: difference(*pair) for name, pair in tables.items() if all(pair)}
     if not both:
@@ -155,7 +159,7 @@ def compare_tables(ours: Path, released: Path, names: Iterable[str]) -> str:
         [
             tabulate(made, ["Compared", "tables", "made on", "at commit"], disable_numparse=True),
             tabulate(lines, tablefmt="plain", disable_numparse=True),
-            _ending(list(both.values())),
+            _ending(list(both.values()), _machines(ours) == _machines(released)),
         ]
     )
 
@@ -166,7 +170,12 @@ def _made(folder: Path) -> tuple[str, ...]:
     return tuple(few(dict.fromkeys(run.get(heading, "") for run in runs)) for heading in ("Device", "Commit"))
 
 
-def _ending(differences: Sequence[Difference]) -> str:
+def _machines(folder: Path) -> set[tuple[str, ...]]:
+    """The devices of the runs and their precision."""
+    return {tuple(run.get(heading, "") for heading in ("Device", "Precision")) for run in read(folder / "runs.csv")}
+
+
+def _ending(differences: Sequence[Difference], same_machines: bool) -> str:
     """What was not compared, and what to think of the differences."""
     left_out = dict.fromkeys(what for each in differences for what in each.left_out)
     sentences = [f"Not compared, because it is never the same: {'; '.join(left_out)}."] if left_out else []
@@ -175,5 +184,5 @@ def _ending(differences: Sequence[Difference]) -> str:
     else:
         if other := sum(len(each.of("Config")) for each in differences):
             sentences.append(f"Runs with another config than the released ones: {other}. Their scores differ anyway.")
-        sentences.append(USUAL)
+        sentences.append(SAME if same_machines else USUAL)
     return "\n".join(fill(sentence, WIDTH) for sentence in sentences)

@@ -40,7 +40,7 @@ def experiment(tmp_path):
 def judge(results, experiment, tmp_path):
     """Judge a row whose scores are those of base with `better` more BLEU and `less` percent less perplexity."""
 
-    def run(seeds=(1, 2, 3, 4, 5), better=0.0, less=0.0, control=0.0, data=None):
+    def run(seeds=(1, 2, 3, 4, 5), better=0.0, less=0.0, control=0.0, data=None, **trained):
         made = experiment(seeds)
         known = released(made, "base", archives())
 
@@ -52,7 +52,7 @@ def judge(results, experiment, tmp_path):
 
         wave = {seed: math.sin(3 * seed) / 20 for seed in seeds}
         package = json.loads(json.dumps(known[seeds[0]].package))
-        package["training"] |= {"device": "a Xeon", **({"data_sha256": data} if data else {})}
+        package["training"] |= {"device": "a Xeon", **({"data_sha256": data} if data else {}), **trained}
         steps = {"flops": 3e9, "others": [0.1] * 10, "precision": "float32", "compiled": False}
         rows = [
             {"task": "ende", "model": "mine", "parameters": 700_000, "seconds": [0.12, 0.13] * 5} | steps,
@@ -107,6 +107,18 @@ def test_a_control_that_differs_is_told_and_the_seeds_are_not_paired(judge):
     assert "undecided in BLEU (+0.3, " in first
     assert "; 5 seeds could have shown " in first
     assert "differs from the released run: perplexity -0.4 % and BLEU -0.4 (a Xeon, bfloat16 here, AMD EPYC, " in second
+
+
+def test_on_the_same_device_a_control_that_differs_is_code_that_changed_base_and_nothing_is_judged(judge, results):
+    same = {"device": "AMD EPYC"}
+    with pytest.raises(
+        InputError, match=r"base of seed 1, .* \(perplexity -0.4 % and BLEU -0.4\) .*: your code changed it"
+    ):
+        judge(control=-0.4, **same)
+    assert not (results.folder / "answer.json").read_text().strip('\n"')
+    for other in ({"precision": "float32"}, {"threads": 2}, {"software": {"torch": "3.0"}}, {"software": {}}):
+        assert not judge(control=-0.4, **same | other)["paired"]
+    assert judge(**same)["paired"]
 
 
 def test_a_control_with_another_text_is_refused(judge):
