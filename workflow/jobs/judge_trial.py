@@ -36,8 +36,8 @@ def main(job: Any) -> None:
     here, there = made(control), made(known[first])
     if not equal and here == there:
         raise InputError(
-            f"{trial.against} of seed {first}, the control, has other scores than the released run ({by(differences)}), "
-            f"although device ({here['device']}), precision, threads and PyTorch are the same: your code changed it, so "
+            f"{trial.against} of seed {first}, the control, scores unlike the released run ({by(differences)}), "
+            f"but device ({here['device']}), precision, threads and PyTorch are the same: your code changed it, so "
             "nothing is judged; undo that, or compare with a base of your own (docs/own-idea.md)"
         )
     looks = look(Path(job.params.looks), experiment)

@@ -112,7 +112,7 @@ def test_a_control_that_differs_is_told_and_the_seeds_are_not_paired(judge):
 def test_on_the_same_device_a_control_that_differs_is_code_that_changed_base_and_nothing_is_judged(judge, results):
     same = {"device": "AMD EPYC"}
     with pytest.raises(
-        InputError, match=r"base of seed 1, .* \(perplexity -0.4 % and BLEU -0.4\) .*: your code changed it"
+        InputError, match=r"base of seed 1, .* \(perplexity -0.4 % and BLEU -0.4\), .*: your code changed it"
     ):
         judge(control=-0.4, **same)
     assert not (results.folder / "answer.json").read_text().strip('\n"')
