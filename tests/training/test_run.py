@@ -179,6 +179,7 @@ HARM = {
     "cut short": lambda path: replace(path, path.read_bytes()[:-20]),
     "edited": lambda path: replace(path, path.read_bytes().replace(b"1", b"7")),
     "of another kind": lambda path: replace(path, b"[]"),
+    "another": lambda path: replace(path, (path.parent / "step-6.safetensors").read_bytes()),
 }
 # A record that was edited is of another run, and without a record, other code has to train again.
 REPAIRED = [
@@ -186,7 +187,8 @@ REPAIRED = [
     for name in PUBLISHED
     for harm in HARM
     for other_code in (False, True)
-    if name != "training.json" or (harm != "edited" and not (other_code and harm == "missing"))
+    if (name != "training.json" or (harm != "edited" and not (other_code and harm == "missing")))
+    and (harm != "another" or "checkpoints" in name)
 ]
 
 

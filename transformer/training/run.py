@@ -14,6 +14,7 @@ from transformer.support.arrays import DamagedFileError, read_arrays
 from transformer.support.device import device_name, within_memory
 from transformer.support.files import InputError, link, locked, read_bytes, read_json, sha256, write_json
 from transformer.support.provenance import code, software
+from transformer.support.strict import plain
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt, read_attempts, unlike
 from transformer.training.config import RunConfig, checkpoint_name
@@ -90,9 +91,11 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
     state, path = folder / "state", folder / RECORD
     record, kept = _whole(path), _whole(state / FINISHED, "made_of", "record")
     before, now = kept.get("made_of", {}), json.loads(json.dumps(made_of))
+    if (there := path.exists()) and before:
+        before = before | {"code": now["code"]}
     others = f" ({changes(before, now)})" if before and before != now else ""
     run, again = f"{config.task} {config.model}", f"remove {folder} to train it again"
-    if there := path.exists():
+    if there:
         here = {"config_sha256": config.sha256(), "data_sha256": made_of["data"]}
         if record and not here.items() <= record.items():
             which = f"another config or data; remove it or name another folder{others}"
@@ -104,7 +107,6 @@ def has_finished(folder: Path, made_of: Mapping[str, Any], config: RunConfig) ->
             if kept:  # a kill may have come between publishing and this
                 remove_states(state)
             return True
-        before = before | {"code": now["code"]}
     if before == now and not lost_files(state, state / HISTORY_FILE, kept["record"], config):
         publish(folder, config)
         print(f"{run}: already finished; published again from {state}", file=sys.stderr)
@@ -138,20 +140,21 @@ def lost_files(checkpoints: Path, history: Path, record: Mapping[str, Any], conf
     return lost
 
 
-def lost_checkpoints(state: Path, config: RunConfig, step: int | None = None) -> list[str]:
-    """The checkpoints up to a step (default: the last) that are missing in the folder of the state, or damaged.
+def lost_checkpoints(folder: Path, config: RunConfig, step: int | None = None) -> list[str]:
+    """The checkpoints up to a step (default: the last) that are missing in a folder, damaged, or of another config.
 
     Raises the InputErrors of `read_arrays` for one that cannot be read.
     """
-    lost = []
+    lost, wanted = [], json.loads(json.dumps(plain(config)))
     for each in config.training.checkpoint_steps():
-        path = state / checkpoint_name(each)
+        path = folder / checkpoint_name(each)
         if step is None or each <= step:
             try:
-                whole = path.is_file() and bool(read_arrays(path))
+                texts = read_arrays(path)[1] if path.is_file() else {}
             except DamagedFileError:
-                whole = False
-            lost += [path.name] * (not whole)
+                texts = {}
+            found = {key: json.loads(texts.get(key, "null")) for key in ("config", "step")}
+            lost += [path.name] * (found != {"config": wanted, "step": each})
     return lost
 
 
