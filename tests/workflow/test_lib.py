@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +17,7 @@ from snakemake.resources import Resource
 from snakemake.utils import update_config
 
 from transformer.experiment.config import read_experiment, read_sources
-from transformer.experiment.cost import CPUS, cost
+from transformer.experiment.cost import CORE, cost
 from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, merge, merged, write_config
@@ -303,7 +302,7 @@ def test_without_a_gpu_jobs_request_the_hours_of_their_cpu_cores(select):
         asked.setdefault(str(getattr(gpu, "raw", gpu)), []).append((*minutes, demands.translating_minutes(training)))
     unset = Demands(found.experiment, found.runs, {}).training_minutes(training, 1)
     run, vocabulary = found.experiment.run("ende", "base", 1), found.experiment.tasks["ende"].vocabulary
-    hours = cost(run, vocabulary, 1, [replace(CPUS["float32"], peak=1e11)]).hours[0]
+    hours = cost(run, vocabulary, 1, [CORE]).hours[0]
     [cpu, of_snakemake], [gpu], [several], [computed] = asked.values()
     assert cpu == of_snakemake
     assert gpu == several == computed

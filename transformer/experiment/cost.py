@@ -72,7 +72,6 @@ CPU_SHARE = {  # what training in each precision reaches of the peak in float32,
     "float32": ({128: 0.53, 512: 0.68, 1024: 0.65}, MEASURED.format("float32")),
     "bfloat16": ({128: 0.66, 512: 1.19, 1024: 1.25}, MEASURED.format("bfloat16")),
 }
-CORE = replace(CPUS["float32"], peak=1e11)  # of a cluster's node, as fast as a core of an AMD EPYC (docs/speed.md)
 DEVICES = {
     "8xP100": Device(8, 10.6e12, "float32", PAPER, STEP_TIMES),
     "A100": Device(1, 312e12, "bfloat16", {512: 0.22, 1024: 0.33}, PUBLISHED),
@@ -81,6 +80,8 @@ DEVICES = {
     "8xH100": Device(8, 989e12, "bfloat16", {512: 0.142, 1024: 0.208}, SHARED, 0.032),
     "cpu": Device(1, math.nan, "float32", *CPU_SHARE["bfloat16"], decoding=0.8, shortest_step=0),
 }
+# A core of a cluster's node, as fast as an AMD EPYC's (docs/speed.md).
+CORE = replace(DEVICES["cpu"], peak=1e11, efficiency=CPU_SHARE["float32"][0])
 
 
 @dataclass(frozen=True)
