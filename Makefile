@@ -11,7 +11,7 @@ PIP = $(PYTHON) -I workflow/lib/install.py
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help reproduce report test test-cluster test-gpu test-lowering test-bare gpu lint site
+.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-lowering test-bare gpu lint site
 
 help:
 	@echo "make .venv/installed   installs everything"
@@ -27,6 +27,10 @@ reproduce report:
 
 test: .venv/installed
 	.venv/bin/python -m pytest
+
+# What the last run of the tests skipped, and the tests of agreement: after more has been installed.
+test-skipped: .venv/installed
+	.venv/bin/python -m pytest --skipped
 
 # Runs the workflow on a Slurm that the tests start on this machine. As root, it installs Slurm's packages if necessary.
 test-cluster: .venv/installed

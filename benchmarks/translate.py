@@ -131,9 +131,6 @@ def by_ours(
 
 def main() -> None:
     """Print the table."""
-    import ctranslate2
-    from transformers import MarianMTModel
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, required=True, help="folder of a trained model")
     parser.add_argument("--source", type=Path, required=True, help="text to translate, one sentence per line")
@@ -143,6 +140,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64, help="sentences of a batch (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="CPU threads (default: all)")
     arguments = parser.parse_args()
+    try:
+        import ctranslate2
+        from transformers import MarianMTModel
+    except ImportError as error:
+        parser.exit(1, f'error: {error}; install it with `pip install -e ".[export,peers]"`\n')
     torch.set_num_threads(arguments.threads)
     keep_freed_memory()
     device, size, threads = choose_device(), arguments.batch, arguments.threads

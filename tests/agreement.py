@@ -2,6 +2,8 @@
 
 A test of agreement compares our code with another implementation, with a publication's formulas or with its printed
 numbers. It is marked `agreement(witness="...")`. The last line that this prints is also the last line of `.ci/run`.
+
+With `--skipped`, pytest runs these tests and those that it skipped when it ran last.
 """
 
 from collections import Counter
@@ -11,11 +13,29 @@ from typing import Any
 import pytest
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+SKIPPED = "skipped"  # the key in pytest's cache
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option --skipped."""
+    text = "run the tests of agreement, and those that were skipped when pytest ran last"
+    parser.addoption("--skipped", action="store_true", help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Reports of a test carry its witness, also from one process of pytest to another."""
     for item in items:
         for mark in item.iter_markers("agreement"):
             item.user_properties.append(("agreement", mark.kwargs["witness"]))
+    if config.option.skipped:
+        again = set(config.cache.get(SKIPPED, []))  # tests, and files that were skipped as a whole
+        chosen = [
+            item
+            for item in items
+            if item.get_closest_marker("agreement") or {item.nodeid, item.nodeid.partition("::")[0]} & again
+        ]
+        config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
+        items[:] = chosen
 
 
 def witnesses(reports: Iterable[Any]) -> list[tuple[Any, str]]:
@@ -34,8 +54,10 @@ def not_tested(skipped: list[tuple[Any, str]]) -> str:
     )
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print the tests of each witness, and what was not tested."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the tests of each witness, and what was not tested. Keep which tests and files were skipped."""
+    if cache := getattr(config, "cache", None):  # None with -p no:cacheprovider
+        cache.set(SKIPPED, [report.nodeid for report in terminalreporter.stats.get("skipped", ())])
     found = {key: witnesses(terminalreporter.stats.get(key, ())) for key in ("passed", "failed", "skipped")}
     ran, skipped = found["passed"] + found["failed"], found["skipped"]
     if not (total := len(ran) + len(skipped)):

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import agreement
 import hypothesis
 import numpy as np
 import pytest
@@ -51,6 +50,7 @@ hypothesis.settings.load_profile("repeatable")
 # It would also draw the constants in those of our modules that are loaded, which depends on the tests before.
 providers._get_local_constants = lambda: providers._local_constants
 
+pytest_plugins = ["agreement"]
 ROOT = Path(__file__).parents[1]
 VOCABULARY = 40
 PROJECT_WORDS = "the a dog cat bird house tree sees finds likes big small red old and with near under"
@@ -79,8 +79,7 @@ torch.set_num_threads(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide GPUs from all tests except those marked `gpu`, which are run separately. List the tests of agreement."""
-    config.pluginmanager.register(agreement)
+    """Hide GPUs from all tests except those marked `gpu`, which are run separately."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 

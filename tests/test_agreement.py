@@ -1,4 +1,4 @@
-"""What pytest says of tests of agreement, in one process and in several, and what `.ci/run` prints at last."""
+"""What pytest says of tests of agreement, in one process and in several, what runs again, and what `.ci/run` prints."""
 
 import os
 import re
@@ -29,11 +29,24 @@ def test_b(number):
         pytest.skip("PyTorch is ill")
 
 def test_c():
-    pytest.skip("this is no test of agreement")
+    if SKIPPED:
+        pytest.skip("this is no test of agreement")
+
+def test_e():
+    pass
+"""
+FILE = """
+import pytest
+
+if SKIPPED:
+    pytest.importorskip("no_such_package")
+
+def test_f():
+    pass
 """
 MAKE = """#!/bin/sh
 echo "make $1"
-if [ "$1" = test ]; then echo "all 3 tests of agreement ran"; echo "4 passed"; fi
+if [ "$1" = test-skipped ]; then echo "all 3 tests of agreement ran"; echo "4 passed"; fi
 [ "$1" != "$FAILS" ]
 """
 
@@ -42,10 +55,11 @@ if [ "$1" = test ]; then echo "all 3 tests of agreement ran"; echo "4 passed"; f
 def lines(tmp_path):
     """The lines that pytest prints for TESTS."""
 
-    def run(skipped, processes):
+    def run(skipped, processes, *options):
         (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = agreement\n")
         (tmp_path / "test_it.py").write_text(f"SKIPPED = {skipped}\n{TESTS}")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "agreement", f"-n{processes}"]
+        (tmp_path / "test_file.py").write_text(f"SKIPPED = {skipped}\n{FILE}")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "agreement", f"-n{processes}", *options]
         given = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
         done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -74,6 +88,13 @@ def test_tests_of_agreement_that_all_ran_are_counted(lines):
     assert "all 4 tests of agreement ran" in found
 
 
+@pytest.mark.parametrize("processes", [0, 2])
+def test_what_was_skipped_and_the_tests_of_agreement_can_be_run_after_all_others(lines, processes):
+    assert lines(True, processes)[-1].startswith("2 passed, 5 skipped")
+    assert lines(False, processes, "--skipped")[-1].startswith("6 passed")  # not test_e
+    assert lines(False, processes, "--skipped")[-1].startswith("4 passed")  # nothing was skipped
+
+
 def test_tests_that_need_another_implementation_are_marked_and_no_whole_file_is_skipped():
     needs = re.compile(r"importorskip\(\"(transformers|x_transformers)")
     paths = (ROOT / "tests").rglob("test_*.py")
@@ -99,13 +120,13 @@ def test_witnesses_are_pinned_beside_the_other_pins():
 def ci(tmp_path):
     """Runs `.ci/run` with fakes of all programs. Returns its exit status and what it prints."""
 
-    def run(fails="", user=0, tools=()):
+    def run(fails="", user=0):
         folder = tmp_path / "bin"
         folder.mkdir()
         for name in ("bash", "dirname", "grep", "mktemp", "rm", "tail", "tee"):
             (folder / name).symlink_to(shutil.which(name))
         programs = {"make": MAKE, "id": f"#!/bin/sh\necho {user}\n", "apt-get": '#!/bin/sh\necho "apt-get $*"\n'}
-        for name, text in (programs | dict.fromkeys(tools, "#!/bin/sh\n")).items():
+        for name, text in programs.items():
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
         given = {"PATH": str(folder), "FAILS": fails, "TRANSFORMER_MIRROR": "mirror"}
@@ -115,13 +136,13 @@ def ci(tmp_path):
     return run
 
 
-def test_the_last_line_of_ci_says_which_agreement_was_tested(ci):
-    status, lines = ci(tools=["chromium"])
+def test_ci_runs_the_tests_of_a_fresh_clone_before_it_installs_more_and_ends_with_which_agreement_was_tested(ci):
+    status, lines = ci()
     assert status == 0
     made = [line for line in lines if line.startswith("make")]
-    assert made == [f"make {target}" for target in (".venv/witnesses", "lint", "site", "test", "test-cluster")]
+    targets = ("lint", "test", "site", ".venv/witnesses", "test-skipped", "test-cluster")
+    assert made == [f"make {target}" for target in targets]
     assert lines[-2:] == ["make test-cluster", "all 3 tests of agreement ran"]
-    assert not any("apt-get" in line for line in lines)
 
 
 def test_ci_goes_on_if_packages_cannot_be_had_and_says_so(ci):
@@ -131,13 +152,14 @@ def test_ci_goes_on_if_packages_cannot_be_had_and_says_so(ci):
     assert not any("apt-get" in line for line in lines)
 
 
-def test_as_root_ci_installs_a_browser_that_is_missing(ci):
+def test_as_root_ci_installs_a_browser_and_a_compiler_after_the_tests_of_a_fresh_clone(ci):
     status, lines = ci()
     assert status == 0
-    assert "apt-get --quiet install --yes --no-install-recommends chromium" in lines
+    install = "apt-get --quiet install --yes --no-install-recommends chromium g++ python3-dev"
+    assert lines.index("make test") < lines.index(install) < lines.index("make test-skipped")
 
 
-@pytest.mark.parametrize("target", ["lint", "site", "test", "test-cluster"])
+@pytest.mark.parametrize("target", ["lint", "site", "test", "test-skipped", "test-cluster"])
 def test_ci_fails_with_each_of_its_parts(ci, target):
     status, lines = ci(fails=target)
     assert status != 0

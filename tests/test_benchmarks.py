@@ -57,7 +57,9 @@ BENCHMARKS = sorted(
     "name",
     [*BENCHMARKS, "transformer.experiment.schema", "workflow.lib.reproduce", "workflow.results.summary"],
 )
-def test_help_is_printed_and_nothing_is_run(tmp_path, monkeypatch, capsys, name):
+def test_help_is_printed_without_an_extra_and_nothing_is_run(tmp_path, monkeypatch, capsys, name):
+    for extra in ("ctranslate2", "transformers", "x_transformers"):
+        monkeypatch.setitem(sys.modules, extra, None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name, "--help"])
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning), pytest.raises(SystemExit) as end:

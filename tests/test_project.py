@@ -52,6 +52,35 @@ def test_conda_and_pip_users_get_the_same_versions():
     assert all("==" in pin for pin in pins)
 
 
+IMPORT = """
+import importlib, sys
+
+lacking, names = eval(sys.stdin.read())
+
+class Lacking:
+    def find_spec(name, *_):
+        if name.partition(".")[0] in lacking:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Lacking)
+for name in names:
+    importlib.import_module(name)
+"""
+
+
+def test_no_module_needs_an_extra_of_pyproject_toml_before_it_is_used():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    lacking = {re.split("[<>=]", name)[0].replace("-", "_") for key in extras.keys() - {"dev"} for name in extras[key]}
+    assert {"ctranslate2", "transformers", "x_transformers", "tensorboard"} < lacking
+    folders = ("transformer", "workflow/lib", "workflow/results", "benchmarks")
+    files = [file.relative_to(ROOT) for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    names = [".".join(file.with_suffix("").parts) for file in files if file.stem != "__main__"]
+    assert len(names) > 100
+    command, given = [sys.executable, "-c", IMPORT], repr((lacking, names))
+    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_container_installs_the_pinned_versions_into_the_environment_that_it_uses(tmp_path):
     text = (ROOT / "Containerfile").read_text().replace("\\\n", "")
     steps = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
