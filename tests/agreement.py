@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-
 SKIPPED = "skipped"  # the key in pytest's cache
 
 

@@ -16,9 +16,10 @@ from transformer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+LINES = "the cat .\na dog\n"
 
 
-def in_a_shell(line, redirections, text="the cat .\na dog\n", **environment):
+def in_a_shell(line, redirections, text=LINES, **environment):
     """Run a command with redirections. Returns the finished process."""
     command = [sys.executable, "-m", "transformer", *line]
     return subprocess.run(
@@ -151,6 +152,36 @@ def test_a_missing_package_is_named_with_the_remedy():
     run = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert run.returncode == 1
     assert re.fullmatch(r"error: No module named '\w+': .* lacks it; activate the environment .*\n", run.stderr)
+
+
+PROGRAM = "import sys\nfrom transformer.cli.main import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_files_of_the_working_folder_take_the_place_of_no_module(house, tmp_path, translated, installed):
+    """Neither in the command nor in its workers. PYTHONPATH ends with a colon, which means the working folder, too."""
+    early = subprocess.check_output([sys.executable, "-c", "import runpy, sys; print(*sys.modules)"], text=True).split()
+    every = {*sys.stdlib_module_names, *(path.stem for path in Path(pytest.__file__).parents[1].iterdir())}
+    (folder := tmp_path / "folder").mkdir()
+    for name in every - {*early}:
+        (folder / f"{name}.py").write_text("raise SystemExit(f'{__file__} was imported')")
+    assert {"numpy", "copy", "email", "sentencepiece", "random", "tempfile"} <= {path.stem for path in folder.iterdir()}
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, *([tmp_path / "program.py"] if installed else ["-m", "transformer"])]
+    command += [*arguments("translate", package=house.package, workers=2), "--nbest"]
+    places = {"PYTHONPATH": f"{ROOT}" + ":" * (not installed), "OMP_NUM_THREADS": "1"}
+    text = {"input": LINES, "capture_output": True, "text": True}
+    run = subprocess.run(command, cwd=folder, env=os.environ | places, **text)
+    assert (run.returncode, run.stdout, run.stderr) == (0, translated.stdout, translated.stderr)
+
+
+def test_the_clone_is_a_working_folder_whatever_its_name(tmp_path):
+    """Nothing else says where our modules are."""
+    (tmp_path / "clone").symlink_to(ROOT)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for folder in (ROOT, tmp_path / "clone"):
+        command = [sys.executable, "-m", "transformer", "--help"]
+        assert subprocess.run(command, cwd=folder, env=environment, capture_output=True).returncode == 0
 
 
 def test_a_working_folder_that_was_removed_is_told(tmp_path, monkeypatch, refused):

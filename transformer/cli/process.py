@@ -22,6 +22,7 @@ def prepare() -> None:
     _open_streams()
     if not re.fullmatch(r"0*[1-9]\d{,8}(,0*[1-9]\d{,8})*", os.environ.get("OMP_NUM_THREADS", "1")):
         del os.environ["OMP_NUM_THREADS"]  # --threads decides, but OpenMP would complain
+    os.environ["PYTHONSAFEPATH"] = "1"  # for workers: transformer/__main__.py says why
 
 
 def check_folder() -> None:
