@@ -63,7 +63,19 @@ def panels(lines: int, columns: int, width: float, height: float, **how: Any) ->
     own_look()
     from matplotlib import pyplot as plt
 
-    return plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)
+    drawing, axes = plt.subplots(lines, columns, squeeze=False, figsize=(width, height), layout="constrained", **how)
+    engine = drawing.get_layout_engine()
+    place = engine.execute
+
+    def round_places(figure: Drawing) -> None:
+        """Kiwisolver adds in the order of addresses in memory. Files would have the last digits of its sums."""
+        place(figure)
+        for each in figure.axes:
+            each.set_position([round(number, 9) for number in each.get_position(original=True).bounds], "original")
+            each.set_in_layout(True)  # until the next format
+
+    engine.execute = round_places
+    return drawing, axes
 
 
 def shortened(svg: str) -> str:

@@ -1,5 +1,6 @@
 """The look of figures, whatever the user's texts and settings are."""
 
+import os
 import subprocess
 import sys
 import xml.dom.minidom
@@ -107,3 +108,30 @@ def test_the_user_s_matplotlibrc_and_backend_change_nothing(tmp_path, plain, set
     for key, value in {"MATPLOTLIBRC": str(tmp_path / "matplotlibrc"), **environment}.items():
         monkeypatch.setenv(key, value)
     assert drawn(tmp_path, monkeypatch) == plain
+
+
+ORDER = """
+import random, kiwisolver
+from workflow.results import drawing
+variable = kiwisolver.Variable
+for seed in range(6):
+    variables = [variable("") for _ in range(400)]
+    random.Random(seed).shuffle(variables)
+    kiwisolver.Variable = lambda name: variables.pop()
+    figure, axes = drawing.panels(8, 1, 7.4, 18, height_ratios=[9, 6, 13, 17, 4, 2, 17, 10])
+    for number, each in enumerate(axes[:, 0]):
+        each.plot([0, 1], [0, 1])
+        each.set_xlabel("x")
+        each.set_yticks([0], ["claim " * number])
+    drawing.save(figure, [f"{seed}.svg", f"{seed}.pdf"])
+"""
+
+
+def test_the_order_of_objects_in_memory_changes_no_byte(tmp_path):
+    """Matplotlib's layout adds in their order, and an SVG has hashes of all digits of the sums."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", ORDER], cwd=tmp_path, env=environment, check=True)
+    for kind in ("svg", "pdf"):
+        files = list(tmp_path.glob(f"*.{kind}"))
+        assert len(files) == 6
+        assert len({file.read_bytes() for file in files}) == 1
