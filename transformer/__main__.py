@@ -17,6 +17,6 @@ if _elsewhere(os.path.dirname(os.path.dirname(__file__))):
     sys.path[:] = filter(_elsewhere, sys.path)
     os.environ["PYTHONPATH"] = ":".join(filter(_elsewhere, os.environ.get("PYTHONPATH", "").split(":")))
 
-from transformer.cli.main import main
+from transformer.cli.main import run
 
-sys.exit(main())
+run()

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote
 
-import requests
-import urllib3
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
@@ -108,6 +106,9 @@ def _lock(part: Path) -> BinaryIO:
 
 def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) -> None:
     """Fill `stream` up to `size` bytes. Raises InputError after ATTEMPTS attempts in a row that bring nothing new."""
+    import requests  # slow to load, and most commands download nothing
+    import urllib3
+
     if stream.tell() > size:
         stream.truncate(stream.seek(0))
     most, failures = stream.tell(), 0
@@ -129,6 +130,8 @@ def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) ->
 
 def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
     """Request the missing part of `stream` and append it. Raises InputError if another attempt would not help."""
+    import requests
+
     have = stream.tell()
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
