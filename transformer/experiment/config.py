@@ -285,17 +285,15 @@ class Experiment(Config):
 
         A model has the name `base` if that is one of its rows, else the name of the first row. Raises as `run` does.
         """
-        if task not in self._equal:
-            equal: dict[Any, list[str]] = {}
-            for model in self.tasks[task].models:
-                run = self.run(task, model, 0)
-                equal.setdefault((run.architecture, run.training), []).append(model)
-            self._equal[task] = {"base" if "base" in models else models[0]: models for models in equal.values()}
-        return self._equal[task]
+        equal: dict[Any, list[str]] = {}
+        for model in self.tasks[task].models:
+            run = self.run(task, model, 0)
+            equal.setdefault((run.architecture, run.training), []).append(model)
+        return {"base" if "base" in models else models[0]: models for models in equal.values()}
 
     @cached_property
-    def _equal(self) -> dict[str, dict[str, list[str]]]:
-        return {}  # what `equal_models` has found, by task: planning asks a thousand times
+    def _resolved(self) -> dict[tuple[str, str, int], RunConfig]:
+        return {}  # those that `run` has computed: planning asks thousands of times
 
     def seeds_of(self, task: str, model: str) -> list[int]:
         """The seeds with which a task's model is trained: the experiment's, then those that claims about it add."""
@@ -308,6 +306,8 @@ class Experiment(Config):
 
         `precision: auto` becomes float32 if the scaled base has a d_model below AUTO_WIDTH.
         """
+        if (task, model, seed) in self._resolved:
+            return self._resolved[task, model, seed]
         if model not in self.models:
             raise ConfigError("config", [Fault(("models",), unknown(model, self.models, "model"))])
         base, row, place = self.models["base"], self.models[model], ("models", model)
@@ -335,6 +335,7 @@ class Experiment(Config):
             faults += [in_row(fault, place, written) for fault in error.faults]
         if faults:
             raise ConfigError("config", faults)
+        self._resolved[task, model, seed] = run
         return run
 
 

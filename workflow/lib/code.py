@@ -46,7 +46,8 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[Path]:
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        yield from filter(Path.is_file, map(_file_of, modules))
+        own = (module for module in modules if module.startswith(("transformer.", "workflow.")))
+        yield from filter(Path.is_file, map(_file_of, own))
         inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
         yield from _imported(inner)
 

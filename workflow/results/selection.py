@@ -147,11 +147,10 @@ class Selection:
 
         Models without a limit are left out. They can all read LONGEST subwords.
         """
-        runs = ((part, self.experiment.run(task, model, 0)) for task, model, part in self.decoded)
         fewest: dict[str, tuple[int, str]] = {}
-        for part, run in runs:
-            if run.task == wildcards.task and (last := last_position(run.architecture)):
-                fewest[part] = min((last, run.model), fewest.get(part, (last, run.model)))
+        for task, model, part in self.decoded:
+            if task == wildcards.task and (last := last_position(self.experiment.run(task, model, 0).architecture)):
+                fewest[part] = min((last, model), fewest.get(part, (last, model)))
         return ",".join(f"{part}={model}:{last}" for part, (last, model) in sorted(fewest.items()))
 
     @property
