@@ -70,7 +70,8 @@ def _difference(each: Tested, metric: str, number: Callable[[Mapping[str, Any]],
 
 def _unpenalised(sacrebleu: Mapping[str, Any]) -> float:
     """SacreBLEU without its brevity penalty."""
-    return float(sacrebleu["score"] / math.exp(min(0.0, 1 - 1 / sacrebleu["length"])))
+    score = float(sacrebleu["score"])  # 0 if there is no output
+    return score and score / math.exp(min(0.0, 1 - 1 / sacrebleu["length"]))
 
 
 def _lengths(each: Tested) -> str:

@@ -115,3 +115,10 @@ def test_lengths_stand_beside_a_claim_on_bleu_with_its_difference_without_the_br
     cells, notes = beside([("base", "A-h1")], sacrebleu=sacrebleu, metric="perplexity")
     assert cells[0][2:] == ["", ""]
     assert not any("Length" in note for note in notes)
+
+
+def test_output_without_a_word_has_no_bleu_without_the_penalty_either(beside):
+    [[*_, unpenalised, length]], _ = beside(
+        [("A-h1", "base")], sacrebleu=lambda model, _: (20, 1) if model == "base" else (0, 0)
+    )
+    assert (unpenalised, length) == ("+20.0", "0.000, 1.000")
