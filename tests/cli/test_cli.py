@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import arguments, in_a_process
 
-from transformer.cli.main import main
+from transformer.cli.main import main, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +33,7 @@ def test_help_names_the_command_as_it_was_called(program, capsys, monkeypatch):
 
 def test_pip_installs_the_command():
     [(name, place)] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"].items()
-    assert (name, place) == ("transformer", f"{main.__module__}:{main.__name__}")
+    assert (name, place) == ("transformer", f"{run.__module__}:{run.__name__}")
 
 
 def test_the_shell_completes_commands(tmp_path):

@@ -1,5 +1,6 @@
 """The claims of an experiment, and the files of scores that judge them."""
 
+import csv
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -91,3 +92,10 @@ def plan(selection: Selection) -> Plan | None:
     params = {"claims": claims.all, "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": selection.runs.equal}
     return Plan(selection.measured(selection.some("table3"), scores) | more, params)
+
+
+def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
+    """The rows of a released table of claims, by section, claim and measure without its part. Untested claims are left out."""
+    with Path(path).open(encoding="utf-8", newline="") as stream:
+        tested = [row for row in csv.DictReader(stream) if row["In favour, interval"]]
+    return {(row["Section"], row["Claim"], row["Measure"].partition(",")[0]): row for row in tested}

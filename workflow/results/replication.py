@@ -3,11 +3,8 @@
 Claims about the time of a step are not in it, because seeds say nothing of them.
 """
 
-import csv
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from workflow.results import claimed
@@ -55,18 +52,11 @@ def counted(outcomes: Counter[str]) -> str:
     return ", ".join(f"{name} {outcomes[name]}" for name in dict.fromkeys(names))
 
 
-def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
-    """The first experiment's rows by section, claim and measure without its part. Untested claims are left out."""
-    with Path(path).open(encoding="utf-8", newline="") as stream:
-        tested = [row for row in csv.DictReader(stream) if row["In favour, interval"]]
-    return {(row["Section"], row["Claim"], row["Measure"].partition(",")[0]): row for row in tested}
-
-
 def content(job: Any) -> Content:
     """The table and its notes."""
     from workflow.results.verdicts import decide, family
 
-    known = read_first(job.input.first)
+    known = claimed.read_first(job.input.first)
     rows: dict[str, list[Row]] = defaultdict(list)
     for each in decide(job):
         if not each.judged or each.timed:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from workflow.results.replication import read_first
+from workflow.results.claimed import read_first
 from workflow.results.second import inserted
 from workflow.results.table_formats import Row
 from workflow.results.verdicts import Tested

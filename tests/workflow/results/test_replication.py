@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from transformer.experiment.config import read_experiment
-from workflow.results.replication import counted, outcome, read_first
+from workflow.results.claimed import read_first
+from workflow.results.replication import counted, outcome
 from workflow.results.verdicts import MEASURES
 
 ROOT = Path(__file__).parents[3]
