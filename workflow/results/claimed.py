@@ -95,7 +95,7 @@ def plan(selection: Selection) -> Plan | None:
 
 
 def read_first(path: str) -> dict[tuple[str, str, str], Mapping[str, str]]:
-    """The rows of a released table of claims by section, claim and measure, without its part. Untested ones are left out."""
+    """The rows of a released table of claims, by section, claim and measure without its part, if they were tested."""
     with Path(path).open(encoding="utf-8", newline="") as stream:
         tested = [row for row in csv.DictReader(stream) if row["In favour, interval"]]
     return {(row["Section"], row["Claim"], row["Measure"].partition(",")[0]): row for row in tested}
