@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.released_tables import text_of
 from transformer.experiment.config import read_experiment
 from workflow.lib.paths import Paths
 from workflow.lib.runs import Runs
@@ -87,8 +86,6 @@ def test_the_runs_have_one_clean_commit_and_the_configs_of_the_protocol(replicat
     assert {run["software"]["commit"] for run in done.values()} == {"b214df02fe8a6f7e6bea6950a8b14fe7a491c79a"}
     for run, record in done.items():
         assert record["config_sha256"] == replication.run(*run).sha256()
-    assert f"trained {len(done)} models" in text_of("docs/evidence.md")
-    assert f"All {len(done)} trainings are from b214df0" in text_of("docs/replication.md")
 
 
 def test_all_that_results_read_of_the_runs_is_packed(replication):

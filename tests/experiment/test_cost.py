@@ -1,3 +1,4 @@
+import json
 import resource
 import sys
 from dataclasses import replace
@@ -34,6 +35,12 @@ MILLIONS = {
     for row in PUBLISHED["table3"] + PUBLISHED["appendix"]
     if "params" in row and row["model"] != "big"  # the formula that gives all other counts gives 218
 }
+LATER = json.loads((CONFIG.parent / "docs/h100/later.json").read_text())
+MEASURED = {  # on an H100: seconds and GB of a step
+    model: (each["ms"] / 1000, each["bytes"] / 1e9)
+    for model, call in (("base", "call 3"), ("big", "call 3"), ("aop1", "call 4"))
+    for each in [LATER[call][f"training {model}"]["systems"]["ours"]]
+}
 HOURS = {row["model"]: row["hours"] for row in PUBLISHED["appendix"]} | {"big": 3.5 * 24}
 
 
@@ -55,6 +62,17 @@ def test_the_paper_s_efficiency_follows_from_its_step_times(model, width):
 @pytest.mark.parametrize("model", ["base", "big"])
 def test_the_planned_hours_of_the_paper_s_models_are_the_paper_s(model):
     assert cost(run(model), 37000, 1, [DEVICES["8xP100"]]).hours == pytest.approx((HOURS[model],), rel=0.1)
+
+
+@pytest.mark.parametrize(("model", "width"), [("base", 512), ("big", 1024)])
+def test_the_efficiency_of_an_h100_follows_from_the_steps_that_were_measured(model, width):
+    seconds = DEVICES["H100"].step_seconds(step_flops(run(model), 37000), width)
+    assert seconds == pytest.approx(MEASURED[model][0], rel=0.01)
+
+
+@pytest.mark.parametrize("model", MEASURED)
+def test_the_planned_memory_in_bfloat16_is_within_a_third_of_what_was_measured(model):
+    assert cost(run(model), 37000, 1, []).memory_bfloat16 / 1e9 == pytest.approx(MEASURED[model][1], rel=0.34)
 
 
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
