@@ -14,9 +14,7 @@ from docs._ext.released import (
     experiments,
     models_page,
     released_pages,
-    selected,
     table_page,
-    with_results,
 )
 from docs._ext.symbols import LINK, line_of
 
@@ -109,27 +107,10 @@ def test_no_line_begins_with_a_percent_sign_which_is_a_comment_in_the_site(page)
     assert re.findall(r"^ *%.*", page.read_text(), re.MULTILINE) == []
 
 
-@pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)
-def test_pages_of_the_paper_ask_for_rows_and_columns_that_released_tables_have(page):
-    text, tables = with_results(page.read_text(), ROOT)
-    assert "<!--" not in text
-    assert bool(tables) == ("<!--" in page.read_text())
-
-
-@pytest.mark.parametrize("page", [page for page in PAPER if page.stem != "index"], ids=lambda page: page.stem)
-def test_each_page_of_the_paper_says_all_five_things(page):
-    sections = [part for part in re.split(r"^##? ", page.read_text(), flags=re.MULTILINE) if "**The paper.**" in part]
-    assert sections
-    for section in sections:
-        parts = re.findall(r"^\*\*([^*]+)\.\*\*", section, re.MULTILINE)
-        assert parts == ["The paper", "Code", "Config", "Our result", "What differs"]
-
-
 @pytest.fixture
 def project(tmp_path):
     """A project with the released results of one experiment."""
     for name, text in {
-        "docs/tiny/tables/table9.csv": 'Model,"BLEU, paper","BLEU, ours"\nbase,25.8,19.8\nA-h1,24.9,18.7\nbig,26.4,21',
         "docs/tiny/tables/table9.md": "**Table 9: models, ours**\n\n| Model |\n|---|\n| base |\n\n- A note.\n",
         "docs/tiny/tables/table9.html": "<style>x</style><table><td>base</table><ul><li>Note.</ul></html>",
         "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
@@ -210,33 +191,6 @@ def test_the_page_of_a_table_is_its_html_under_its_title(project):
     path.with_suffix(".html").write_text("")
     with pytest.raises(ValueError, match=r"table9\.html: has no table"):
         table_page(path)
-
-
-def test_rows_and_columns_are_chosen_by_patterns_in_the_order_asked_for(project):
-    path = project / "docs/tiny/tables/table9.csv"
-    lines = selected(path, {"Model": ["base", "b?g"]}, ["*ours", "Model"]).splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert all(cell.endswith("-:") for cell in cells[1]), "numbers are on the right"
-    assert [cells[0], *cells[2:]] == [["BLEU, ours", "Model"], ["19.8", "base"], ["21", "big"]]
-    assert selected(path, {"Model": ["parser"]}, ["Model"]) == ""
-    with pytest.raises(ValueError, match=r"table9\.csv: has no column Row; it has Model; BLEU, paper; BLEU, ours"):
-        selected(path, {"Row": ["(A)"]}, ["Model"])
-
-
-def test_the_site_shows_rows_of_tables_where_a_page_of_the_paper_links_to_them(project):
-    link = "[Models of `tiny`](../tiny/tables/table9.md)"
-    page = f"[`Code`](a.py), and\nour result.\n\n{link}\n\n<!-- result\n{{}}columns: Model; *ours\n-->\n\nEnd."
-    text, [table] = with_results(page.format("rows: Model = base | b?g\n"), project)
-    assert table == project / "docs/tiny/tables/table9.csv"
-    assert re.fullmatch(
-        r"\[`Code`\]\(a\.py\), and\nour result\.\n\n```{container} excerpt\n\n"
-        r"\[Table 9\]\(/docs/tiny/tables/table9\.md\) of `tiny`:\n\n"
-        r"\|.*\|\n\|.*\|\n\| base .*\|\n\| big .*\|\n\n```\n\nEnd\.",
-        text,
-    )
-    assert "A-h1" in with_results(page.format(""), project)[0]
-    with pytest.raises(ValueError, match=r"table9\.csv: has no row where Model = parser"):
-        with_results(page.format("rows: Model = parser\n"), project)
 
 
 def test_trained_models_are_listed_where_there_are_any(project):

@@ -1,13 +1,9 @@
 """Pages of the released results, docs/EXPERIMENT/{tables,figures,models}, and of the trained models of this machine."""
 
-import csv
 import re
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
-from itertools import takewhile
+from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.support.markdown import markdown
 from workflow.results import load
 from workflow.results.result import Figure
 
@@ -15,9 +11,6 @@ FIGURES = [result for _, result in load() if isinstance(result, Figure)]
 TITLES = {name: title for figure in FIGURES for name, title in figure.titles.items()}
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
 DATA = re.compile(r'^<(?:title>|script type="application/json").*\n', re.MULTILINE)
-RESULT = re.compile(r"^(\[.*)\n\n<!-- result\n((?:.+\n)*)-->", re.MULTILINE)
-TABLE = re.compile(r"\]\(\.\./([\w-]+)/tables/(\w+)\.md\)")
-NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± .+)?$")
 
 
 def experiments(root: Path) -> list[str]:
@@ -98,65 +91,6 @@ def short_title(table: Path) -> str:
 
 def _title(table: Path) -> str:
     return table.read_text("utf-8").splitlines()[0].strip("*")
-
-
-def with_results(page: str, root: Path) -> tuple[str, list[Path]]:
-    """A page of the paper with rows of released tables, and the csv files of these tables.
-
-    GitHub shows links to the tables. On the site a comment below them says which rows and columns take their place:
-
-    [claims of `small`](../small/tables/claims.md), [claims of `quick`](../quick/tables/claims.md)
-
-    <!-- result
-    rows: COLUMN = PATTERN | PATTERN
-    columns: PATTERN; PATTERN
-    -->
-
-    Raises ValueError for tables without such rows or columns.
-    """
-    tables: list[Path] = []
-
-    def excerpts(found: re.Match[str]) -> str:
-        options = dict(line.split(": ", 1) for line in found[2].splitlines())
-        column, _, patterns = options.get("rows", "").partition(" = ")
-        rows = {column: patterns.split(" | ")} if column else {}
-        texts = []
-        for experiment, table in TABLE.findall(found[1]):
-            path = root / f"docs/{experiment}/tables/{table}.csv"
-            if not path.exists():
-                raise ValueError(f"{path}: no such file; link to a released table")
-            text = selected(path, rows, options["columns"].split("; "))
-            if not text:
-                raise ValueError(f"{path}: has no row where {options['rows']}")
-            tables.append(path)
-            title = short_title(path.with_suffix(".md"))
-            texts.append(f"[{title}](/docs/{experiment}/tables/{table}.md) of `{experiment}`:\n\n{text}")
-        return "\n\n".join(["```{container} excerpt", *texts, "```"])
-
-    return RESULT.sub(excerpts, page), tables
-
-
-def selected(path: Path, rows: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
-    """Rows and columns of a table's csv, as Markdown; nothing where no row is chosen.
-
-    `rows` has patterns for the cells of a column, `columns` patterns for headings, in the order to show. Raises
-    ValueError for a pattern that no heading matches.
-    """
-    with path.open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file))
-    headings = list(table[0])
-    matching = {pattern: [each for each in headings if fnmatchcase(each, pattern)] for pattern in (*rows, *columns)}
-    for pattern, found in matching.items():
-        if not found:
-            raise ValueError(f"{path}: has no column {pattern}; it has {'; '.join(headings)}")
-    shown = list(dict.fromkeys(each for pattern in columns for each in matching[pattern]))
-    cells = [[row[each] for each in shown] for row in table if all(_any(row[key], rows[key]) for key in rows)]
-    texts = takewhile(lambda column: not any(map(NUMBER.match, column)), zip(*cells, strict=True))
-    return markdown("", shown, cells, [], len(list(texts))).partition("\n\n")[2].rstrip() if cells else ""
-
-
-def _any(cell: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(cell, pattern) for pattern in patterns)
 
 
 def _place(table: Path) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Pages of the released results, and rows of their tables in the pages of the paper."""
+"""Pages of the released results, and contents."""
 
 import re
 from pathlib import Path
@@ -6,12 +6,10 @@ from typing import Any
 from zlib import crc32
 
 from sphinx.application import Sphinx
-from sphinx.util import logging
 
-from docs._ext.released import experiment_page, experiments, models_page, table_page, toctree, with_results
+from docs._ext.released import experiment_page, experiments, models_page, table_page, toctree
 
 GENERATED = "docs/released"
-logger = logging.getLogger(__name__)
 
 
 def write_pages(app: Sphinx) -> None:
@@ -32,23 +30,15 @@ def write_pages(app: Sphinx) -> None:
 
 
 def read_page(app: Sphinx, docname: str, content: list[str]) -> None:
-    """Released tables become pages, pages get rows of them, and indexes get the contents that they list."""
+    """Released tables become pages, and indexes get the contents that they list."""
     root, path = Path(app.srcdir), Path(app.srcdir, docname + ".md")
     if path.parent.name == "tables" and path.parents[2].name == "docs":
         app.env.note_dependency(str(path.with_suffix(".html")))
         content[0] = table_page(path)
     elif docname == app.config.root_doc:
         content[0] += _contents(root)
-    else:
-        try:
-            content[0], tables = with_results(content[0], root)
-        except ValueError as error:
-            logger.warning(str(error), location=docname)
-            tables = []
-        for table in tables:
-            app.env.note_dependency(str(table), docname=docname)
-        if path.name == "index.md":
-            content[0] += "\n\n" + toctree(re.findall(r"\]\(([\w-]+)\.md\)", content[0]), "hidden:")
+    elif path.name == "index.md":
+        content[0] += "\n\n" + toctree(re.findall(r"\]\(([\w-]+)\.md\)", content[0]), "hidden:")
 
 
 def _contents(root: Path) -> str:

@@ -112,29 +112,15 @@ def test_results_are_those_of_the_released_tables(project):
     assert "/other/tables/" not in page
 
 
-def test_a_symbol_or_a_column_that_is_missing_fails_the_build_in_one_line(project):
-    page = str(project / "docs/paper/{}.md")
-    faults = {
-        "background": (
-            "wsj-cpu",
-            "columns: Pair",
-            "docs/wsj-cpu/tables/table2.csv: no such file; link to a released table",
-        ),
-        "positions": ("quick", "columns: None", "table2.csv: has no column None; it has Pair; Model;"),
-        "stacks": ("quick", "rows: Pair = no\ncolumns: Pair", "table2.csv: has no row where Pair = no"),
-    }
-    texts = {name: Path(page.format(name)).read_text() for name in faults}
-    for name, (experiment, chosen, _) in faults.items():
-        text = f"# 2\n\n[`models/none`](../../config/models.yaml)\n\n[X](../{experiment}/tables/table2.md)\n\n"
-        Path(page.format(name)).write_text(f"{text}<!-- result\n{chosen}\n-->\n")
+def test_a_symbol_that_is_missing_fails_the_build_in_one_line(project):
+    page = project / "docs/paper/background.md"
+    text = page.read_text()
+    page.write_text("# 2\n\n[`models/none`](../../config/models.yaml)\n")
     built = build(project)
-    for name, text in texts.items():
-        Path(page.format(name)).write_text(text)
+    page.write_text(text)
     assert built.returncode
     assert "background.md:3: WARNING" in built.stderr
     assert "config/models.yaml: defines no models/none; name what the file defines now" in built.stderr
-    for _, _, message in faults.values():
-        assert message in built.stderr
 
 
 # What ends to the right of the window and cannot be scrolled to.
