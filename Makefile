@@ -11,7 +11,7 @@ PIP = $(PYTHON) -I workflow/lib/install.py
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-lowering test-bare gpu lint site
+.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare gpu lint site
 
 help:
 	@echo "make .venv/installed   installs everything"
@@ -39,10 +39,6 @@ test-cluster: .venv/installed
 # The tests that need a GPU. All other tests hide it.
 test-gpu: .venv/installed
 	.venv/bin/python -m pytest -m gpu
-
-# Compiles the training step of each row of the tables for a GPU, which takes about ten minutes and needs g++, but no GPU.
-test-lowering: .venv/installed
-	.venv/bin/python -m pytest -m lowering
 
 # Tries `gpu` at tiny sizes with only the packages of a GPU machine without internet, on a CPU: docs/gpu.md.
 test-bare: .venv/installed .venv-bare/installed

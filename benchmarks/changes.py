@@ -1,4 +1,4 @@
-"""What can be switched off or on in training on a GPU, to count and measure what it gains."""
+"""What can be switched off or on in training on a GPU, to measure what it gains."""
 
 import math
 from collections.abc import Callable

@@ -5,9 +5,7 @@ each output is made as long as its source, and all systems search equally far.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
-from importlib.util import find_spec
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from statistics import median
@@ -15,19 +13,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import torch
 
 from benchmarks.gpu.made import drawn_lengths, random_package
 from benchmarks.gpu.training import configured
 from benchmarks.translate import Translator, ct2, in_batches
 from transformer.decoding.precision import in_precision
 from transformer.decoding.search import Search, Sentence
-from transformer.decoding.translate import hypotheses, padded_subwords
 from transformer.export.ctranslate2 import to_ctranslate2
 from transformer.export.package import length_exponent
 from transformer.model.ids import END, UNKNOWN
 from transformer.package.config import SECTION_6_1
 from transformer.package.loading import Package, load_package
-from transformer.support.device import choose_device, keep_freed_memory
 from transformer.support.files import one_line
 
 LONGEST = 200  # the most subwords of a sentence
@@ -41,29 +38,16 @@ def sentences(count: int, vocabulary: int) -> Sentences:
     return [[*random.integers(UNKNOWN + 1, vocabulary, length - 1).tolist(), END] for length in lengths]
 
 
-def ours(package: Package, search: Search, precision: str, size: int) -> Translator:
+def ours(package: Package, precision: str, size: int) -> Translator:
     """Our model with the search of `translate`, in one process."""
-
     model = in_precision(package.model, precision)
+    search = Search(SECTION_6_1.beam, SECTION_6_1.alpha, 0)
 
     def run(batches: list[Sentences]) -> Sentences:
         hypotheses = (search(model, [Sentence(0, ids) for ids in batch]) for batch in batches)
         return [best[0].ids for best in chain.from_iterable(hypotheses)]
 
     return in_batches(size, run)
-
-
-def like_translate(package: Package, search: Search, precision: str) -> Translator:
-    """Our model with the search and the batches of `translate`, in one process."""
-    model = in_precision(package.model, precision)
-    subwords = max(1, padded_subwords(model.embedding.device, precision) // search.width)
-
-    def run(some: Sentences) -> Sentences:
-        decode = partial(map, partial(search, model))
-        found = hypotheses([Sentence(0, ids) for ids in some], decode, subwords)
-        return [best[0].ids for best in found]
-
-    return run
 
 
 def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Translator:
@@ -84,11 +68,8 @@ def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Transla
     return in_batches(size, run)
 
 
-def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+def measure(device: torch.device, tiny: bool) -> Iterator[dict[str, Any]]:
     """The sentences/s and output subwords/s of each system."""
-    keep_freed_memory()
-    device = choose_device()
-    gpu = device.type == "cuda"
     run, vocabulary = configured("base", tiny)
     size, count, rounds = (4, 8, 1) if tiny else (1024, 12288, 3)  # sentences of a batch; sentences; rounds
     yield {"batch": size, "sentences": count, "beam": SECTION_6_1.beam}
@@ -97,27 +78,19 @@ def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]
         folder = Path(name, "package")
         random_package(folder, run.architecture, vocabulary)
         package, some = load_package(folder, device), sentences(count, vocabulary)
-        search = Search(SECTION_6_1.beam, SECTION_6_1.alpha, 0)
-        makers: dict[str, Callable[[], Translator]] = {}
         for precision in ("bfloat16", "float32"):
-            makers[f"ours, {precision}"] = partial(ours, package, search, precision, size)
-            makers[f"ours, {precision}, batches of translate"] = partial(like_translate, package, search, precision)
-        for kind in ("float16", "float32") if gpu else ("float32",):
-            makers[f"CTranslate2, {kind}"] = partial(ctranslate2, folder, package, kind, size)
-        for system, make in makers.items():
-            if system.startswith("CTranslate2") and not find_spec("ctranslate2"):
-                systems[system] = {"reason": "ctranslate2 is not installed"}
-            else:
-                try:
-                    systems[system] = speed(make(), some, size, rounds)
-                except (RuntimeError, ImportError) as error:  # CTranslate2 may need another version of CUDA
-                    if system.startswith("ours"):
-                        raise
-                    systems[system] = {"reason": one_line(error)}
+            systems[f"ours, {precision}"] = speed(ours(package, precision, size), some, size, rounds)
+            yield {"systems": systems}
+        for kind in ("float16", "float32") if device.type == "cuda" else ("float32",):
+            try:
+                found = speed(ctranslate2(folder, package, kind, size), some, size, rounds)
+            except (RuntimeError, ImportError) as error:  # it may be missing, or need another version of CUDA
+                found = {"reason": one_line(error)}
+            systems[f"CTranslate2, {kind}"] = found
             yield {"systems": systems}
 
 
-def speed(translator: Translator, some: Sentences, size: int, rounds: int) -> dict[str, float]:
+def speed(translator: Translator, some: Sentences, size: int, rounds: int) -> dict[str, Any]:
     """The median sentences/s and output subwords/s over the rounds, after `size` sentences to warm up.
 
     Each round translates its share of the sentences.

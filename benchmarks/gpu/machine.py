@@ -14,7 +14,7 @@ import torch
 
 from benchmarks.peers import PRECISIONS
 from transformer.evaluation.turns import seconds
-from transformer.support.device import choose_device, device_name, sustained_flops
+from transformer.support.device import device_name, sustained_flops
 from transformer.support.provenance import software
 
 COPIED = 2**30  # bytes
@@ -29,21 +29,19 @@ def nvidia_smi() -> str:
         return str(error)
 
 
-def measure(_model: str, _seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+def measure(device: torch.device, _tiny: bool) -> Iterator[dict[str, Any]]:
     """The device, its software, the FLOP/s of matrix products, and the bytes/s that a copy reads and writes."""
     print(smi := nvidia_smi(), file=sys.stderr, flush=True)
     yield {"nvidia_smi": smi.splitlines(), "kernel": platform.platform(), "cores": os.cpu_count()}
-    device = choose_device()
     gpu = device.type == "cuda"
-    described = {"device": device_name(device), "gpu": gpu, "torch": str(torch.__version__), "cuda": torch.version.cuda}
+    described = {"device": device_name(device), "torch": str(torch.__version__), "cuda": torch.version.cuda}
     if gpu:
         properties = torch.cuda.get_device_properties(device)
         described |= {"capability": [properties.major, properties.minor], "bytes": properties.total_memory}
     others = {name: version(name) for name in OTHERS if find_spec(name)}
     yield described | {"software": software() | others, "compiler": shutil.which("cc") or shutil.which("gcc")}
-    if gpu or tiny:
-        yield {"flops": {name: sustained_flops(device, dtype) for name, dtype in PRECISIONS.items()}}
-        yield {"copy": copied(device, COPIED if gpu else 2**20)}
+    yield {"flops": {name: sustained_flops(device, dtype) for name, dtype in PRECISIONS.items()}}
+    yield {"copy": copied(device, COPIED if gpu else 2**20)}
 
 
 def copied(device: torch.device, size: int) -> float:

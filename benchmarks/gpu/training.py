@@ -25,16 +25,16 @@ from benchmarks.gpu.step import attentions, in_float32, profiled, unfused
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
-from transformer.evaluation.turns import seconds
 from transformer.experiment.config import read_experiment
 from transformer.experiment.cost import TREE
-from transformer.support.device import auto_precision, choose_device, keep_freed_memory, sustained_flops
+from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.files import one_line
 from transformer.text.batches import Batch, Batches, Step
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
 
 COMPARED = 100  # pairs on which losses are compared; peers keep much memory for each
+SHAPES = 2  # that are measured, the most frequent ones: to compile for one takes half a minute
 WARM = 3  # steps of each shape: the third one records the CUDA graph
 BESIDE = ("MarianMTModel", "torch.nn.Transformer")
 TINY = {"N": 1, "d_model": 32, "d_ff": 64, "h": 2, "d_k": 16, "d_v": 16}
@@ -67,12 +67,11 @@ def main_memory() -> int:
     return sum(getattr(each, "pss", each.uss) for each in used)
 
 
-def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
+def measure(model: str, device: torch.device, tiny: bool) -> Iterator[dict[str, Any]]:
     """The speeds of our model, its profile, and then the speeds of each peer."""
-    end = time.monotonic() + limit / 2  # of the steps to warm up
-    keep_freed_memory()
+    counters.clear()
     run, vocabulary = configured(model, tiny)
-    training, device = run.training, choose_device()
+    training = run.training
     count, measured = (400, 2) if tiny else (100_000, 3 * ROUND)
     lengths = drawn_lengths(count, training.longest_pair, TREE if model == "parser" else 1.0)
     with TemporaryDirectory() as folder:
@@ -81,24 +80,21 @@ def measure(model: str, limit: float, tiny: bool) -> Iterator[dict[str, Any]]:
         epoch = list(Batches(pairs, training.batch_tokens, training.batch_tokens, training.longest_pair, 1).epoch(0))
         steps = {step.shape: packed(step, pairs) for step in epoch}
         packing = (time.perf_counter() - began) / len(epoch)
-        shapes = [shape for shape, _ in Counter(step.shape for step in epoch).most_common()]
-        warm = []
+        shapes = Counter(step.shape for step in epoch)
+        warm = [shape for shape, _ in shapes.most_common(SHAPES)]
 
         def ours() -> Ours:
-            """Our model after WARM steps of each shape, the most frequent first, for about half of the time."""
-            system, took = Ours(run, vocabulary, pairs, device), 0.0
-            for shape in shapes:
-                if warm and time.monotonic() + took > end:
-                    break
-                took = sum(seconds(partial(system.step, steps[shape])) for _ in range(WARM))
-                warm.append(shape)
+            """Our model after WARM steps of each measured shape."""
+            system = Ours(run, vocabulary, pairs, device)
+            for shape in warm * WARM:
+                system.step(steps[shape])
             return system
 
-        began = time.monotonic()
+        began = time.perf_counter()
         meter = Meter(
             ours, lambda _: list(islice((packed(step, pairs) for step in epoch if step.shape in warm), measured))
         )
-        warming = time.monotonic() - began
+        warming = time.perf_counter() - began
         peaks = {name: sustained_flops(device, dtype) for name, dtype in PRECISIONS.items()}
         trainer = meter.system.trainer
         yield {
