@@ -35,7 +35,7 @@ def faults(results: Results) -> list[str]:
 def report(results: Results) -> str:
     """The text of README.md."""
     machine = results["machine"]
-    texts = [f"# {machine.get('device')}", "", *(f"- **wrong:** {fault}" for fault in faults(results)), ""]
+    texts = [f"# {machine.get('device')}", *(f"- **wrong:** {fault}" for fault in faults(results)), ""]
     if "copy" in machine:
         texts += [_machine(machine)]
     rows = [row for name, part in results.items() for row in _speeds(name, part.get("systems", {}))]

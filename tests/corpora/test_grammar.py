@@ -1,3 +1,5 @@
+import re
+import shutil
 from collections import Counter
 from hashlib import sha256
 from itertools import pairwise
@@ -6,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer.corpora import grammar
-from transformer.corpora.english import WORDS
-from transformer.corpora.grammar import Grammar, Sizes, generate
+from transformer.corpora.grammar import Grammar, Sizes, english, generate
 from transformer.corpora.parts import Given
 from transformer.support.files import InputError, read_lines
 from transformer.trees.linear import linearise
@@ -27,15 +28,47 @@ def write(folder, corpus=SMALL):
     return folder
 
 
-def test_every_symbol_is_defined_and_can_be_reached():
-    reached, pending = set(), ["_root"]
+def test_every_symbol_can_be_reached():
+    reached, pending = set(), [grammar.START]
     while pending:
         symbol = pending.pop()
         if symbol not in reached:
             reached.add(symbol)
-            if symbol not in WORDS:
-                pending += [child for expansion in grammar._RULES[symbol][0] for child in expansion]
-    assert reached == set(grammar._RULES) | set(WORDS)
+            pending += [child for expansion in english().expansions.get(symbol, ([],))[0] for child in expansion]
+    assert reached == {*english().expansions, *english().lexicon}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("rules.yaml", "VP/b .: 2", "VP/b .: 0", "rules.S/root.VP/b .: 0 is not above 0"),
+        ("rules.yaml", "VP/b .: 2", "VP/x .: 2", "rules.S/root.VP/x .: 'VP/x' never becomes words"),
+        ("rules.yaml", "VP/b .: 2", "VP/{x} .: 2", "rules.S/root.VP/{x} .: 'VP/{x}' never becomes words"),
+        ("rules.yaml", "VP/b .: 2", "'': 2", "rules.S/root.: '' never becomes words"),
+        ("rules.yaml", "RP: 1", "PRT: 1", "rules.PRT.PRT: 'PRT' never becomes words"),
+        ("words.yaml", "RP: up out down off back over", "RP: ''", "rules.PRT.RP: 'RP' never becomes words"),
+        ("words.yaml", "RP: up out down off back over", "RP: 5", "words.RP.RP: 5 is not a text"),
+        ("words.yaml", "  see: sees saw seeing seen\n", "", "frames.V.t: no forms of see"),
+        ("words.yaml", "see: sees saw seeing seen", "see: sees saw seeing", "'sees saw seeing' are not 4 words"),
+        ("words.yaml", "\nframes:", "\nframe:", "unknown key frame; did you mean frames?"),
+    ],
+)
+def test_a_grammar_that_cannot_be_used_is_refused_with_the_line(tmp_path, monkeypatch, file, old, new, said):
+    for path in grammar.FILES:
+        shutil.copy(path, tmp_path)
+    text = (tmp_path / file).read_text()
+    assert text.count(old) == 1
+    (tmp_path / file).write_text(text.replace(old, new))
+    monkeypatch.setattr(grammar, "FILES", [tmp_path / path.name for path in grammar.FILES])
+    with pytest.raises(InputError) as error:
+        english.__wrapped__()
+    assert re.search(rf"{tmp_path}/\w+\.yaml.*, line \d+.*{re.escape(said)}", str(error.value))
+
+
+def test_without_a_clone_the_message_says_where_to_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(grammar, "FOLDER", tmp_path / "config/grammar")
+    with pytest.raises(InputError, match=f"^{tmp_path}/config/grammar: no such folder; this corpus needs a clone"):
+        english.__wrapped__()
 
 
 def test_all_sentences_are_different_and_have_the_given_lengths(trees):

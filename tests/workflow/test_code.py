@@ -83,10 +83,10 @@ def test_code_of_messages_and_progress_makes_nothing_run_again():
 
 def test_a_kind_of_corpus_depends_on_its_own_code_only():
     behind = {kind.__name__: names(behind_kind(kind)) for kind in get_args(Corpus)}
-    assert {"corpora/grammar", "corpora/english", "corpora/parts"} <= behind["Grammar"]
+    assert {"corpora/grammar", "corpora/tree_parts", "corpora/parts"} <= behind["Grammar"]
     assert {"corpora/texts", "corpora/reading", "corpora/archives", "corpora/cleaning"} <= behind["Files"]
     assert "corpora/reading" not in behind["Grammar"]
-    assert "corpora/english" not in behind["Files"]
+    assert "corpora/grammar" not in behind["Files"]
     assert not {"corpora/kinds", "experiment/config"} & set.union(*behind.values())
 
 

@@ -136,6 +136,11 @@ def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
     assert not {"fetch_pages", "fetch_file", "read_files"} & counts.keys()
     assert "learn_subwords" not in counts
+    words = finished / "config/grammar/words.yaml"
+    text = words.read_text()
+    words.write_text(text.replace("TO: to\n", "TO: to unto\n"))
+    assert "generate_trees" in jobs(snakemake(finished, *SMOKE, "--dry-run"))
+    words.write_text(text)
 
 
 @pytest.mark.workflow

@@ -45,6 +45,7 @@ class Kind(Config):
     description: str
     licence: str
     has_trees: ClassVar[bool] = False
+    data: ClassVar[tuple[Path, ...]] = ()  # files of the project from which it is made
 
     def files(self, name: str, source: str, target: str) -> list[str]:
         """The files and URLs (not folders) from which corpus `name` is read, for a task from `source` to `target`.

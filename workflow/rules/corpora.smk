@@ -76,6 +76,7 @@ for name, making in inputs.makings.items():
         input:
             unpack(inputs.corpus),
             config=f"{RESULTS}/corpora/{{task}}/config.yaml",
+            data=relative(making.kind.data, HERE),
             code=code(making.kind),
         output:
             multiext(f"{RESULTS}/corpora/{{task}}/", **making.writes, record="corpus.json"),
