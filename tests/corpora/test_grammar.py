@@ -49,7 +49,7 @@ def test_every_symbol_can_be_reached():
         ("words.yaml", "RP: up out down off back over", "RP: ''", "rules.PRT.RP: 'RP' never becomes words"),
         ("words.yaml", "RP: up out down off back over", "RP: 5", "words.RP.RP: 5 is not a text"),
         ("words.yaml", "  see: sees saw seeing seen\n", "", "frames.V.t: no forms of see"),
-        ("words.yaml", "see: sees saw seeing seen", "see: sees saw seeing", "'sees saw seeing' are not 4 words"),
+        ("words.yaml", "see: sees saw seeing seen", "see: sees saw seeing", "'sees saw seeing' is not four forms"),
         ("words.yaml", "\nframes:", "\nframe:", "unknown key frame; did you mean frames?"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_grammar_that_cannot_be_used_is_refused_with_the_line(tmp_path, monkey
 
 def test_without_a_clone_the_message_says_where_to_run(tmp_path, monkeypatch):
     monkeypatch.setattr(grammar, "FOLDER", tmp_path / "config/grammar")
-    with pytest.raises(InputError, match=f"^{tmp_path}/config/grammar: no such folder; this corpus needs a clone"):
+    with pytest.raises(InputError, match=f"^{grammar.FOLDER}: no such folder; `origin: grammar` needs a clone"):
         english.__wrapped__()
 
 

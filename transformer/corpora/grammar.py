@@ -50,7 +50,7 @@ class English(Config):
     def _forms(self) -> Faults:
         for verb, forms in self.verbs.items():
             if len(forms.split()) != max(PLACES):
-                yield ("verbs", verb), f"{forms!r} are not {max(PLACES)} words; write the forms in their order"
+                yield ("verbs", verb), f"{forms!r} is not four forms; write third person, past, gerund, participle"
         for frame, verbs in self.frames.items():
             if unknown := [verb for verb in verbs.split() if verb not in self.verbs]:
                 yield ("frames", frame), f"no forms of {', '.join(unknown)}; write them into `verbs`"
@@ -102,7 +102,7 @@ def _value(values: dict[str, str], variable: re.Match[str]) -> str:
 def english() -> English:
     """The grammar. Raises InputError without config/grammar, and the errors of `load_sources` and `read_keys`."""
     if not FOLDER.is_dir():
-        raise InputError(f"{FOLDER}: no such folder; this corpus needs a clone: run python -m transformer there")
+        raise InputError(f"{FOLDER}: no such folder; `origin: grammar` needs a clone: run this command in its folder")
     sources = {str(path): read_keys(path) for path in FILES}
     return load_sources(English, merged(sources.values()), sources)
 
