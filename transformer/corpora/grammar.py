@@ -5,10 +5,9 @@ must find out where phrases, clauses and coordinations attach, and the class of 
 her). Agreement, verb frames and prepositions help it. Sentences begin in lower case.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -89,13 +88,12 @@ class English(Config):
         """The keys, symbol, expansion and weight of each rule, once for each value of its variables."""
         for symbol, expansions in self.rules.items():
             for expansion, weight in expansions.items():
-                for value in next((VARIABLES[name] for name in VARIABLES if name in symbol + expansion), [{}]):
-                    one, other = (re.sub("{.}", partial(_value, value), text) for text in (symbol, expansion))
-                    yield ("rules", symbol, expansion), one, other.split() or [""], weight
-
-
-def _value(values: dict[str, str], variable: re.Match[str]) -> str:
-    return values.get(variable[0], variable[0])
+                for values in next((VARIABLES[name] for name in VARIABLES if name in symbol + expansion), [{}]):
+                    text = f"{symbol}\n{expansion}"
+                    for variable, value in values.items():
+                        text = text.replace(variable, value)
+                    single, _, symbols = text.partition("\n")
+                    yield ("rules", symbol, expansion), single, symbols.split() or [""], weight
 
 
 @cache
