@@ -46,7 +46,7 @@ def _contents(root: Path) -> str:
     pages = [path.stem for path in sorted((root / "docs").glob("*.md")) if path.stem not in results]
     models = [f"{GENERATED}/models"] if (root / GENERATED / "models.md").exists() else []
     released = [f"{name} <{GENERATED}/{name}>" for name in results]
-    first, evidence = ("install", "experiments", "use", "faq"), ("evidence", "protocol")
+    first, evidence = ("install", "experiments", "use", "faq"), ("evidence", "protocol", "protocol-2")
     elsewhere = {*first, *evidence, "results", "differences"}
     parts = {
         "Evidence": [f"docs/{name}" for name in evidence],
