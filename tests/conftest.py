@@ -32,6 +32,7 @@ from transformer.model.networks import network
 from transformer.package.config import signed
 from transformer.package.loading import Package, load_package
 from transformer.package.making import save_package
+from transformer.support.cpu import cores
 from transformer.support.files import read_lines, sha256, write_json
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords, learn
@@ -100,8 +101,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process for each core. Named files, `-k`, and the tests of a cluster or a GPU run in this process only."""
     files = [argument for argument in config.args if Path(argument.partition("::")[0]).is_file()]
     few = files or config.option.keyword or config.option.markexpr in ("cluster", "gpu")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return 0 if few else cores or 1
+    return 0 if few else cores()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:

@@ -20,6 +20,7 @@ def cpu_name() -> str:
     return _described().get("model name") or platform.processor() or platform.machine()
 
 
+@cache
 def multiplies_bfloat16() -> bool:
     """Whether the CPU multiplies bfloat16 matrices: with AVX512-BF16 or AMX."""
     return not {"avx512_bf16", "amx_tile"}.isdisjoint(_described().get("flags", "").split())
@@ -41,7 +42,6 @@ def core_flops() -> float:
     return 2 * SIZE**3 / min(after - before for before, after in pairwise(times)) / cores()
 
 
-@cache
 def _described() -> dict[str, str]:
     """What Linux says of the first core. Empty on other systems."""
     information = Path("/proc/cpuinfo")

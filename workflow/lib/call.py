@@ -6,7 +6,6 @@ if a target stands behind them. Of an option that is given twice, it uses the la
 
 import argparse
 import contextlib
-import gc
 import os
 import re
 import shlex
@@ -30,7 +29,6 @@ def prepare(arguments: Sequence[str]) -> None:
 
     End the process with one line on standard error for a fault that Snakemake would not tell in one.
     """
-    gc.set_threshold(100_000)  # planning makes many objects that stay
     environment.complete()
     options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     options.add_argument("--snakefile", "-s")
