@@ -104,7 +104,7 @@ rule scores:
         "environment.yml"
     params:
         packages=lambda wildcards: paths.packages,
-        results=RESULTS,
+        results=lambda wildcards: paths.results,
     script:
         "workflow/jobs/pack.py"
 

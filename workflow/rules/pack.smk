@@ -21,8 +21,8 @@ rule pack_references:
     conda:
         "../../environment.yml"
     params:
-        packages=paths.packages,
-        results=RESULTS,
+        packages=lambda wildcards: paths.packages,
+        results=lambda wildcards: paths.results,
     script:
         "../jobs/pack.py"
 
@@ -38,8 +38,8 @@ rule pack_run:
     conda:
         "../../environment.yml"
     params:
-        packages=paths.packages,
-        results=RESULTS,
+        packages=lambda wildcards: paths.packages,
+        results=lambda wildcards: paths.results,
     script:
         "../jobs/pack.py"
 
