@@ -4,9 +4,9 @@ PYTHON ?= python3
 BARE ?= python3.12
 # Not 3.14: immutables, a pin of requirements.txt, has no wheel for it.
 CHECK = $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13")' \
-	&& $(PYTHON) -I workflow/lib/environment.py
+	&& $(PYTHON) -I workflow/dag/environment.py
 # Pip's messages go to install.log in the virtual environment; they are shown if it fails.
-PIP = $(PYTHON) -I workflow/lib/install.py
+PIP = $(PYTHON) -I workflow/cli/install.py
 # Modules of this clone, and none of another project.
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -23,7 +23,7 @@ help:
 
 # These two make .venv/installed themselves, after they have checked that the text is available on this machine.
 reproduce report:
-	@$(CHECK) && exec $(PYTHON) -m workflow.lib.reproduce $@
+	@$(CHECK) && exec $(PYTHON) -m workflow.cli.reproduce $@
 
 test: .venv/installed
 	.venv/bin/python -m pytest

@@ -41,7 +41,6 @@ from benchmarks.measuring import print_head, print_row
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from transformer.evaluation.turns import in_turns, seconds
-from transformer.experiment.config import read_experiment
 from transformer.model.config import ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.ids import PADDING
@@ -59,6 +58,7 @@ from transformer.training.config import RunConfig
 from transformer.training.loop import Trainer
 from transformer.training.loss import batch_loss
 from transformer.training.optimizer import learning_rate
+from workflow.experiment.config import read_experiment
 
 ROUND = 10  # so many steps one model trains before the next one's turn
 WARM = 2  # rounds that do not count, because memory still grows: page faults can take most of the time

@@ -55,7 +55,7 @@ BENCHMARKS = sorted(
 
 @pytest.mark.parametrize(
     "name",
-    [*BENCHMARKS, "transformer.experiment.schema", "workflow.lib.reproduce", "workflow.results.summary"],
+    [*BENCHMARKS, "workflow.experiment.schema", "workflow.cli.reproduce", "workflow.results.summary"],
 )
 def test_help_is_printed_without_an_extra_and_nothing_is_run(tmp_path, monkeypatch, capsys, name):
     for extra in ("ctranslate2", "transformers", "x_transformers"):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from transformer.experiment.advice import check_name
-from transformer.experiment.config import read_experiment, read_sources
+from workflow.experiment.advice import check_name
+from workflow.experiment.config import read_experiment, read_sources
 
 ROOT = Path(__file__).parents[1]
 

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PYTHON = f"""#!/bin/sh
 case "$1 $2 $3" in
-    "-I workflow/lib/install.py .venv") exec {shlex.quote(sys.executable)} "$@" ;;
+    "-I workflow/cli/install.py .venv") exec {shlex.quote(sys.executable)} "$@" ;;
     "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     "-m pip config") cat pip.conf ;;
     "-m pip install") echo "$*" >> calls; cat said; case "$*" in *"$(cat fails)"*) exit 1 ;; esac ;;
@@ -47,8 +47,8 @@ def install(tmp_path):
         (tmp_path / "pip.conf").write_text(config)
         (tmp_path / "said").write_text(said)
         (tmp_path / "fails").write_text(fails)
-        (tmp_path / "workflow/lib").mkdir(parents=True)
-        shutil.copy(ROOT / "workflow/lib/install.py", tmp_path / "workflow/lib")
+        (tmp_path / "workflow/cli").mkdir(parents=True)
+        shutil.copy(ROOT / "workflow/cli/install.py", tmp_path / "workflow/cli")
         call = [shutil.which("make"), ".venv/installed"]
         made = subprocess.run(call, cwd=tmp_path, env={"PATH": str(folder)}, capture_output=True, text=True)
         assert (tmp_path / ".venv/installed").exists() == (made.returncode == 0)
@@ -123,7 +123,7 @@ def test_a_version_of_python_that_the_pins_do_not_support_is_refused(tmp_path, v
     python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && {check}\necho "$@"\n')
     python.chmod(0o755)
     made = subprocess.run(["make", "report", f"PYTHON={python}"], cwd=ROOT, capture_output=True, text=True)
-    assert ("-m workflow.lib.reproduce report" in made.stdout.splitlines()) == accepted
+    assert ("-m workflow.cli.reproduce report" in made.stdout.splitlines()) == accepted
     needed = "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.13"
     assert (needed in made.stderr.splitlines()) == (not accepted)
 

@@ -10,12 +10,12 @@ from tests.pages import ROOT, follow, run, sections
 from tests.released_tables import rows_of
 from transformer.evaluation.differences import compare, level, paired
 from transformer.evaluation.metrics import number_of
-from transformer.experiment.config import read_experiment, read_sources
-from transformer.experiment.cost import step_flops
-from transformer.experiment.trial import archives, check_trial, released
 from transformer.model.parameters import parameters
+from workflow.experiment.config import read_experiment, read_sources
+from workflow.experiment.cost import step_flops
+from workflow.experiment.trial import archives, check_trial, released
 from workflow.jobs.judge_trial import MARGINS, sentence
-from workflow.results.verdicts import MEASURES
+from workflow.results.claims.verdicts import MEASURES
 
 PAGE = (ROOT / "docs/own-idea.md").read_text()
 SMALL = ROOT / "config/small.yaml"
@@ -25,8 +25,8 @@ NUMBERS = re.findall(r"^\| ([\w-]+) \| ([\d,]+) \| ([\d.e+]+) \| ", PAGE, re.MUL
 COUNT = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from transformer.experiment.config import read_experiment
-    from transformer.experiment.cost import step_flops
+    from workflow.experiment.config import read_experiment
+    from workflow.experiment.cost import step_flops
     from transformer.model.parameters import parameters
 
     experiment = read_experiment([Path("config/small.yaml"), Path(sys.argv[1])])

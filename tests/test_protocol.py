@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer.experiment.config import read_experiment
-from workflow.lib.paths import Paths
-from workflow.lib.runs import Runs
+from workflow.dag.paths import Paths
+from workflow.dag.runs import Runs
+from workflow.experiment.config import read_experiment
 from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[1]

@@ -15,11 +15,11 @@ import pytest
 from tests.pages import ROOT
 from tests.test_protocol import HEADINGS, cells_of
 from transformer.evaluation.bleu import sacrebleu
-from transformer.experiment.config import read_experiment
-from transformer.experiment.scale import WIDTHS
 from transformer.model.parameters import parameters
-from workflow.lib.paths import Paths
-from workflow.lib.runs import Runs
+from workflow.dag.paths import Paths
+from workflow.dag.runs import Runs
+from workflow.experiment.config import read_experiment
+from workflow.experiment.scale import WIDTHS
 from workflow.results.selection import Selection
 
 PAGE = "docs/protocol-2.md"

@@ -16,6 +16,5 @@ FLOORS = (
     "evaluation",  # section 6
     "export",  # packages for other software
     "length",  # a study of decoders on problems longer than those they were trained on
-    "experiment",  # the files of config/, read and checked together
     "cli",  # python -m transformer
 )

@@ -25,13 +25,13 @@ from benchmarks.gpu.step import attentions, in_float32, profiled, unfused
 from benchmarks.padded import padded, padded_steps
 from benchmarks.peers import PEERS, PRECISIONS
 from benchmarks.train import ROUND, TRIAL, Meter, Ours, fastest
-from transformer.experiment.config import read_experiment
-from transformer.experiment.cost import TREE
 from transformer.support.device import auto_precision, sustained_flops
 from transformer.support.files import one_line
 from transformer.text.batches import Batch, Batches, Step
 from transformer.text.tokens import Pairs
 from transformer.training.config import RunConfig
+from workflow.experiment.config import read_experiment
+from workflow.experiment.cost import TREE
 
 COMPARED = 100  # pairs on which losses are compared; peers keep much memory for each
 SHAPES = 2  # that are measured, the most frequent ones: to compile for one takes half a minute

@@ -65,7 +65,7 @@ def test_a_plan_is_printed_without_pytorch():
 
 
 def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("transformer.experiment.sources.OWN_FILES", (tmp_path / "config/models.yaml",))
+    monkeypatch.setattr("workflow.experiment.sources.OWN_FILES", (tmp_path / "config/models.yaml",))
     refused(["plan"], f"{tmp_path}/config: no such folder", "need a clone")
 
 

@@ -17,8 +17,8 @@ from transformer.evaluation.claims import (
     second_opinion,
     size,
 )
-from transformer.experiment.config import read_experiment
 from transformer.support.files import InputError
+from workflow.experiment.config import read_experiment
 
 SEEDS = 5
 

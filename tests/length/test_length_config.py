@@ -1,8 +1,8 @@
 import pytest
 
-from transformer.experiment.config import read_experiment
 from transformer.length.config import LengthRun, Study
 from transformer.support.strict import ConfigError, load, plain, read_yaml, write_config
+from workflow.experiment.config import read_experiment
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.experiment.config import read_experiment
 from transformer.model.ids import END
 from transformer.model.masks import Rows
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batch
 from transformer.training.loss import batch_loss
+from workflow.experiment.config import read_experiment
 
 VOCABULARY, EPS_LS = 90, 0.1
 SENTENCES = [(9, 12), (17, 3), (1, 1), (30, 24)]  # subwords of source and target

@@ -9,7 +9,7 @@ from calls import SMOKE, snakemake
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from transformer.support.progress import Progress
-from workflow.lib import brief
+from workflow.cli import brief
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from transformer.corpora.kinds import Corpus, Files, LibreOfficeHelp
-from workflow.lib.code import ROOT, TELLING, behind_command, behind_kind, behind_module, closure
+from workflow.dag.code import ROOT, TELLING, behind_command, behind_kind, behind_module, closure
 from workflow.results import ROOMS
 
 RULES = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
@@ -134,8 +134,8 @@ def test_every_rule_that_runs_a_command_or_a_script_has_the_code_behind_it():
 
 
 def test_a_module_comes_before_the_files_behind_it():
-    first, *rest = behind_module("workflow.results.table3")
-    assert first == ROOT / "workflow/results/table3.py"
+    first, *rest = behind_module("workflow.results.tables.table3")
+    assert first == ROOT / "workflow/results/tables/table3.py"
     assert {"cells.py", "records.py", "metrics.py", "markdown.py", "table_formats.css", "table_formats.js"} <= {
         path.name for path in rest
     }

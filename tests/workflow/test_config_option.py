@@ -4,9 +4,9 @@ import pytest
 from snakemake.cli import parse_config
 from snakemake.utils import update_config
 
-from transformer.experiment.config import read_sources
 from transformer.support.strict import ConfigError
-from workflow.lib.experiment import checked
+from workflow.dag.checks import checked
+from workflow.experiment.config import read_sources
 
 
 def given(*entries):

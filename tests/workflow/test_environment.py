@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow.lib import environment
+from workflow.dag import environment
 
 ROOT = Path(__file__).parents[2]
 TARGET = "results/mine/tokens/ende/dev.ids.npy"

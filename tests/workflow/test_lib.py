@@ -1,4 +1,4 @@
-"""What workflow/lib computes from an experiment: its runs, their inputs and the requests of their jobs."""
+"""What workflow/dag computes from an experiment: its runs, their inputs and the requests of their jobs."""
 
 import json
 import os
@@ -16,17 +16,17 @@ from snakemake.iocontainers import Wildcards
 from snakemake.resources import Resource
 from snakemake.utils import update_config
 
-from transformer.experiment.config import read_experiment, read_sources
-from transformer.experiment.cost import CORE, cost
-from transformer.experiment.downloads import downloads_of
 from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, merge, merged, write_config
-from workflow.lib.call import check_order, check_report, check_targets
-from workflow.lib.experiment import add_all, check_writable, checked, replaced
-from workflow.lib.inputs import Inputs
-from workflow.lib.paths import Paths
-from workflow.lib.profile import COUNTS, POSITIVE, RESOURCES, check_filled_in, check_set, rule_names
-from workflow.lib.resources import Demands, growing
+from workflow.dag.call import check_order, check_report, check_targets
+from workflow.dag.checks import add_all, check_writable, checked, replaced
+from workflow.dag.inputs import Inputs
+from workflow.dag.paths import Paths
+from workflow.dag.profile import COUNTS, POSITIVE, RESOURCES, check_filled_in, check_set, rule_names
+from workflow.dag.resources import Demands, growing
+from workflow.experiment.config import read_experiment, read_sources
+from workflow.experiment.cost import CORE, cost
+from workflow.experiment.downloads import downloads_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from calls import jobs, snakemake
 
-from transformer.experiment.config import read_experiment
 from transformer.model.parameters import parameters
+from workflow.experiment.config import read_experiment
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/own-text.md").read_text()

@@ -16,13 +16,13 @@ from types import SimpleNamespace
 import pytest
 
 from tests.workflow.calls import jobs, snakemake
-from transformer.experiment.config import read_experiment
-from workflow.lib.paths import Paths
-from workflow.lib.runs import Runs
-from workflow.results import claims
-from workflow.results.claimed import Claims
-from workflow.results.table_formats import heading_of
-from workflow.results.verdicts import decide
+from workflow.dag.paths import Paths
+from workflow.dag.runs import Runs
+from workflow.experiment.config import read_experiment
+from workflow.results.claims import table as claims
+from workflow.results.claims.claimed import Claims
+from workflow.results.claims.verdicts import decide
+from workflow.results.common.table_formats import heading_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/small.md").read_text()

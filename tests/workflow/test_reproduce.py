@@ -17,9 +17,9 @@ import pytest
 from tests.corpora.debs import HASH, PAGES, TEXT, deb
 from transformer.corpora.debian import POOL
 from transformer.corpora.fetch import local_path
-from transformer.experiment.config import read_experiment
-from transformer.experiment.downloads import downloads_of
-from workflow.lib import reproduce
+from workflow.cli import reproduce
+from workflow.experiment.config import read_experiment
+from workflow.experiment.downloads import downloads_of
 
 ROOT = Path(__file__).parents[2]
 URL = "https://raw.githubusercontent.com"
@@ -86,7 +86,7 @@ class Machine:
         nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:1")
         given = {"PATH": str(self.bin), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **nowhere}
         # -S: without what is installed, as before .venv is there.
-        command = [sys.executable, "-S", "-m", "workflow.lib.reproduce", target]
+        command = [sys.executable, "-S", "-m", "workflow.cli.reproduce", target]
         run = subprocess.run(command, cwd=self.clone, env=given | environment, capture_output=True, text=True)
         self.status = run.returncode
         calls = self.clone / "calls"
@@ -218,7 +218,7 @@ def test_an_experiment_that_was_begun_goes_on_and_has_a_report_without_internet(
 
 
 def test_a_second_make_reproduce_in_the_same_folder_is_refused(debian):
-    again = f"{shlex.quote(sys.executable)} -S -m workflow.lib.reproduce reproduce"
+    again = f"{shlex.quote(sys.executable)} -S -m workflow.cli.reproduce reproduce"
     debian.record("make", f"{again} || echo refused >> calls")
     said, calls = debian.make()
     assert said.splitlines()[1:] == ["another make reproduce is running in this folder: wait until it ends, or end it"]

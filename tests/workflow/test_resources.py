@@ -41,7 +41,7 @@ def jobs(request, tmp_path_factory):
 
 
 def test_requests_of_jobs_are_computed_without_pytorch():
-    code = "import sys, workflow.lib.resources; assert 'torch' not in sys.modules"
+    code = "import sys, workflow.dag.resources; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 

@@ -11,7 +11,7 @@ import yaml
 from calls import SMOKE, jobs, snakemake
 
 from workflow.results import load
-from workflow.results.result import Table
+from workflow.results.common.result import Table
 
 ROOT = Path(__file__).parents[2]
 

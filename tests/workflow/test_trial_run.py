@@ -8,7 +8,7 @@ import pytest
 import yaml
 from calls import SMOKE, jobs, snakemake
 
-from transformer.experiment.config import read_experiment
+from workflow.experiment.config import read_experiment
 
 ROOT = Path(__file__).parents[2]
 RUN = "results/smoke/runs/ende/base/{}/average-1"

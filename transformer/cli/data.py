@@ -51,10 +51,10 @@ def limits(text: str) -> dict[str, "Limit"]:
 )
 def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""
-    from transformer.experiment.advice import check_name, warnings_of
-    from transformer.experiment.config import read_experiment, read_sources
-    from transformer.experiment.downloads import downloads_of
     from transformer.support.faults import ConfigError
+    from workflow.experiment.advice import check_name, warnings_of
+    from workflow.experiment.config import read_experiment, read_sources
+    from workflow.experiment.downloads import downloads_of
 
     experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below
     sources = read_sources(arguments.configfile)
@@ -66,7 +66,7 @@ def plan(arguments: argparse.Namespace) -> None:
         warnings += map(str, located(error, sources).faults)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    from transformer.experiment.plan import plan as plan_of
+    from workflow.experiment.plan import plan as plan_of
 
     write_output(plan_of(experiment))
 

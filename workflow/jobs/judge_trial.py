@@ -8,13 +8,13 @@ from typing import Any
 
 from transformer.evaluation.differences import compare, level, paired, unpaired
 from transformer.evaluation.metrics import number_of
-from transformer.experiment.config import Experiment
-from transformer.experiment.trial import Released, released
 from transformer.support.files import InputError, read_json, write_json
 from transformer.support.strict import read_config
+from workflow.dag.trial import look
+from workflow.experiment.config import Experiment
+from workflow.experiment.trial import Released, released
 from workflow.jobs.job import run
-from workflow.lib.trial import look
-from workflow.results.verdicts import MEASURES
+from workflow.results.claims.verdicts import MEASURES
 
 MARGINS = {"perplexity": 5.0, "bleu": 0.5}  # percent and points; config/claims.yaml says where they are from
 # How far apart equal runs may score, as a share. Today's code trains base of `small` with the gradients of its release,

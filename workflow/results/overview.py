@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from workflow.results.common.result import EVERY, Table, languages
 from workflow.results.released import read
-from workflow.results.result import EVERY, Table, languages
 from workflow.results.selection import Selection
 
 FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
@@ -88,7 +88,7 @@ def _tables(selection: Selection) -> str:
 
 def verdicts_apart(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
     """The verdicts of claims, and those of claims about time, which are about one machine."""
-    from workflow.results.verdicts import MEASURES  # it loads SciPy
+    from workflow.results.claims.verdicts import MEASURES  # it loads SciPy
 
     timed = MEASURES["step_time"].heading
     return [row[0] for row in rows if row[3] != timed], [row[0] for row in rows if row[3] == timed]
@@ -96,7 +96,7 @@ def verdicts_apart(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]
 
 def shared(selection: Selection) -> str:
     """How many claims point the same way as in the replication. Empty if none can be compared."""
-    from workflow.results.same_way import lead  # it loads SciPy
+    from workflow.results.claims.same_way import lead  # it loads SciPy
 
     table = Path(selection.runs.paths.results, "tables/claims.csv")
     return lead(read(table), selection.released("replication") / "claims.csv")

@@ -9,7 +9,7 @@ from textwrap import fill
 
 from tabulate import tabulate
 
-from workflow.results.cells import NOT_RUN
+from workflow.results.common.cells import NOT_RUN
 
 Cells = Mapping[str, str]  # heading -> text
 

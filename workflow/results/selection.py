@@ -9,13 +9,13 @@ from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
-from transformer.experiment.config import Experiment
-from transformer.experiment.sources import OWN_FILES
 from transformer.model.config import last_position
 from transformer.support.strict import listed, plain, read_keys, read_yaml
-from workflow.lib.runs import ByTask, Runs
+from workflow.dag.runs import ByTask, Runs
+from workflow.experiment.config import Experiment
+from workflow.experiment.sources import OWN_FILES
 from workflow.results import load
-from workflow.results.plan import Plan, Run
+from workflow.results.common.plan import Plan, Run
 
 ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes

@@ -12,12 +12,12 @@ from textwrap import fill
 from tabulate import tabulate
 
 from transformer.evaluation.claims import SEEDS
-from transformer.experiment.config import Experiment, read_experiment
-from transformer.experiment.plan import costs, decoded, this_cpu
 from transformer.support.files import InputError
-from workflow.lib.paths import Paths
-from workflow.lib.runs import Runs
-from workflow.results.overfitting import overfitting_notes
+from workflow.dag.paths import Paths
+from workflow.dag.runs import Runs
+from workflow.experiment.config import Experiment, read_experiment
+from workflow.experiment.plan import costs, decoded, this_cpu
+from workflow.results.common.overfitting import overfitting_notes
 from workflow.results.overview import count_verdicts, rows_of, shared, tables_of, verdicts_apart
 from workflow.results.released import WIDTH, compare_tables
 from workflow.results.selection import Selection

@@ -1,4 +1,4 @@
-# What all rules share: the checked experiment, its paths and its runs. workflow/lib computes them.
+# What all rules share: the checked experiment, its paths and its runs. workflow/dag computes them.
 
 import gc
 import shlex
@@ -10,7 +10,7 @@ from snakemake.settings.types import DeploymentMethod
 
 sys.path.insert(0, CLONE)
 
-from workflow.lib import environment
+from workflow.dag import environment
 
 if fault := environment.fault_of(Path(CLONE)):
     sys.exit(f"error: {fault}")
@@ -18,7 +18,7 @@ if fault := environment.fault_of(Path(CLONE)):
 from transformer.support.files import InputError
 from transformer.support.limits import told
 from transformer.support.strict import plain
-from workflow.lib.experiment import (
+from workflow.dag.checks import (
     check_packages,
     check_writable,
     checked,
@@ -26,11 +26,11 @@ from workflow.lib.experiment import (
     replaced,
     warnings,
 )
-from workflow.lib.inputs import Inputs
-from workflow.lib.paths import Paths
-from workflow.lib.profile import check_filled_in, check_set, rule_names
-from workflow.lib.resources import Demands, growing
-from workflow.lib.runs import Runs
+from workflow.dag.inputs import Inputs
+from workflow.dag.paths import Paths
+from workflow.dag.profile import check_filled_in, check_set, rule_names
+from workflow.dag.resources import Demands, growing
+from workflow.dag.runs import Runs
 from workflow.results.selection import Selection
 
 # Snakemake's modules stay until the end. Unless the garbage collector leaves them alone, `snakemake -n` takes 0.4 s longer.

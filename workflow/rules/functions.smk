@@ -5,8 +5,8 @@ import sys
 from functools import cache
 
 from transformer.corpora import kinds
-from workflow.lib.code import behind_command, behind_kind, behind_module, relative
-from workflow.lib.trial import cost_line
+from workflow.dag.code import behind_command, behind_kind, behind_module, relative
+from workflow.dag.trial import cost_line
 
 
 def any_of(names):

@@ -2,7 +2,7 @@
 
 
 if experiment.trial:
-    from transformer.experiment.trial import archives
+    from workflow.experiment.trial import archives
 
     TRIED, AGAINST = experiment.trial.row, experiment.trial.against
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.pages import ROOT
 from transformer.support.files import InputError
-from workflow.results import again
+from workflow.results.claims import again
 
 HISTORY = "step,loss,tokens_per_second\n50,7.5,{}\n100,{},900\n"
 SCORES = {"perplexity": 7.1234567, "chrF": {"score": 55.5}, "decoding": {"translations": "ab", "engine": "pytorch"}}

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr, t
 
-from workflow.results import claims, verdicts
+from workflow.results.claims import table as claims
+from workflow.results.claims import verdicts
 
 CLAIM = {"claim": "One head is worse", "section": "6.2 A", "group": "printed", "metric": "bleu", "part": "dev"}
 GROUPS = ("printed", "implied", "own")

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 from transformer.corpora.hold_out import SHARED
 from transformer.support.files import write_json
-from workflow.results.corpora import HELD_OUT, NOTES, content
+from workflow.results.tables.corpora import HELD_OUT, NOTES, content
 
 RECORD = {"corpus": "own", "read": 40, "pairs": {"train": 30, "dev": 4}, "removed": {"ratio": 6}}
 

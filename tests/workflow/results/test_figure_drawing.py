@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.results import drawing
+from workflow.results.common import drawing
 
 ROOT = Path(__file__).parents[3]
 TEXTS = [
@@ -55,8 +55,9 @@ def test_coordinates_of_an_svg_are_short_and_scales_are_whole():
 
 
 DRAW = """
-from workflow.results import claims, drawing
-from workflow.results.result import Figure
+from workflow.results.claims import table as claims
+from workflow.results.common import drawing
+from workflow.results.common.result import Figure
 figure = Figure(name="x", section="", titles={"x": ""}, caption="", plan=None, draw=lambda job: [draw()])
 def draw():
     from matplotlib.lines import Line2D
@@ -112,7 +113,7 @@ def test_the_user_s_matplotlibrc_and_backend_change_nothing(tmp_path, plain, set
 
 ORDER = """
 import random, kiwisolver
-from workflow.results import drawing
+from workflow.results.common import drawing
 variable = kiwisolver.Variable
 for seed in range(6):
     variables = [variable("") for _ in range(400)]

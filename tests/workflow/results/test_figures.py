@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from transformer.model.config import Positions
-from workflow.results import attention, curves, decoding, dot_products, drawing, length, positions, records, table3
-from workflow.results.against_base import against_base
+from workflow.results.common import drawing, records
+from workflow.results.common.against_base import against_base
+from workflow.results.figures import attention, curves, dot_products
+from workflow.results.tables import decoding, length, positions, table3
 
 
 def attention_of(published, heads):

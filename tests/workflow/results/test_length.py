@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from calls import SMOKE, jobs, snakemake
 
-from workflow.results import length
+from workflow.results.tables import length
 
 STUDY = {
     "tasks": ["copy-one", "sum"],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workflow.results.notes import corpus_note, score_notes
-from workflow.results.provenance import difference_notes
+from workflow.results.common.notes import corpus_note, score_notes
+from workflow.results.common.provenance import difference_notes
 
 
 def test_notes_say_what_training_left_out_and_how_fast_the_devices_were(results):

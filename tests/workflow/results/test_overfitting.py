@@ -1,6 +1,6 @@
 import pytest
 
-from workflow.results.overfitting import Best, overfitted, overfitting_notes
+from workflow.results.common.overfitting import Best, overfitted, overfitting_notes
 
 HEAD = "step,loss,learning_rate,gradient_norm,tokens_per_second,dev_perplexity"
 

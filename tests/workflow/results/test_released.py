@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.released_tables import cell
 from workflow.results import load
+from workflow.results.common.result import Table
 from workflow.results.released import MACHINE, SAME, USUAL, Change, compare_tables, difference, read
-from workflow.results.result import Table
 
 ROOT = Path(__file__).parents[3]
 RELEASED = sorted(ROOT.glob("docs/*/tables/*.csv"))

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from transformer.experiment.config import read_experiment
-from workflow.results.claimed import read_first
-from workflow.results.replication import counted, outcome
-from workflow.results.verdicts import MEASURES
+from workflow.experiment.config import read_experiment
+from workflow.results.claims.claimed import read_first
+from workflow.results.claims.replication import counted, outcome
+from workflow.results.claims.verdicts import MEASURES
 
 ROOT = Path(__file__).parents[3]
 

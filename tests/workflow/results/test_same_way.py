@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tests.pages import ROOT
-from workflow.results import verdicts
-from workflow.results.same_way import beside_released, lead
-from workflow.results.table_formats import heading_of
+from workflow.results.claims import verdicts
+from workflow.results.claims.same_way import beside_released, lead
+from workflow.results.common.table_formats import heading_of
 
 COLUMNS = ["Section", "Claim", "Measure", "Rows", "Verdict", "In favour, interval", "In favour, each seed", "p, family"]
 RELEASED = [

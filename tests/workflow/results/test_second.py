@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from workflow.results import claims
-from workflow.results.second import beside_verdicts
-from workflow.results.verdicts import decide
+from workflow.results.claims import table as claims
+from workflow.results.claims.second import beside_verdicts
+from workflow.results.claims.verdicts import decide
 
 SEEDS = (6, 7, 8)
 ROWS = {"base": (20.0, 20.6, 20.1), "A-h1": (19.0, 19.9, 19.4), "A-h4": (20.1, 20.8, 19.9), "A-h16": (21.0, 21.9, 21.5)}

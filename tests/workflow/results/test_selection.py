@@ -8,13 +8,14 @@ import pytest
 import yaml
 from overlays import only, plans
 
-from transformer.experiment.downloads import downloads_of
-from workflow.lib.inputs import Inputs
-from workflow.results import decoding, load
-from workflow.results.claimed import Claims
-from workflow.results.curves import draw
-from workflow.results.marks import marks
-from workflow.results.result import BASE, EVERY, Table
+from workflow.dag.inputs import Inputs
+from workflow.experiment.downloads import downloads_of
+from workflow.results import load
+from workflow.results.claims.claimed import Claims
+from workflow.results.common.result import BASE, EVERY, Table
+from workflow.results.figures.curves import draw
+from workflow.results.tables import decoding
+from workflow.results.tables.marks import marks
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from transformer.experiment import plan
-from transformer.experiment.config import read_experiment
+from workflow.experiment import plan
+from workflow.experiment.config import read_experiment
 from workflow.results import load, summary
 from workflow.results.selection import Selection
 

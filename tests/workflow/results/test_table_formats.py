@@ -1,7 +1,7 @@
 """Tables as Markdown, HTML and LaTeX."""
 
 from transformer.support.markdown import markdown
-from workflow.results.table_formats import as_latex, typeset
+from workflow.results.common.table_formats import as_latex, typeset
 
 
 def test_special_characters_are_escaped(results):

@@ -10,8 +10,8 @@ import yaml
 from conftest import bleu
 
 from workflow.jobs.job import run as run_job
-from workflow.results import table3
-from workflow.results.cells import beside
+from workflow.results.common.cells import beside
+from workflow.results.tables import table3
 
 ROOT = Path(__file__).parents[3]
 MODELS = yaml.safe_load((ROOT / "config/models.yaml").read_text())["models"]

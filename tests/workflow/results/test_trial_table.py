@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 from transformer.evaluation.metrics import number_of
-from transformer.experiment.config import read_experiment
-from transformer.experiment.trial import archives, released
 from transformer.support.files import InputError
 from transformer.support.strict import as_yaml, plain
+from workflow.dag.trial import look
+from workflow.experiment.config import read_experiment
+from workflow.experiment.trial import archives, released
 from workflow.jobs import judge_trial
 from workflow.jobs.judge_trial import main
-from workflow.lib.trial import look
-from workflow.results.trial import RESULTS
-from workflow.results.verdicts import MEASURES
+from workflow.results.claims.verdicts import MEASURES
+from workflow.results.tables.trial import RESULTS
 
 SMALL = Path(__file__).parents[3] / "config/small.yaml"
 

@@ -1,0 +1,287 @@
+import re
+
+import pytest
+from planned import CONFIG, experiment, run, task
+
+from transformer.support.strict import read_yaml
+from transformer.training.passes import MICRO_BATCH_TOKENS
+from workflow.experiment.config import read_experiment
+from workflow.experiment.cost import DEVICES, STATE_BYTES, cost, request, si
+from workflow.experiment.plan import costs, downloads, plan
+
+
+def cells(text):
+    """The rows of all tables: their first two cells -> a list of the other cells."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    return {tuple(row[:2]): row[2:] for row in rows}
+
+
+def test_a_row_ends_with_the_request_of_its_job():
+    asked = request(run("big"), 37000, DEVICES["A100"])
+    row = cells(plan(experiment()))["ende", "big"]
+    assert row[-2:] == [f"{asked.minutes:,}", f"{asked.megabytes:,}"]
+
+
+def test_seeds_that_a_claim_adds_count_for_its_rows():
+    mine = {"claim": "mine", "section": "own", "metric": "bleu", "part": "dev", "rows": ["ende/base", "ende/big"]}
+    mine |= {"differ": ["steps"], "further_seeds": [3, 4, 5]}
+    rows = cells(plan(experiment(seeds=[1, 2], claims={"mine": mine})))
+    hours = {name: float(rows["ende", name][7]) for name in ("base", "big")}
+    without = cells(plan(experiment(seeds=[1, 2])))["all", "10 runs"]
+    assert float(rows["all", "16 runs"][7]) == pytest.approx(float(without[7]) + 3 * sum(hours.values()), abs=0.1)
+    assert rows["ende", "dev, test"][0] == "60,000"  # two models, five seeds, two parts of 3,000
+
+
+def test_the_total_sums_all_tasks_models_and_seeds():
+    rows = cells(plan(experiment(seeds=[1, 2])))
+    hours = [float(rows[key][7]) for key in (("ende", "base"), ("ende", "big"), ("enfr", "base"))]
+    parsers = [float(rows[key, "parser"][7]) for key in ("wsj", "semi")]
+    assert rows["all", "10 runs"][5:7] == rows["ende", "big"][5:7]
+    assert float(rows["all", "10 runs"][7]) == pytest.approx(2 * sum(hours + parsers), abs=0.1)
+    assert rows["all", "10 runs"][3] == si(2 * (4 * 5e9 + 15e9))
+    assert ("none", "") not in rows
+
+
+def test_rows_that_are_equal_are_one_run():
+    tasks = {"ende": task("wmt", "base", "C-N2", "C-N4")}
+    rows = cells(plan(experiment(tasks=tasks, scale={"width": 1, "depth": "1/3"})))
+    assert ("ende", "C-N2, C-N4") in rows
+    assert ("all", "2 runs") in rows
+
+
+def test_all_rows_of_a_table_have_the_same_width():
+    for table in re.split(r"\*\*Decoding|\*\*Data|\*\*The whole", plan(experiment())):
+        assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1
+
+
+def test_notes_list_the_devices_and_the_assumptions():
+    text = re.sub(" +", " ", plan(experiment()))
+    assert "| 8xP100 | 8 x 10.6 TFLOP/s, float32" in text
+    assert "- 8xP100 reaches 28 % at d_model 512, 38 % at d_model 1024 (the paper's step times" in text
+    assert "- H100 reaches 28 % at d_model 512, 42 % at d_model 1024 (measured with this code" in text
+
+
+def test_a_trial_is_told_to_be_another_matter():
+    assert "trial" not in plan(experiment())
+    told = plan(experiment(trial={"row": "aop2"}))
+    assert "- The trial of aop2 is not in these tables, and trains its runs alone. `snakemake --dry-run trial`" in told
+
+
+@pytest.mark.parametrize(
+    ("width", "able", "precision"), [(1, True, "bfloat16"), (1, False, "float32"), ("1/16", True, "float32")]
+)
+def test_the_hours_of_this_cpu_are_those_of_the_runs_precision(monkeypatch, width, able, precision):
+    for name, value in {"multiplies_bfloat16": able, "core_flops": 1e11, "cores": 3}.items():
+        monkeypatch.setattr(f"workflow.experiment.plan.{name}", lambda value=value: value)
+    printed = plan(experiment(scale={"width": width, "depth": 1}))
+    assert "3 x 100 GFLOP/s" in printed
+    assert f"training in {precision}" in printed
+
+
+def test_the_last_table_sums_hours_processors_and_disk():
+    one = experiment(seeds=[1, 2])
+    printed = plan(one)
+    rows, whole = cells(printed.split("**Data**")[0]), cells(printed.partition("**The whole")[2])
+    for column, (name, device) in enumerate(DEVICES.items(), 7):
+        hours, decoding, processors, longest = (
+            float(cell.replace(",", "")) for key, row in whole.items() if key[0] == name for cell in row
+        )
+        if name != "cpu":
+            assert hours == pytest.approx(float(rows["all", "10 runs"][column]) + decoding, abs=0.015)
+            parts = [float(row[column - 5]) for key, row in rows.items() if key[1] in ("dev, test", "plain sentences")]
+            assert len(parts) == 5
+            assert decoding == pytest.approx(sum(parts), abs=0.01)
+            assert processors == pytest.approx(device.count * hours, abs=0.05)
+            assert longest == float(rows["ende", "big"][column])
+    data, pairs = cells(printed)["all", ""], 4_520_620 * 2 + 100 + 1200
+    assert data == ["3.52 kB", f"{pairs:,}", si(pairs * 280, "B"), si(pairs * 132, "B")]
+    state = si(24 * cost(one.run("ende", "big", 1), 37000, 1, []).parameters, "B")
+    packages = rows["all", "10 runs"][4]
+    assert f"{packages} of checkpoints and packages, 3.52 kB of downloads, {data[2]} of text" in printed
+    assert f"{state} of the largest run's state while it trains" in printed
+
+
+def squeezed(text):
+    """The lines of tables and notes without padding, except those about `cpu`."""
+    lines = [re.sub("-+", "-", re.sub(" +", " ", line)) for line in text.splitlines() if line[:1] in ("|", "-")]
+    return [line for line in lines if not re.match(r"(- |\| )cpu ", line)]
+
+
+def columns(lines, names=None):
+    """The columns of a table, or those that have these names."""
+    tables = [line.split("|")[1:-1] for line in lines if line.startswith("|")]
+    chosen = [place for place, name in enumerate(tables[0]) if not names or name.strip() in names]
+    return [[cells[place].strip() for place in chosen] for cells in tables]
+
+
+def page_of_costs(section):
+    page = (CONFIG.parent / "docs/cost.md").read_text()
+    return squeezed(page.partition(f"\n## {section}\n")[2].partition("\n## ")[0])
+
+
+@pytest.mark.parametrize(
+    ("section", "overlays", "left_out"),
+    [
+        ("The whole experiment", ["paper"], "nothing"),
+        ("The first stage", ["paper", "paper-base"], "- (Hours|8xP100|A100|H100|H200|8xH100)"),  # they are above
+    ],
+)
+def test_the_page_of_costs_has_the_last_table_of_plan(section, overlays, left_out):
+    printed = plan(read_experiment([CONFIG / f"{name}.yaml" for name in overlays])).partition("**The whole")[2]
+    assert page_of_costs(section) == [line for line in squeezed(printed) if not re.match(left_out, line)]
+
+
+def test_the_page_of_costs_has_the_cost_of_each_run_as_plan_prints_it():
+    printed = squeezed(plan(read_experiment([CONFIG / "paper.yaml"])).partition("**Decoding")[0])
+    page = page_of_costs("Each run")
+    [names, *_] = table = columns(page)
+    assert {"Model", "Memory, float32", "Memory, bfloat16", "Disk", "Hours, A100", "Job, MB"} <= {*names}
+    assert table == columns(printed, names)
+    notes = [line for line in page if line.startswith("-")]
+    assert notes == [line for line in printed if line.startswith(("- Disk", "- Memory", "- Hours", "- Job"))]
+
+
+CLUSTER, EXPERIMENTS = ((CONFIG.parent / f"docs/{page}.md").read_text() for page in ("cluster", "experiments"))
+
+
+def told(heading):
+    """The rows of the first table of docs/cluster.md whose heading begins so: first cell -> numbers of the others."""
+    lines = CLUSTER.partition(f"| {heading}")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip(" |").split("|")] for line in lines]
+    return {name: [re.findall(r"\d[\d.,]*\d|\d", cell) for cell in others] for name, *others in rows}
+
+
+def rounded(number, value):
+    """Whether a number as it is printed is a value, rounded to its digits."""
+    return float(number.replace(",", "")) == pytest.approx(value, abs=0.51 * 10 ** -len(number.partition(".")[2]))
+
+
+def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
+    rows = told("| first stage")
+    no_trees = tmp_path / "no-trees.yaml"
+    [line] = re.findall(r"the line `(.*?)` into a file `no-trees.yaml`", CLUSTER)
+    no_trees.write_text(line)
+    for column, more in enumerate(([CONFIG / "paper-base.yaml"], [no_trees], [])):
+        planned = read_experiment([CONFIG / "paper.yaml", *more])
+        printed = plan(planned)
+        runs, whole = cells(printed.partition("**Decoding")[0]), cells(printed.partition("**The whole")[2])
+        for name, device in (("hours of an H200 or H100", "H200"), ("hours of an A100", "A100")):
+            [(hours, _, _, longest)] = [row for key, row in whole.items() if key[0] == device]
+            assert all(map(rounded, rows[name][column], map(float, (hours, longest))))
+        every = [row for key, row in runs.items() if key[0] in ("ende", "enfr", "wsj", "semi")]
+        most = [max(float(row[place].split()[0].replace(",", "")) for row in every) for place in (5, 6, -1)]
+        assert rounded(rows["GPU memory, float32"][column][0], most[0])
+        assert rounded(rows["GPU memory, bfloat16"][column][0], most[1])
+        assert rounded(rows["main memory of the largest training, only without a GPU"][column][0], most[2] / 1000)
+        assert f"- Disk: {rows['disk'][column][0]} GB" in printed
+        states = [STATE_BYTES * one.parameters / 1e9 for one in costs(planned, []).values()]
+        at_most = float(rows["disk"][column][0]) + sum(states) - max(states)
+        assert float(rows["at most, if all trainings run at once"][column][0]) == pytest.approx(at_most, abs=1)
+        assert f"{rows['text to get'][column][0]} GB of downloads" in printed
+    hours = rows["hours of an H200 or H100"][-1][0]
+    assert f"experiment, {len(every)} runs | about {hours} hours of an H100" in EXPERIMENTS
+
+
+@pytest.mark.parametrize("tokens", [25_000, 12_500, 6_250])
+def test_the_page_on_clusters_tells_the_memory_that_smaller_passes_need(monkeypatch, tokens):
+    monkeypatch.setitem(MICRO_BATCH_TOKENS, "cuda", tokens)
+    one = read_experiment([CONFIG / "paper.yaml"])
+    memory = {run: each.memory / 1e9 for run, each in costs(one, []).items()}
+    table = {cells[0][0]: (gpu, cells[1:]) for gpu, cells in told("GPU |").items()}
+    gpu, printed = table[f"{tokens:,}"]
+    wanted = [memory[run] for run in (("semi", "parser"), ("ende", "big"), ("ende", "base"))]
+    assert wanted[0] == max(memory.values())
+    assert all(rounded(number, value) for [number], value in zip(printed, wanted, strict=True))
+    assert max(memory.values()) + 0.4 < float(gpu.split()[0])
+
+
+@pytest.mark.parametrize("tokens", [25_000, 10_000, 4_000])
+def test_the_page_on_clusters_tells_the_memory_of_the_models_that_are_timed_together(monkeypatch, tokens):
+    monkeypatch.setitem(MICRO_BATCH_TOKENS, "cuda", tokens)
+    one = read_experiment([CONFIG / "paper.yaml"])
+    memory = {run: each.memory / 1e9 for run, each in costs(one, []).items()}
+    claims = [claim.runs() for claim in one.claims.values() if claim.metric == "step_time"]
+    timed = {run for runs in claims if memory.keys() >= set(runs) for run in runs}
+    page = " ".join(CLUSTER.split())
+    [names] = re.findall("holds four models on one GPU at once: (.*?)\\. ", page)
+    assert {model for _, model in timed} == set(re.split(", | and ", names))
+    [shown] = re.findall(rf"([\d.]+) GB at {tokens:,}\b", page)
+    assert rounded(shown, sum(memory[run] for run in timed))
+    assert all(rounded(most, max(memory.values())) for most in re.findall(rf"{tokens:,} needs ([\d.]+) GB", page))
+
+
+def test_all_runs_decode_dev_and_test_and_one_parser_decodes_plain_sentences():
+    rows = cells(plan(experiment(seeds=[1, 2])))
+    assert rows["ende", "dev, test"][0] == "24,000"  # two models, two seeds, two parts of 3,000
+    assert rows["wsj", "dev, test"][0] == "12,000"
+    assert rows["wsj", "plain sentences"][0] == "1,000"
+    assert not {("none", "dev, test"), ("semi", "plain sentences"), ("ende", "plain sentences")} & rows.keys()
+
+
+def test_the_searches_of_the_table_decoding_are_counted():
+    rows = cells(plan(experiment(seeds=[1, 2], searches={"beams": [1, 4], "alphas": [0, 0.6]})))
+    assert rows["ende", "dev, searched"][0] == "18,000"  # beam 1, beam 4 with two alphas; two seeds, 3,000 sentences
+    assert ("ende", "dev, searched") not in cells(plan(experiment()))
+
+
+def test_downloads_are_limited_to_the_task_s_languages():
+    assert downloads(experiment(), "ende") == {"http://a/news.tgz": 3000, "http://a/dev.tsv.gz": 20}
+    assert downloads(experiment(), "enfr") == {
+        "http://a/news.tgz": 3000,
+        "http://a/french.tar": 500,
+        "http://a/dev.tsv.gz": 20,
+    }
+    assert downloads(experiment(), "semi") == {}
+
+
+def test_a_shared_download_counts_once_in_the_total():
+    rows = cells(plan(experiment()))
+    assert [rows[key][0] for key in (("ende", "wmt"), ("enfr", "wmt"), ("all", ""))] == [
+        "3.02 kB",
+        "3.52 kB",
+        "3.52 kB",
+    ]
+
+
+def test_text_that_is_only_parsed_counts_in_the_total():
+    one = read_experiment([CONFIG / "wsj-cpu.yaml"])
+    trees, parsed = (sum(downloads(one, task).values()) for task in ("wsj", "ende"))
+    rows = cells(plan(one))
+    assert ("ende", "multi30k") not in rows
+    assert rows["wsj", "wsj-sample"][0] == si(trees, "B")
+    assert rows["all", ""][0] == si(trees + parsed, "B") != si(trees, "B")
+
+
+def test_gold_trees_count_once_for_each_copy_in_the_corpus():
+    one = experiment()
+    assert one.corpora["trees"].count(one.corpus_of) == (100, 1000)
+    assert one.corpora["more"].count(one.corpus_of) == (1200, 0)
+
+
+def test_a_treebank_is_planned_with_its_sentences_and_its_archive():
+    parts = {"train": [1, 1], "dev": [2, 2], "test": [3, 3], "sentences": {"train": 50}}
+    plain = {"task": "ende", "sentences": 70, "words": [3, 9], "seed": 1}
+    trees = {"origin": "treebank", "description": "", "licence": "", "trees": "http://a/news.tgz/wsj", "plain": plain}
+    more = {
+        "origin": "self-training",
+        "description": "",
+        "licence": "",
+        "gold": "ende",
+        "parser": "base",
+        "copies": 2,
+        "keep": 1,
+    }
+    tasks = {"ende": task("trees", "base"), "semi": task("more", "base")}
+    one = experiment(corpora={"trees": trees | parts, "more": more}, tasks=tasks)
+    assert [corpus.count(one.corpus_of) for corpus in one.corpora.values()] == [(50, 70), (170, 0)]
+    assert downloads(one, "ende") == {"http://a/news.tgz": 3000}
+    many = experiment(corpora={"trees": trees | parts | {"constituents": [2, 9]}, "more": more}, tasks=tasks)
+    assert [corpus.count(many.corpus_of) for corpus in many.corpora.values()] == [(None, 70), (None, 0)]
+
+
+def test_undeclared_pairs_are_unknown():
+    corpora = read_yaml(CONFIG / "corpora.yaml")["corpora"]
+    tasks = {"ende": task("libreoffice-help", "base"), "wsj": task("generated-english", "parser")}
+    rows = cells(plan(experiment(tasks=tasks, corpora=corpora)))
+    assert rows["ende", "libreoffice-help"] == ["", "unknown", "", ""]
+    assert rows["all", ""][1:] == rows["wsj", "generated-english"][1:] == ["2,500", "700 kB", "330 kB"]

@@ -1,0 +1,102 @@
+"""A replication: what the first seeds said of each claim, what fresh seeds say alone, and how many verdicts agree.
+
+Claims about the time of a step are not in it, because seeds say nothing of them.
+"""
+
+from collections import Counter, defaultdict
+from itertools import chain
+from typing import Any
+
+from workflow.results.claims import claimed
+from workflow.results.common.cells import chance
+from workflow.results.common.result import EVERY, Content, Plan, Selection, Table
+from workflow.results.common.table_formats import Row
+
+CAPTION = """\
+**The replication.** Each row is one claim: what the first experiment said, and what the seeds of this one say alone. No
+number of the first enters the second. Look at the last column, then whether the two differences are alike in size.
+"""
+NOTES = [
+    "A verdict is replicated if it is the same again, not replicated if these seeds leave the claim undecided, and "
+    "reversed if they show the other side. What the first experiment left undecided may be decided now. Claims that it "
+    "did not test have no entry there. A first difference can be one on dev where test decides now: the two tables of "
+    "claims say which. If it tested a claim with another bound (within, by at least) or with none, the entry says what "
+    "came of that, and the outcome is new.",
+    "The p-values are corrected within the family (Holm). How seeds become verdicts stands below the table of claims.",
+]
+DECIDED = ("reproduced", "contrary")
+REPEATED = ("replicated", "not replicated", "reversed")
+
+
+def plan(selection: Selection) -> Plan | None:
+    """The plan of the claims, and the first experiment's released table; None if the experiment replicates none."""
+    made = claimed.plan(selection)
+    first = selection.experiment.replicates
+    return made.reading(first=selection.released(first) / "claims.csv") if made and first else None
+
+
+def outcome(first: str | None, now: str) -> str:
+    """What became of a verdict."""
+    if first is None:
+        return f"new: {now}"
+    if first not in DECIDED:
+        return f"{now} now" if now in DECIDED else f"still {now}"
+    if now == first:
+        return "replicated"
+    return "reversed" if now in DECIDED else "not replicated"
+
+
+def counted(outcomes: Counter[str]) -> str:
+    """How often each outcome came. If one of REPEATED came, all of these are listed, with 0 for those that did not."""
+    names = [*REPEATED, *outcomes] if outcomes.keys() & set(REPEATED) else outcomes
+    return ", ".join(f"{name} {outcomes[name]}" for name in dict.fromkeys(names))
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    from workflow.results.claims.verdicts import decide, family
+
+    known = claimed.read_first(job.input.first)
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for each in decide(job):
+        if not each.judged or each.timed:
+            continue
+        measure, judged = each.measure, each.judged
+        first = known.get((each.claim["section"], each.claim["claim"], measure.heading), {})
+        same = first.get("Rows") == each.rows  # with the bound, if any
+        became = outcome(first["Verdict"].partition(":")[0] if same else None, judged.verdict)
+        named = family(each.claim)
+        rows[named].append(
+            {
+                ("Section", ""): each.claim["section"],
+                ("Claim", ""): each.claim["claim"],
+                ("Rows", ""): each.rows,
+                ("Measure", ""): measure.heading,
+                ("Family", ""): named,
+                ("First", "difference"): first.get("In favour, ours", ""),
+                ("First", "interval"): first.get("In favour, interval", ""),
+                ("First", "verdict"): first.get("Verdict", ""),
+                ("Fresh", "difference"): each.difference(each.ours),
+                ("Fresh", "interval"): each.difference(*judged.interval),
+                ("Fresh", "seeds"): str(judged.seeds),
+                ("Fresh", "p"): chance(judged.p),
+                ("Fresh", "verdict"): each.verdict,
+                ("Outcome", ""): became,
+            }
+        )
+    outcomes = {name: Counter(row["Outcome", ""] for row in each) for name, each in rows.items()}
+    counts = [f"Family {name}, claims {each.total()}: {counted(each)}." for name, each in outcomes.items()]
+    return Content(list(chain(*rows.values())), 5, [*counts, *job.params.notes, *NOTES], [])
+
+
+RESULTS = (
+    Table(
+        name="replication",
+        section=EVERY,
+        title="The replication",
+        detail="the first verdicts, and those of fresh seeds",
+        caption=CAPTION,
+        plan=plan,
+        content=content,
+    ),
+)

@@ -1,0 +1,71 @@
+"""The corpora: the pairs that were read, the pairs that each cleaning step removed, and the pairs of each part."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from transformer.corpora.hold_out import SHARED
+from workflow.results.common.records import read_json
+from workflow.results.common.result import Content, Plan, Selection, Table
+from workflow.results.common.table_formats import Row
+
+CAPTION = """\
+**The corpora.** For each task the table has the pairs that were read, the pairs that each cleaning step removed, in the
+order of the steps, and the pairs of each part. Look for a step that removes more than you expect.
+"""
+NOTES = [
+    "The cleaning steps stand in the order in which they run. A pair is counted at the first step that removes it.",
+    "If a corpus is given as files, only train is cleaned; dev and test stay whole.",
+]
+HELD_OUT = (
+    "Pairs that are held out of train are drawn from what cleaning left. Train loses all other pairs that have a "
+    "source or a target of theirs."
+)
+
+
+def plan(selection: Selection) -> Plan:
+    """The records of all corpora that are read."""
+    tasks = list(selection.runs.trained)
+    return Plan({"corpora": selection.runs.records(tasks)}, {"tasks": tasks})
+
+
+def corpus_rows(task: str, corpus: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for what was read, for each cleaning step, and for each part."""
+    left = corpus["read"]
+    yield corpus_row(task, corpus, "read", "", f"{left:,}")
+    for step, removed in corpus["removed"].items():
+        left -= removed
+        yield corpus_row(task, corpus, step, f"{removed:,}", f"{left:,}")
+    for part, pairs in corpus["pairs"].items():
+        yield corpus_row(task, corpus, part, "", f"{pairs:,}")
+
+
+def corpus_row(task: str, corpus: Mapping[str, Any], step: str, removed: str, left: str) -> Row:
+    """A row; cells that it does not have are empty."""
+    return {
+        ("Task", ""): task,
+        ("Corpus", ""): corpus["corpus"],
+        ("Step or part", ""): step,
+        ("Pairs", "removed"): removed,
+        ("Pairs", "left"): left,
+    }
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    records = [read_json(path) for path in job.input.corpora]
+    rows = [row for task, corpus in zip(job.params.tasks, records, strict=True) for row in corpus_rows(task, corpus)]
+    held_out = any(SHARED in corpus["removed"] for corpus in records)
+    return Content(rows, 3, [*NOTES, *[HELD_OUT] * held_out])
+
+
+RESULTS = (
+    Table(
+        name="corpora",
+        section="5.1",
+        title="The corpora",
+        detail="pairs read, removed by cleaning, and left",
+        caption=CAPTION,
+        plan=plan,
+        content=content,
+    ),
+)

@@ -1,0 +1,232 @@
+"""The study of length: exact match on longer problems than those of training, published and ours, by encoding."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from transformer.support.strict import plain
+from workflow.results.common.cells import beside, number, spread
+from workflow.results.common.drawing import POSITIONS, Axes, Drawing, panels
+from workflow.results.common.records import over_seeds, read_json, read_yaml
+from workflow.results.common.result import Content, Figure, Plan, Selection, Table
+from workflow.results.common.table_formats import Row
+
+CAPTION = """\
+**Length.** Decoders with each positional encoding learn tasks from short problems and are tested on longer ones, too.
+There are {tasks} tasks and {runs} runs. They learn from lengths {study[recipe][trained][0]} to
+{study[recipe][trained][1]} and are tested on lengths up to {study[recipe][tested]}.
+In the figure the lengths of training are shaded, lines are means over seeds, and bands reach from the worst seed to the
+best. The number in a panel is the mean over the unseen lengths. See first how well each encoding learns the shaded
+lengths, then how far beyond them its line stays high. The table has exact match on the unseen lengths, and the
+order of the encodings, beside the published ones. The published models are larger, so compare the order and not the
+numbers.
+"""
+NOTES = [
+    "Exact match is the share of problems whose whole answer is right in greedy search. The table has its mean over "
+    "lengths.",
+    "The ranks compare the encodings that both studies have by exact match on unseen lengths; rank 1 is the best. "
+    "Equal scores share a rank. The correlation is Spearman's, of the published ranks and ours.",
+]
+MADE = [
+    "Published: {source}. They trained T5-base decoders (110M parameters, 12 layers) on 100,000 fixed problems for "
+    "40,000 steps of 64. Copying and reversing were trained on lengths 2 to 20 and tested on 21 to 40, arithmetic on "
+    "up to 8 and tested on up to 16. Their names for sinusoids and none are APE and NoPE.",
+    "Our decoders normalise after each sub-layer as in the paper, see new problems in each step, and follow the "
+    "paper's schedule. All of ours divide scores by √d_k, none of theirs does. Our rotary turns whole heads; theirs "
+    "turns a quarter of each head. Theirs also have dropout on attention's weights, weight decay, no biases, and all "
+    "sines before all cosines. They have no learned positions. We have them, but those beyond the longest problem of "
+    "training are never trained.",
+    "Our copying and reversing draw from {symbols} symbols, theirs from 100 or more. In addition, our numbers are "
+    "binary, equally long and begin with the last digit; their numbers are decimal and begin with the first digit, and "
+    "often only one of the two is longer than in training. In sum, our answer has every running sum modulo 10; their "
+    "answer has only the last sum, and they print only ranks.",
+    "For copying we take the published share of outputs with the same ids. Their figures compare strings: that is up "
+    "to 0.13 less, with the same ranks.",
+    "ALiBi is Attention with Linear Biases.",
+]
+
+
+def plan(selection: Selection) -> Plan:
+    """The runs of the study."""
+    study, folder = selection.experiment.length, f"{selection.runs.paths.results}/length"
+    runs = [
+        f"{folder}/{task}/{positions}/{seed}/exact_match.json"
+        for task in study.tasks
+        for positions in study.positions
+        for seed in study.seeds
+    ]
+    return Plan({"published": selection.numbers, "runs": runs}, {"study": plain(study), "tasks": len(study.tasks)})
+
+
+def measured(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row for each run: the mean exact match over the lengths of training, and over the unseen ones."""
+    rows = []
+    for run in runs:
+        most = run["trained"][1]
+        means = pd.Series(run["exact_match"]).groupby(lambda length, most=most: int(length) > most).mean()
+        row = {"task": run["task"], "model": run["positions"], "seed": run["seed"]}
+        rows.append(row | {"seen": means[False], "unseen": means[True]})
+    return pd.DataFrame(rows)
+
+
+def names(published: Mapping[str, Any]) -> dict[str, str]:
+    """The name of each encoding in tables and figures, by its value of `positions`."""
+    return {row["positions"]: row["name"] for row in published["positions"]}
+
+
+def ranks(scores: Mapping[str, float]) -> pd.Series:
+    """1 for the greatest score. Equal scores share the mean of their ranks."""
+    return pd.Series(scores, dtype=float).rank(ascending=False)
+
+
+def task_rows(task: str, positions: Mapping[str, str], published: Mapping[str, Any], ours: Any) -> list[Row]:
+    """A row for each encoding of a task; `positions` has its name."""
+    numbers_of = {encoding: ours[task, encoding] for encoding in positions}
+    scores = published.get("exact_match", {})
+    theirs = pd.Series(published["ranks"], dtype=float) if "ranks" in published else ranks(scores)
+    mine = ranks({encoding: numbers["unseen"] for encoding, numbers in numbers_of.items()})
+    both = pd.concat([theirs, mine], axis=1, join="inner").rank()
+    differ = (both.nunique() > 1).all()  # else there is no correlation
+    rows = []
+    for encoding, numbers in numbers_of.items():
+        first = encoding == next(iter(numbers_of))
+        rows.append(
+            {
+                ("Task", ""): task,
+                ("Positions", ""): positions[encoding],
+                ("Lengths trained on", "ours"): spread(numbers, "seen", 3),
+                **beside("Unseen lengths", scores.get(encoding), numbers, "unseen", 3),
+                ("Rank", "published"): number(both[0].get(encoding), 1).removesuffix(".0"),
+                ("Rank", "ours"): number(both[1].get(encoding), 1).removesuffix(".0"),
+                ("Correlation of ranks", ""): number(both[0].corr(both[1]), 2) if first and differ else "",
+            }
+        )
+    return rows
+
+
+def claim_notes(runs: pd.DataFrame) -> list[str]:
+    """For each task, whether `none` is better than the best other encoding of the same seed.
+
+    No note if `none` is not run, if nothing else is, or if there are fewer than SEEDS seeds.
+    """
+    from transformer.evaluation.claims import SEEDS, Effects, judge
+
+    leads = {}
+    for task, each in runs.groupby("task", sort=False):
+        unseen = each.pivot(index="seed", columns="model", values="unseen")
+        if "none" in unseen and len(unseen.columns) > 1 and len(unseen) >= SEEDS:
+            leads[str(task)] = (unseen["none"] - unseen.drop(columns="none").max(axis=1)).to_numpy()
+    judged = [
+        f"{task} {one.effect:+.2f} (95 % interval {one.interval[0]:+.2f} to {one.interval[1]:+.2f}), {one.verdict}"
+        for task, one in judge({task: Effects(lead) for task, lead in leads.items()}).items()
+    ]
+    claim = (
+        "Kazemnejad et al. claim that a decoder without positions (none) loses least as problems get longer. We "
+        "measure by how much none is better than the best other encoding of each seed, and judge as in the table of "
+        "claims: "
+    )
+    return [f"{claim}{'; '.join(judged)}."] if judged else []
+
+
+def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
+    """How our decoders were trained and tested."""
+    recipe = study["recipe"]
+    steps = ", ".join(f"{task} {study['steps'][task]:,}" for task in study["tasks"])
+    (least, most), tested = recipe["trained"], recipe["tested"]
+    parameters = [run["parameters"] for run in runs]
+    several = len(study["seeds"]) > 1
+    means = f"are means ± standard deviations over {len(study['seeds'])} seeds" if several else "are of one seed"
+    return (
+        f"Our numbers {means}. The decoders have N {recipe['N']}, d_model {recipe['d_model']}, d_ff {recipe['d_ff']} "
+        f"and h {recipe['h']} ({min(parameters):,} to {max(parameters):,} parameters). They are trained on lengths "
+        f"{least} to {most}, with {recipe['batch']} problems a step, and tested on {recipe['problems']} problems of "
+        f"each length from {least} to {tested}. Steps: {steps}."
+    )
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    study, numbers = job.params.study, read_yaml(job.input.published)
+    published, named = numbers["length"], names(numbers)
+    positions = {encoding: named[encoding] for encoding in study["positions"]}
+    read = [read_json(path) for path in job.input.runs]
+    runs = measured(read)
+    ours = over_seeds(runs)
+    rows = [
+        row for task in study["tasks"] for row in task_rows(task, positions, published["tasks"].get(task, {}), ours)
+    ]
+    values = {"source": published["source"], "symbols": study["recipe"]["symbols"]}
+    made = [recipe_note(study, read), *(note.format(**values) for note in MADE)]
+    return Content(rows, 2, [*claim_notes(runs), *NOTES], made)
+
+
+def by_length(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row for each run and length."""
+    return pd.DataFrame(
+        [
+            {"task": run["task"], "positions": run["positions"], "length": int(length), "right": right}
+            for run in runs
+            for length, right in run["exact_match"].items()
+        ]
+    )
+
+
+def draw_encoding(axes: Axes, right: pd.DataFrame, colour: str, trained: Sequence[int]) -> None:
+    """The mean over seeds as a line, and from the least to the greatest as a band; the mean over unseen lengths."""
+    by_length = right.groupby("length")["right"]
+    mean, (least, most) = by_length.mean(), trained
+    axes.axvspan(least, most, color="#ececec", linewidth=0)
+    axes.fill_between(mean.index, by_length.min(), by_length.max(), color=colour, alpha=0.3, linewidth=0)
+    axes.plot(mean, color=colour, linewidth=1.6, clip_on=False)
+    unseen = right["right"][right["length"] > most].mean()
+    axes.text(0.97, 0.98, f"{unseen:.2f}", transform=axes.transAxes, ha="right", va="top", fontsize=8)
+
+
+def draw(runs: pd.DataFrame, study: Mapping[str, Any], named: Mapping[str, str]) -> Drawing:
+    """A row of panels for each task, a column for each encoding, so that no line lies on another one.
+
+    `named` has the name of each encoding.
+    """
+    tasks, positions, recipe = study["tasks"], study["positions"], study["recipe"]
+    (least, most), tested = recipe["trained"], recipe["tested"]
+    width = 0.6 + 1.1 * len(positions)
+    figure, grid = panels(len(tasks), len(positions), width, 0.5 + 1.05 * len(tasks), sharex=True, sharey=True)
+    for row, task in zip(grid, tasks, strict=True):
+        for axes, encoding in zip(row, positions, strict=True):
+            shown = runs[(runs["task"] == task) & (runs["positions"] == encoding)]
+            draw_encoding(axes, shown, POSITIONS[encoding], recipe["trained"])
+        row[0].set_ylabel(task, fontweight="bold")
+    for axes, encoding in zip(grid[0], positions, strict=True):
+        axes.set_title(named[encoding])
+    grid[0, 0].set(xlim=(least, tested), ylim=(0, 1.3), xticks=[least, most, tested], yticks=[0, 0.5, 1])
+    figure.supxlabel("length of a problem; lengths trained on are shaded", fontsize=8)
+    figure.supylabel("share of problems solved exactly", fontsize=8)
+    return figure
+
+
+RESULTS = (
+    Table(
+        name="length",
+        section="3.5",
+        title="Length",
+        detail="exact match on longer problems than those of training",
+        caption=CAPTION,
+        plan=plan,
+        content=content,
+        target="length",
+        packed=False,
+    ),
+    Figure(
+        name="length",
+        section="3.5",
+        titles={"length": "Length"},
+        caption=CAPTION,
+        plan=plan,
+        draw=lambda job: [
+            draw(by_length(map(read_json, job.input.runs)), job.params.study, names(read_yaml(job.input.published)))
+        ],
+        target="length",
+        packed=False,
+    ),
+)

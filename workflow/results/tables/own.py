@@ -1,0 +1,86 @@
+"""The rows of translation tasks that the paper does not have, on the development set, beside base of the same task."""
+
+from typing import Any
+
+from transformer.support.strict import listed
+from workflow.results.common.against_base import CSV_ONLY, FROM_BASE, against_base, measured, star_notes
+from workflow.results.common.cells import LENGTH
+from workflow.results.common.notes import read_inputs, token_notes
+from workflow.results.common.records import over_seeds
+from workflow.results.common.result import Content, Plan, Run, Selection, Table, languages, own_translation
+from workflow.results.common.table_formats import Row
+
+CAPTION = """\
+**Your own tasks.** Each row of {languages}, measured on the development set as in Table 3: {scores} runs. See how far a
+row is from base of the same task. Table 2 has the scores on the test set.
+"""
+NOTES = [
+    "Perplexity is per subword, without label smoothing, so compare it only between rows of one task. BLEU is computed "
+    "on tokenised text with hyphenated compounds split. sacreBLEU is computed as its signature says.",
+    LENGTH,
+    "The changes are those of the config from base, before the widths and the numbers of layers are scaled.",
+]
+OF_PAPER = ("published", "difference")  # columns that this table does not have
+
+
+def curves(selection: Selection) -> dict[str, list[Run]]:
+    """The rows of each task; base is the first. No task's name has a space, so no two groups have one name."""
+    groups: dict[str, list[Run]] = {}
+    for run in sorted(selection.shown["own"], key=lambda run: run[1] != "base"):
+        groups.setdefault(f"Task {run[0]}", []).append(run)
+    return groups
+
+
+def plan(selection: Selection) -> Plan | None:
+    """The rows that are run."""
+    if not (shown := selection.shown["own"]):
+        return None
+    tasks = {task: selection.experiment.tasks[task] for task, _ in shown}
+    named = ", ".join(dict.fromkeys(map(languages, tasks.values())))
+    return selection.on_dev(shown, own=selection.own_rows("own"), languages=named)
+
+
+def own_row(selection: Selection, task: str, model: str) -> dict[str, Any]:
+    """A row with its changes from base."""
+    changes = selection.experiment.models[model] if model != "base" else {}
+    return {"task": task, "model": model, "changes": listed(changes)}
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    _, runs, notes, made = read_inputs(job)
+    ours = over_seeds(against_base(runs))
+    rows: list[Row] = []
+    for row in job.params.own:
+        cells = {
+            (heading, "" if part == "ours" else part): text
+            for (heading, part), text in measured(row, ours, {}).items()
+            if part not in OF_PAPER
+        }
+        first = {"Task": row["task"], "Pair": job.params.pairs[row["task"]], "Model": row["model"]}
+        rows.append({(name, ""): text for name, text in (first | {"Changes": row["changes"]}).items()} | cells)
+    return Content(rows, 4, [*notes, *NOTES, *token_notes(runs), *star_notes(ours, FROM_BASE)], made, CSV_ONLY)
+
+
+RESULTS = (
+    Table(
+        name="own",
+        section="6.2",
+        title="Your own tasks",
+        detail="{languages}, development set",
+        caption=CAPTION,
+        owns=own_translation,
+        own_row=own_row,
+        curves=curves,
+        plan=plan,
+        content=content,
+        printed={
+            "Pair": "",
+            "Model": "Your own tasks",
+            "Perplexity from base": "perplexity from base",
+            "BLEU from base": "BLEU from base",
+            "Perplexity": "perplexity",
+            "BLEU": "BLEU",
+        },
+    ),
+)

@@ -1,0 +1,106 @@
+"""Table 2: BLEU on the test sets and training cost: the literature, the paper, and our runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.evaluation.metrics import METRICS, metrics_of
+from transformer.model.config import OTHERS
+from workflow.results.common.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
+from workflow.results.common.notes import read_inputs, signature_notes, token_notes
+from workflow.results.common.records import over_seeds
+from workflow.results.common.result import Content, Plan, Run, Selection, Table, own_translation
+from workflow.results.common.table_formats import Row
+
+CAPTION = """\
+**Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}
+runs of ours. The paper estimates the cost as seconds × devices × sustained single-precision FLOP/s (section 6.1). We do
+the same, and also count the matrix products. Compare the recurrent and the convolutional model with base, if they are
+run: they have about as many parameters, and the same batches and steps.
+"""
+NOTES = [
+    "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
+    "for en-fr. sacreBLEU is computed as its signature says.",
+    LENGTH,
+    "The published and the estimated cost are seconds × devices × sustained single-precision FLOP/s of a device. The "
+    "ratio is estimated / published. The counted cost is that of the matrix products of all training steps. We measure "
+    "the sustained FLOP/s with as many threads as the training has; bfloat16 products can be faster.",
+    "The seconds are those of the training steps. Other programs on the machine make them longer. The subwords per "
+    "second are target subwords.",
+    "The recurrent model has LSTMs with attention and input feeding, much like GNMT (Wu et al. 2016). The "
+    "convolutional model is ConvS2S (Gehring et al. 2017). Both train on the same batches as base.",
+]
+
+
+def plan(selection: Selection) -> Plan | None:
+    """The rows that are run."""
+    shown = selection.shown["table2"]
+    scored = selection.on_test(shown, own=selection.own_rows("table2"))
+    return scored if scored.input["scores"] else None
+
+
+def curves(selection: Selection) -> dict[str, list[Run]]:
+    """The rows of the paper's tasks. Other tasks have groups of their own."""
+    runs = [run for run in selection.trained(selection.shown["table2"]) if run[0] in ("ende", "enfr")]
+    return {"Table 2": runs} if runs else {}
+
+
+def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, float], second: bool) -> Row:
+    """A row of the literature, of the paper or of your own for one task; `second` opinions too, if asked for."""
+    cost = row.get("flops", {}).get(task)
+    estimated = ours.get("estimated_flops")
+    cells: dict[tuple[str, str], str] = {}
+    for metric in metrics_of("translation", shared=False, second=second):
+        cells |= metric_cells(metric, {"bleu": row["bleu"].get(task)}, ours, NOT_RUN if "model" in row else "")
+    return {
+        ("Pair", ""): pair,
+        ("Model", ""): row["name"],
+        **cells,
+        ("Steps", "published"): number(row.get("steps"), 0),
+        ("Steps", "ours"): number(ours.get("steps"), 0),
+        ("Training cost (FLOPs)", "published"): power(cost),
+        ("Training cost (FLOPs)", "ours, estimated"): power(estimated),
+        ("Training cost (FLOPs)", "ratio"): power(estimated / cost if estimated and cost else None),
+        ("Training cost (FLOPs)", "ours, counted"): power(ours.get("flops")),
+        ("Training, ours", "seconds"): number(ours.get("seconds"), 0),
+        ("Training, ours", "subwords/s"): number(ours.get("speed"), 0),
+    }
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    published, runs, notes, made = read_inputs(job)
+    ours = over_seeds(runs)
+    seconds = {each.signature: each.columns[0] for each in METRICS if each.second and each.signature}
+    second = any(runs[column.key].notna().any() for column in seconds.values())
+    made = [*made, *signature_notes(runs, {key: column.heading for key, column in seconds.items()})]
+    rows = [
+        table_row(row, task, job.params.pairs[task], ours.get((task, model), {}), second)
+        for task in job.params.pairs  # first all of en-de, then all of en-fr, then your own
+        for row in [*job.params.own, *published["table2"]]
+        for model in [row.get("model", {}).get(task)]
+        if (task in row["bleu"] or model) and is_shown(job, ours, task, model)
+    ]
+    counts = {model: ours.get(("ende", model), {}).get("parameters") for model in (*OTHERS, "base")}
+    known = [f"{model} has {count:,.0f}" for model, count in counts.items() if count]
+    sizes = [f"Numbers of parameters: {', '.join(known)}."] if len(known) > 1 else []
+    averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in published["table2"] if "average" in row)
+    averaged = f"The paper averages checkpoints: {averages}."
+    return Content(rows, 2, [*notes, *NOTES, *token_notes(runs), *sizes, averaged], made, ["difference"])
+
+
+RESULTS = (
+    Table(
+        name="table2",
+        section="6.1",
+        title="Table 2: BLEU and training cost",
+        detail="test set",
+        caption=CAPTION,
+        shows=lambda selection: [run for row in selection.published["table2"] for run in row.get("model", {}).items()],
+        owns=lambda name, task: name == "enfr" or own_translation(name, task),
+        own_row=lambda _, task, model: {"name": model, "model": {task: model}, "bleu": {}},
+        curves=curves,
+        plan=plan,
+        content=content,
+        printed={"Pair": "", "Model": "Table 2", "BLEU, published": "BLEU, paper", "BLEU, ours": "ours"},
+    ),
+)

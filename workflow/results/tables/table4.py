@@ -1,0 +1,104 @@
+"""Table 4: constituency parsing, F1 on the test set: the literature, the paper, and our runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.evaluation.metrics import Column, metrics_of
+from workflow.results.common.cells import NOT_RUN, beside, is_shown, number, spread
+from workflow.results.common.notes import read_inputs
+from workflow.results.common.records import over_seeds
+from workflow.results.common.result import OWN, Content, Plan, Run, Selection, Table
+from workflow.results.common.table_formats import Row
+
+CAPTION = """\
+**Table 4.** Constituency parsing, F1 of labelled brackets on the test set. We train
+{trees}.
+The paper's numbers are on section 23 of the Wall Street Journal. See how far our semi-supervised row is above ours
+without parsed text.
+"""
+DETAILS = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]  # for the csv
+NOTES = [
+    "F1 of labelled brackets is in percent. It is counted by the rules of EVALB with COLLINS.prm. The published "
+    "numbers are on section 23 of the Wall Street Journal.",
+    "Exact is the percentage of sentences whose brackets are all right. Repaired counts the outputs that were not a "
+    "tree over their sentence and were changed into one.",
+]
+
+
+def shows(selection: Selection) -> list[Run]:
+    """The paper's own rows, but for those whose task a user trains on other trees: these are rows of their own."""
+    rows = ((row["task"], row["model"]) for row in selection.published["table4"] if "task" in row)
+    return [run for run in rows if not (run[0] in selection.runs.trained and selection.on_own_trees(run[0]))]
+
+
+def own_row(selection: Selection, task: str, model: str) -> dict[str, Any]:
+    """A row that says on which corpus it is trained, if that is the user's own."""
+    training = selection.experiment.tasks[task].corpus if selection.on_own_trees(task) else OWN
+    return {"name": model, "model": model, "task": task, "training": training}
+
+
+def plan(selection: Selection) -> Plan | None:
+    """The rows that are run."""
+    shown, trees = selection.shown["table4"], selection.trees()
+    listed = "; ".join(f"{task} on {text}" for task, text in trees.items())
+    scored = selection.on_test(shown, own=selection.own_rows("table4"), trained_on=trees, trees=listed)
+    return scored if scored.input["scores"] else None
+
+
+def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
+    """A row; `trained_on`: task -> the trees behind our number."""
+    cells: dict[tuple[str, str], str] = {}
+    for column in (column for metric in metrics_of("parsing", shared=False) for column in metric.columns):
+        if column.published:
+            missing = NOT_RUN if "task" in row else ""
+            cells |= beside(column.heading, row.get(column.published), ours, column.key, column.digits, missing)
+        else:
+            cells["Ours", column.heading] = spread(ours, column.key, column.digits)
+    return {
+        ("Training", ""): row["training"],
+        ("Parser", ""): row["name"],
+        ("Ours: trees", ""): trained_on[row["task"]] if ours else "",
+        **cells,
+        ("Ours", "sentences"): number(ours.get("sentences"), 0),
+        ("Ours", "steps"): number(ours.get("steps"), 0),
+        **{("Ours", column.heading): detail(ours, column) for column in DETAILS},
+    }
+
+
+def detail(ours: Mapping[str, float], column: Column) -> str:
+    """Another number of EVALB's summary; one without digits is a count."""
+    return spread(ours, column.key, column.digits) if column.digits else number(ours.get(column.key), 0)
+
+
+def content(job: Any) -> Content:
+    """The table and its notes."""
+    published, runs, notes, made = read_inputs(job)
+    papers = over_seeds(runs)
+    own = {(row["task"], row["model"]): papers.pop((row["task"], row["model"]), {}) for row in job.params.own}
+    printed = (
+        row for row in published["table4"] if "task" not in row or is_shown(job, papers, row["task"], row["model"])
+    )
+    rows = [
+        table_row(row, of.get((row.get("task"), row.get("model")), {}), job.params.trained_on)
+        for some, of in ((job.params.own, own), (printed, papers))
+        for row in some
+    ]
+    return Content(rows, 3, [*notes, *NOTES], made, ["difference", *(column.heading for column in DETAILS)])
+
+
+RESULTS = (
+    Table(
+        name="table4",
+        section="6.3",
+        title="Table 4: constituency parsing",
+        detail="F1, test set",
+        caption=CAPTION,
+        shows=shows,
+        owns=lambda _, task: task.kind == "parsing",
+        own_row=own_row,
+        curves=lambda selection: selection.curve("Table 4", "table4"),
+        plan=plan,
+        content=content,
+        printed={"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},
+    ),
+)
