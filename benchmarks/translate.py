@@ -109,9 +109,8 @@ def by_ours(
     The processes of a layout end with `stack`.
     """
     config, threads = package.config.decoding, torch.get_num_threads()
-    precisions = ["float32", "bfloat16", *["int8"] * (package.model.embedding.device.type == "cpu")]
     systems: dict[str, list[Translator]] = {}
-    for precision, early in product(precisions, (False, True)):
+    for precision, early in product(("float32", "bfloat16"), (False, True)):
         search = Search(config.beam, config.alpha, config.extra, early=early)
         translators = systems[f"ours, {precision}" + early * ", early stop"] = []
         for workers, each in layouts:

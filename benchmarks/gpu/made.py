@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from transformer.export.import_marian import NOTHING_KNOWN, UNKNOWN_TEXT
 from transformer.model.config import ModelConfig
 from transformer.model.ids import END, UNKNOWN
 from transformer.model.transformer import Transformer
@@ -16,6 +15,14 @@ from transformer.text.subwords import Subwords, learn
 from transformer.text.tokens import Packed, Pairs, write_pairs
 
 ROOT = Path(__file__).parents[2]
+RANDOM_TEXT = {"corpus": "random", "description": "random words", "licence": "none", "pairs": {"train": 0}}
+NOT_TRAINED = {
+    **dict.fromkeys(("steps", "left_out", "longest_pair", "target_tokens"), 0),
+    **dict.fromkeys(("seconds", "flops"), 0.0),
+    **dict.fromkeys(("device", "precision", "config_sha256"), "none"),
+    "devices": 1,
+    "software": {"commit": "none"},
+}
 
 
 def drawn_lengths(count: int, longest: int, ratio: float = 1.0) -> np.ndarray:
@@ -54,8 +61,8 @@ def random_package(folder: Path, architecture: ModelConfig, vocabulary: int) -> 
     history.write_text("step,dev_perplexity\n")
     torch.manual_seed(1)
     model = Transformer(architecture, vocabulary)
-    training = {"parameters": sum(each.numel() for each in model.parameters()), **NOTHING_KNOWN}
+    training = {"parameters": sum(each.numel() for each in model.parameters()), **NOT_TRAINED}
     names = {"task": "ende", "kind": "translation", "model": "base", "seed": 1, "source": "en", "target": "de"}
     sizes = {"architecture": plain(architecture), "vocabulary": len(Subwords(subwords)), "averaged": []}
-    config = {**names, **sizes, "decoding": plain(SECTION_6_1), "corpus": UNKNOWN_TEXT, "training": training}
+    config = {**names, **sizes, "decoding": plain(SECTION_6_1), "corpus": RANDOM_TEXT, "training": training}
     save_package(folder, config, model.state_dict(), subwords, history)

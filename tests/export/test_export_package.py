@@ -3,7 +3,6 @@ import sys
 import pytest
 
 from transformer.cli.main import main
-from transformer.export.import_marian import from_marian
 from transformer.export.marian import to_marian
 from transformer.model.config import AttentionOverParametersConfig
 from transformer.support.files import InputError
@@ -54,9 +53,8 @@ def test_the_readme_tells_our_limit_of_length_which_the_export_lacks(ours, chang
 
 def test_a_folder_with_files_is_left_unchanged(ours, marian, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in marian.iterdir()}
-    for write, source in ((to_marian, ours), (from_marian, marian)):
-        with pytest.raises(InputError, match="not an empty folder"):
-            write(source, marian)
+    with pytest.raises(InputError, match="not an empty folder"):
+        to_marian(ours, marian)
     assert before == {path: path.stat().st_mtime_ns for path in marian.iterdir()}
     (tmp_path / "empty").mkdir()
     to_marian(ours, tmp_path / "empty")

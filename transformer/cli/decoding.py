@@ -129,7 +129,8 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         "--precision",
         choices=("float32", "bfloat16", "int8"),
         default="float32",
-        help="precision of projections and logits (default: float32); bfloat16 and int8 are faster for large models",
+        help="precision of projections and logits (default: float32); bfloat16 is faster for large models; int8 needs "
+        "--engine ctranslate2",
     ),
     option(
         "--engine",
@@ -138,8 +139,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         help="program that searches (default: pytorch). ctranslate2 is faster on CPUs than the paper's search "
         "(pip install 'ctranslate2>=4.8'). It finishes a sentence when as many hypotheses as the beam have ended. Its "
         "own length penalty is length^p; our penalty ranks the hypotheses that it finds. The longest line of a batch "
-        "sets the length limit of all its lines. The package is exported once, into ~/.cache/transformer (or "
-        "$XDG_CACHE_HOME/transformer)",
+        "sets the length limit of all its lines",
     ),
     torch=True,
     prints=True,

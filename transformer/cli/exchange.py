@@ -1,8 +1,8 @@
-"""Commands that export models to other software and import them from it."""
+"""The command that exports models to other software."""
 
 import argparse
 
-from transformer.cli.command import command, option, packaged, path, writes
+from transformer.cli.command import command, option, packaged, writes
 
 
 @command(
@@ -19,11 +19,3 @@ def export(arguments: argparse.Namespace) -> None:
 
     write = {"ctranslate2": to_ctranslate2, "float16": to_float16, "marian": to_marian}[arguments.to]
     write(arguments.package, arguments.output)
-
-
-@command(path("marian", "folder of a Marian model"), writes("output", "folder for the package"), torch=True)
-def import_(arguments: argparse.Namespace) -> None:
-    """Import a Marian model of Hugging Face Transformers as a package."""
-    from transformer.export.import_marian import from_marian
-
-    from_marian(arguments.marian, arguments.output)

@@ -2,9 +2,6 @@
 
 import copy
 import platform
-import warnings
-from collections.abc import Callable
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -13,11 +10,8 @@ from torch import Tensor, nn
 from transformer.decoding.beam import BLOCK
 from transformer.model.network import Network
 from transformer.support.device import auto_precision
-from transformer.support.files import InputError
 
 ROWS = 256  # number of input rows for which oneDNN optimises the layout of weights
-LEVELS = 63  # inputs are -63 to 63, since without VNNI, the sum of two products must be less than 2^15
-LEAST = 1e-30  # scale of a row of zeros
 
 
 class _Linear(nn.Module):
@@ -55,70 +49,16 @@ class _LayerNorm(nn.Module):
             return F.layer_norm(x.bfloat16(), self.weight.shape, self.weight, self.bias, self.eps)
 
 
-def has_fbgemm() -> bool:
-    """Whether this PyTorch has FBGEMM's int8 products, which need an x86 CPU."""
-    return "fbgemm" in torch.backends.quantized.supported_engines
-
-
-class _Int8Linear(nn.Module):
-    """A linear map in int8. The weights of each output have a scale, and so has each row of the input.
-
-    PyTorch's dynamic quantisation gives one scale to all rows. A translation would then depend on its batch.
-    """
-
-    def __init__(self, linear: nn.Linear):
-        super().__init__()
-        weight = linear.weight.detach()
-        scale = weight.abs().amax(1).clamp(min=LEAST) / 127
-        whole = (weight / scale[:, None]).round()
-        self.bias = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
-        if has_fbgemm():
-            packed = _packed(whole, scale)
-            product = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32
-            self.product = lambda x: product(x, 1 / LEVELS, LEVELS + 1, packed)
-        else:  # the same numbers, because float32 sums whole numbers exactly up to 2^24, but no faster than float32
-            self.product = lambda x: F.linear((x * LEVELS).round(), whole).mul_(scale / LEVELS)
-
-    def forward(self, x: Tensor) -> Tensor:
-        greatest = x.abs().amax(-1, keepdim=True).clamp_(min=LEAST)
-        y = self.product(x / greatest)
-        return torch.addcmul(self.bias, y, greatest, out=y)
-
-
-def _packed(whole: Tensor, scale: Tensor) -> torch.ScriptObject:
-    """Weights, as whole numbers with a scale for each row, in the layout of FBGEMM."""
-    products, offsets = torch.backends.quantized, torch.zeros(len(scale), dtype=torch.long)
-    engine, products.engine = products.engine, "fbgemm"
-    try:
-        with warnings.catch_warnings(action="ignore"):  # PyTorch warns that it will move these functions
-            quantised = torch.quantize_per_channel(whole * scale[:, None], scale, offsets, 0, torch.qint8)
-            return torch.ops.quantized.linear_prepack(quantised, None)
-    finally:
-        products.engine = engine
-
-
-PRECISIONS: dict[str, Callable[[nn.Linear], nn.Module]] = {
-    "float32": partial(_Linear, dtype=torch.float32),
-    "bfloat16": partial(_Linear, dtype=torch.bfloat16),
-    "int8": _Int8Linear,
-}
-
-
-def check_precision(precision: str, device: torch.device) -> None:
-    """Raises InputError for int8 on a GPU."""
-    if precision == "int8" and device.type == "cuda":
-        raise InputError("--precision int8 works on CPUs only; use bfloat16 on a GPU")
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
     """A copy of a model that computes its projections in one of PRECISIONS. `between` says how it computes all else.
 
-    The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity. Raises the errors of
-    `check_precision`.
+    The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity.
     """
-    check_precision(precision, model.embedding.device)
-    make = PRECISIONS[precision]
+    dtype = PRECISIONS[precision]
     vocabulary, d_model = model.embedding.shape
     more = -vocabulary % BLOCK
     model = copy.deepcopy(model)
@@ -131,10 +71,10 @@ def in_precision(model: Network, precision: str) -> Network:
             module.flatten_parameters()  # cuDNN needs contiguous weights; copying has scattered them
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
-                setattr(module, name, make(child))
+                setattr(module, name, _Linear(child, dtype))
             elif isinstance(child, nn.LayerNorm) and all_in_bfloat16(precision, child.weight.device):
                 setattr(module, name, _LayerNorm(child))
-    model.softmax = make(softmax)
+    model.softmax = _Linear(softmax, dtype)
     return model
 
 

@@ -12,7 +12,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
-from transformer.decoding.precision import between, check_precision, in_precision
+from transformer.decoding.precision import PRECISIONS, between, in_precision
 from transformer.decoding.sampling import sample
 from transformer.model.ids import PADDING
 from transformer.model.network import Network
@@ -87,15 +87,16 @@ class Search:
 def decoding(package: Package, folder: Path, search: Search, precision: str, workers: int) -> Iterator[Decode]:
     """A function that decodes batches, in this process or in `workers` processes if that is more than 1.
 
-    Each of several workers loads the package from `folder`. Raises InputError for several workers on a GPU, and the
-    errors of `check_precision` and `shared`.
+    Each of several workers loads the package from `folder`. Raises InputError for several workers on a GPU, for a
+    precision that is not in PRECISIONS, and the errors of `shared`.
     """
     if workers > 1 and package.model.embedding.is_cuda:
         raise InputError(
             f"--workers {workers} works on CPUs only (one process is enough for a GPU); leave it out, or set "
             "CUDA_VISIBLE_DEVICES= to translate on the CPU"
         )
-    check_precision(precision, package.model.embedding.device)  # before any worker starts
+    if precision not in PRECISIONS:
+        raise InputError(f"--precision {precision} needs --engine ctranslate2; add it, or choose float32 or bfloat16")
     if workers == 1:
         model = in_precision(package.model, precision)
         yield lambda batches: (search(model, batch) for batch in batches)

@@ -4,7 +4,7 @@ CTranslate2 has the same post-norm Transformer; it gets our table of positions.
 """
 
 import os
-import shutil
+import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -30,8 +30,7 @@ from transformer.export.package import (
 from transformer.model.ids import END
 from transformer.model.transformer import Transformer
 from transformer.package.loading import Package
-from transformer.support.files import InputError, locked, part_folder, read_json, sha256, write_json
-from transformer.support.provenance import code
+from transformer.support.files import InputError
 from transformer.text.lines import Limit, check_length
 
 CTRANSLATE2 = ("CTranslate2", ("sinusoidal", "learned"))  # its name, and the positions that it has
@@ -100,26 +99,24 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
 def by_ctranslate2(
     package: Package, folder: Path, search: Search, precision: str, workers: int, name: str
 ) -> Iterator[Decode]:
-    """A function that decodes batches with CTranslate2, `workers` batches at a time, from the package in `folder`.
+    """A function that decodes batches with CTranslate2, `workers` batches at a time.
 
-    Our length penalty ranks the hypotheses. `name` is the word for a line in messages. Raises InputError for a package
-    or an option that CTranslate2 does not support, when CTranslate2 is not installed, and for a line that is longer
-    than the exported positions; also the errors of `cached`.
+    The package in `folder` is exported for it, into a temporary folder. `name` is the word for a line in messages.
+    Raises InputError for a package or an option that CTranslate2 does not support, and for a line that is longer than
+    the exported positions; also the errors of `to_ctranslate2`.
     """
     _check(package, folder, search)
-    try:
+    with tempfile.TemporaryDirectory() as place:
+        model = Path(place, "model")
+        to_ctranslate2(folder, model)
         import ctranslate2
-    except ImportError as error:
-        raise InputError(NOT_INSTALLED) from error
-    able = ctranslate2.get_supported_compute_types("cpu") & {"float32", "bfloat16", "int8"}
-    if precision not in able:
-        raise InputError(
-            f"--precision {precision}: CTranslate2 supports {', '.join(sorted(able))} on this CPU; choose one of these"
-        )
-    key = f"{package.config.sha256['config.json']}-{code('export', 'model')[:16]}"
-    threads = {"inter_threads": workers, "intra_threads": torch.get_num_threads()}
-    model = os.fspath(cached(folder, key))
-    translator = ctranslate2.Translator(model, device="cpu", compute_type=precision, **threads)
+
+        able = ctranslate2.get_supported_compute_types("cpu") & {"float32", "bfloat16", "int8"}
+        if precision not in able:
+            able_to = ", ".join(sorted(able))
+            raise InputError(f"--precision {precision}: on this CPU, CTranslate2 has {able_to}; choose one of these")
+        threads = {"inter_threads": workers, "intra_threads": torch.get_num_threads()}
+        translator = ctranslate2.Translator(str(model), device="cpu", compute_type=precision, **threads)
     yield _Decoder(translator, package, search, workers, name)
 
 
@@ -150,7 +147,7 @@ class _Decoder:
         return self.translator.translate_batch(
             [[self.pieces[i] for i in source[:-1]] for _, source in batch],
             beam_size=self.search.width,
-            num_hypotheses=self.search.width,
+            num_hypotheses=self.search.width if self.search.nbest else 1,
             length_penalty=self.exponent,
             max_input_length=0,
             min_decoding_length=0,
@@ -161,16 +158,13 @@ class _Decoder:
         )
 
     def hypotheses(self, result: Any) -> list[Hypothesis]:
-        """The hypotheses that have ended, ranked by our length penalty; if none has, the first."""
+        """The hypotheses of a sentence, best first, with the scores that our length penalty gives them."""
         scored = []
         for output, score in zip(result.hypotheses, result.scores, strict=True):
             target, logp = [self.ids[piece] for piece in output], score * len(output) ** self.exponent
-            ended = target[-1] == END
-            body = target[:-1] if ended else target
-            scored.append((ended, Hypothesis(body, float(logp / length_penalty(len(body) + 1, self.search.alpha)))))
-        best = [each for ended, each in scored if ended] or [scored[0][1]]
-        best.sort(key=lambda each: -each.score)
-        return best if self.search.nbest else best[:1]
+            body = target[:-1] if target[-1] == END else target
+            scored.append(Hypothesis(body, float(logp / length_penalty(len(body) + 1, self.search.alpha))))
+        return sorted(scored, key=lambda each: -each.score)
 
 
 def _check(package: Package, folder: Path, search: Search) -> None:
@@ -184,45 +178,3 @@ def _check(package: Package, folder: Path, search: Search) -> None:
     if package.model.embedding.is_cuda:
         raise InputError("--engine ctranslate2 works on CPUs only; leave it out, or set CUDA_VISIBLE_DEVICES=")
     check_expressible(folder, package.config, *CTRANSLATE2)
-
-
-def cached(folder: Path, key: str) -> Path:
-    """The exported model of the package in `folder`. A missing or damaged one is made again.
-
-    `key` names the package and the code that exports it. Raises InputError when the cache cannot be written or no home
-    folder is known, and the errors of `to_ctranslate2`.
-    """
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "transformer", "ctranslate2")
-    except RuntimeError as error:
-        raise InputError("this user has no home folder; set XDG_CACHE_HOME to a folder") from error
-    path = cache / key
-    if _whole(path):  # also in a cache that may only be read
-        return path / "model"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with (cache / f"{key}.lock").open("a") as lock:
-            locked(lock, wait=True)
-            if not _whole(path):
-                if path.exists():
-                    shutil.rmtree(path)
-                with part_folder(path) as temporary:
-                    model = temporary / "model"
-                    to_ctranslate2(folder, model)
-                    write_json(temporary / "sha256.json", {file.name: sha256(file) for file in model.iterdir()})
-                    temporary.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"{cache}: cannot be written ({error.strerror or error}); set XDG_CACHE_HOME to another folder"
-        ) from error
-    return path / "model"
-
-
-def _whole(path: Path) -> bool:
-    try:
-        digests = read_json(path / "sha256.json")
-        return "model.bin" in digests and all(
-            sha256(path / "model" / name) == digest for name, digest in digests.items()
-        )
-    except InputError:
-        return False

@@ -5,13 +5,13 @@ Like our model, Marian is a post-norm Transformer with biases and one scaled emb
 - Marian puts all sines before all cosines; the paper alternates them. The export reorders the d_model dimensions of
   every weight that reads or writes the residual stream.
 - Our decoder starts from a zero vector; Marian's starts from the embedding of padding. The export sets this embedding
-  to zero, and package.json keeps ours.
+  to zero.
 - Our LayerNorm has an epsilon of 1e-6; Hugging Face's Marian always has 1e-5. The export makes the inputs of LayerNorm
   STREAM_SCALE times as large, which has the effect of an epsilon of 6e-7. This is impossible for the first LayerNorm
   of a stack, because its input includes the embedding.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import safetensors.torch
@@ -31,16 +31,15 @@ from transformer.model.config import ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.support.files import atomic, write_json
 
-STREAM_SCALE = 4.0  # a power of two, so that an import restores weights to the bit; the exact factor is sqrt(10)
+STREAM_SCALE = 4.0  # a power of two, which rounds no weight; the exact factor is sqrt(10)
 MARIAN = {  # values in Marian's config.json that describe our architecture
+    "architectures": ["MarianMTModel"],
     "model_type": "marian",
     "activation_function": "relu",
     "scale_embedding": True,
     "pad_token_id": PADDING,
     "decoder_start_token_id": PADDING,
     "eos_token_id": END,
-}
-MARIAN_DEFAULTS = {  # further ones, whose keys may be missing
     "share_encoder_decoder_embeddings": True,
     "tie_word_embeddings": True,
     "static_position_embeddings": True,
@@ -82,34 +81,24 @@ commands read them as ordinary text. It reads all other text as we do.
 """
 
 
-def marian_order(d_model: int) -> Tensor:
-    """[D]: for each of Marian's dimensions, the index of ours. Sines come first, then cosines."""
-    return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
-
-
-def marian_parts(layers: int) -> Iterator[tuple[str, list[str], int | None, float]]:
-    """For each of our tensors: Marian's tensors that make it up, its axis of the residual stream, and its scale."""
-    yield "embedding", ["model.shared.weight"], 1, 1.0
-    for stack, modules in LAYERS.items():
-        for i in range(layers):
-            for ours, theirs in modules.items():
-                beside_embedding = i == 0 and ours.startswith("self_attention")
-                before_logits = (stack, i, ours) == ("decoder", layers - 1, "residuals.2.norm")
-                scale = 1.0 if beside_embedding or before_logits else STREAM_SCALE
-                reads = ours.split(".")[-1] in READERS
-                how = ((1, 1 / scale), (None, 1.0)) if reads else ((0, scale), (0, scale))
-                for kind, (axis, factor) in zip(("weight", "bias"), how, strict=True):
-                    names = [f"model.{stack}.layers.{i}.{name}.{kind}" for name in theirs]
-                    yield f"{stack}.{i}.{ours}.{kind}", names, axis, factor
-
-
 def marian_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
     """Our weights with Marian's names, order and scale, and the bias of the logits."""
-    order = marian_order(config.d_model)
-    result: dict[str, Tensor] = {}
-    for ours, theirs, axis, factor in marian_parts(config.N):
-        tensor = weights[ours] if axis is None else weights[ours].index_select(axis, order)
-        result.update(zip(theirs, (tensor * factor).chunk(len(theirs)), strict=True))
+    order = torch.cat([torch.arange(0, config.d_model, 2), torch.arange(1, config.d_model, 2)])  # sines, then cosines
+    result = {"model.shared.weight": weights["embedding"].index_select(1, order)}
+    for stack, modules in LAYERS.items():
+        for i in range(config.N):
+            for ours, theirs in modules.items():
+                beside_embedding = i == 0 and ours.startswith("self_attention")
+                before_logits = (stack, i, ours) == ("decoder", config.N - 1, "residuals.2.norm")
+                scale = 1.0 if beside_embedding or before_logits else STREAM_SCALE
+                for kind in ("weight", "bias"):
+                    tensor = weights[f"{stack}.{i}.{ours}.{kind}"]
+                    if ours.split(".")[-1] not in READERS:
+                        tensor = tensor.index_select(0, order) * scale
+                    elif kind == "weight":
+                        tensor = tensor.index_select(1, order) * (1 / scale)
+                    names = [f"model.{stack}.layers.{i}.{name}.{kind}" for name in theirs]
+                    result.update(zip(names, tensor.chunk(len(theirs)), strict=True))
     result["model.shared.weight"][PADDING] = 0
     result["final_logits_bias"] = logit_bias(len(weights["embedding"]))[None]
     return result
@@ -126,9 +115,7 @@ def to_marian(folder: Path, output: Path) -> None:
     with new_folder(output) as temporary:
         sizes = dict(zip(SIZES, (architecture.N, architecture.d_ff, architecture.h), strict=True))
         config = {
-            "architectures": ["MarianMTModel"],
             **MARIAN,
-            **MARIAN_DEFAULTS,
             **{f"{stack}_{size}": value for stack in LAYERS for size, value in sizes.items()},
             "d_model": architecture.d_model,
             "vocab_size": package.config.vocabulary,
@@ -151,8 +138,7 @@ def to_marian(folder: Path, output: Path) -> None:
             "length_penalty": length_exponent(decoding.alpha),
         }
         write_json(temporary / "generation_config.json", generation)
-        ours = package.model.state_dict()
-        weights = marian_weights(ours, architecture)
+        weights = marian_weights(package.model.state_dict(), architecture)
         with atomic(temporary / "model.safetensors") as stream:
             stream.write(safetensors.torch.save(weights, {"format": "pt"}))
         pieces = pieces_of(package.subwords)
@@ -166,5 +152,4 @@ def to_marian(folder: Path, output: Path) -> None:
         }
         write_json(temporary / "tokenizer_config.json", tokenizer)
         names = ("source.spm", "target.spm")
-        usage = MARIAN_USAGE, MARIAN_READS
-        write_common(temporary, package, folder, names, *usage, padding=ours["embedding"][PADDING].tolist())
+        write_common(temporary, package, folder, names, MARIAN_USAGE, MARIAN_READS)

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -96,19 +95,18 @@ def write_common(
     names: tuple[str, ...],
     usage: str,
     reading: str = "",
-    **more: Any,
 ) -> None:
     """Write README.md, package.json, history.csv and the SentencePiece model, this one under each of `names`.
 
-    `origin` is the package's folder. `reading` says what the other software reads differently. `more` is added to the
-    package's config in package.json. Raises the InputErrors of `read_bytes` and `atomic`.
+    `origin` is the package's folder. `reading` says what the other software reads differently. Raises the InputErrors
+    of `read_bytes` and `atomic`.
     """
     config = package.config
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
     write_text(folder / "README.md", text + reading)
-    write_json(folder / "package.json", plain(config) | more)
+    write_json(folder / "package.json", plain(config))
     for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:
             stream.write(read_bytes(origin / source))
