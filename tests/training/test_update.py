@@ -8,7 +8,7 @@ from transformer.model.networks import network
 from transformer.support.device import compile_in_place
 from transformer.support.files import InputError
 from transformer.text import batches
-from transformer.training import loss
+from transformer.training import fused
 from transformer.training.copies import Copies
 from transformer.training.distributed import ALONE
 from transformer.training.loop import Trainer
@@ -22,7 +22,7 @@ VOCABULARY = 40
 @pytest.fixture(autouse=True)
 def from_the_start(monkeypatch):
     """Discard what was compiled before and afterwards. The loss is not compiled, because that needs a C++ compiler."""
-    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
+    monkeypatch.setattr(fused, "_compiled_part", lambda: fused._part_for_compiler)
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
@@ -115,7 +115,7 @@ def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, e
     given = (run_config(precision="bfloat16"), VOCABULARY, encoded("train"), encoded("dev"))
     tried, plain = (Trainer(*given, tmp_path / name, CPU) for name in ("tried", "plain"))
     tried.updater.compiled = True
-    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._part)
+    monkeypatch.setattr(fused, "_compiled_part", lambda: fused._part)
     tried.try_compiler()
     tried.updater.compiled = False
     for trainer in (tried, plain):

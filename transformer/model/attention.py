@@ -1,7 +1,7 @@
 """Attention (section 3.2) and attention over parameters (appendix).
 
-Shapes: B sentences, T queries, S keys, D d_model, H heads, K d_k, V d_v, E any width. A query is a subword or, in
-decoding, the newest subword of a hypothesis.
+Shapes: B sentences, T queries, S keys, D d_model, H heads, K d_k, E d_v (of heads that are split or joined, any width).
+A query is a subword or, in decoding, the newest subword of a hypothesis.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,16 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale
     return (scores if bias is None else scores + bias).softmax(-1)
 
 
-@kernels.attention
 def attention(
-    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None, scale: float, dropout: float = 0.0
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSE: Tensor, bias: Tensor | None, scale: float, dropout: float = 0.0
 ) -> Tensor:
-    """softmax(scale Q K^T + bias) V: [B, H, T, V]. In equation 1, `scale` is 1 / sqrt(d_k); without scaling, 1."""
+    """softmax(scale Q K^T + bias) V: [B, H, T, E]. In equation 1, `scale` is 1 / sqrt(d_k); without scaling, 1."""
+    if kernels.on_gpu(q_BHTK):
+        return kernels.gpu_attention(q_BHTK, k_BHSK, v_BHSE, bias, scale, dropout)
+    if kernels.on_cpu(q_BHTK) and bias is not None and not dropout:
+        return kernels.cpu_attention(q_BHTK, k_BHSK, v_BHSE, bias, scale)
     weights = F.dropout(attention_weights(q_BHTK, k_BHSK, bias, scale), dropout)
-    return weights.to(v_BHSV.dtype) @ v_BHSV
+    return weights.to(v_BHSE.dtype) @ v_BHSE
 
 
 class DotProductAttention(nn.Module):
@@ -43,13 +46,14 @@ class DotProductAttention(nn.Module):
         return attention_weights(q_BHTK, read.keys, mask.bias, self.scale)
 
     def forward(self, q_BHTK: Tensor, read: KeysValues, mask: Mask) -> Tensor:
-        """[B, H, T, V]."""
+        """[B, H, T, E]."""
         return attention(q_BHTK, *read, mask.bias, self.scale, self.dropout if self.training else 0.0)
 
 
-@kernels.additive_scores
-def additive_scores(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:  # noqa: ARG001
+def additive_scores(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:
     """v^T tanh(q + k): [B, H, T, S], in float32. Where `shown` is false, a score can have any value."""
+    if kernels.ON:
+        return kernels.additive_scores(q_BHTK, k_BHSK, vector_HK, shown_BTS)
     return (torch.tanh(q_BHTK[:, :, :, None] + k_BHSK[:, :, None]) @ vector_HK[:, None, :, None]).squeeze(-1).float()
 
 
@@ -71,7 +75,7 @@ class AdditiveAttention(nn.Module):
         return (additive_scores(q_BHTK, read.keys, self.vector, mask.shown) + mask.bias).softmax(-1)
 
     def forward(self, q_BHTK: Tensor, read: KeysValues, mask: Mask) -> Tensor:
-        """[B, H, T, V]."""
+        """[B, H, T, E]."""
         weights = F.dropout(self.weights(q_BHTK, read, mask), self.dropout, self.training)
         return weights.to(read.values.dtype) @ read.values
 
@@ -172,5 +176,5 @@ class AttentionOverParameters(nn.Module):
         groups = kernels.groups(x_BTD)
         q_GHMK = split_heads(self.query(x_BTD.reshape(groups, -1, x_BTD.size(-1))), self.h_p)
         keys, values = (each.expand(groups, -1, -1, -1) for each in (self.memory_keys, self.memory_values * self.scale))
-        y_GHMV = attention(q_GHMK, keys, values, None, self.h_p**0.5)
-        return self.output(join_heads(y_GHMV)).view_as(x_BTD)
+        y_GHME = attention(q_GHMK, keys, values, None, self.h_p**0.5)
+        return self.output(join_heads(y_GHME)).view_as(x_BTD)

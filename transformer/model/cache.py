@@ -1,6 +1,6 @@
 """The cache of keys and values that the decoder's self-attention reads while the hypotheses of a beam grow.
 
-Shapes: B sentences, W hypotheses of each, H heads, K d_k, V d_v.
+Shapes: B sentences, W hypotheses of each, H heads, K d_k, E d_v.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ ROW = 16  # attention reads a multiple of this number of places, because rows of
 
 
 class KeysValues(NamedTuple):
-    """What attention reads: keys [B, H, S, K] and values [B, H, S, V]."""
+    """What attention reads: keys [B, H, S, K] and values [B, H, S, E]."""
 
     keys: Tensor
     values: Tensor
@@ -29,15 +29,15 @@ class KeysValues(NamedTuple):
 
 
 class LayerCache(NamedTuple):
-    """The cache of one layer: keys [B, H, places, K] and values [B, H, places, V], and the first free place."""
+    """The cache of one layer: keys [B, H, places, K] and values [B, H, places, E], and the first free place."""
 
     keys: Tensor
     values: Tensor
     place: int
 
-    def add(self, k_BHWK: Tensor, v_BHWV: Tensor) -> KeysValues:
+    def add(self, k_BHWK: Tensor, v_BHWE: Tensor) -> KeysValues:
         """Write the keys and values of the hypotheses' new tokens; returns all keys and values."""
-        for cached, new in zip(self[:2], (k_BHWK, v_BHWV), strict=True):
+        for cached, new in zip(self[:2], (k_BHWK, v_BHWE), strict=True):
             cached.narrow(2, self.place, new.size(2)).copy_(new)
         return KeysValues(*self[:2])
 
@@ -49,7 +49,7 @@ class Cache:
     """
 
     def __init__(self, config: ModelConfig, sentences: int, device: torch.device):
-        sizes, dtype = (config.d_k, config.d_v), kernels.of_products(device, torch.float32)
+        sizes, dtype = (config.d_k, config.d_v), kernels.product_dtype(device, torch.float32)
         self.tensors = [
             KeysValues(*(torch.empty(sentences, config.h, 0, size, dtype=dtype, device=device) for size in sizes))
             for _ in range(config.N)

@@ -14,10 +14,14 @@ from transformer.model.config import ModelConfig
 from transformer.model.masks import Mask
 
 
-@kernels.rectified
-def rectified(linear: nn.Module, x: Tensor) -> Tensor:
-    """max(0, x W + b) (equation 2)."""
-    return F.relu(linear(x))
+class Dropout(nn.Dropout):
+    """Dropout (section 5.4)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[...] to [...]. Outside training it returns the input."""
+        if kernels.on_cpu(x) and self.training and self.p:
+            return kernels.dropout(x, self.p)
+        return super().forward(x)
 
 
 class FeedForward(nn.Module):
@@ -30,7 +34,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        return self.outer(rectified(self.inner, x_BTD))
+        if kernels.on_gpu(x_BTD) and isinstance(self.inner, nn.Linear):  # decoding may have replaced it
+            return self.outer(kernels.linear_relu(self.inner, x_BTD))
+        return self.outer(F.relu(self.inner(x_BTD)))
 
 
 def position_wise(config: ModelConfig) -> nn.Module:
@@ -46,14 +52,8 @@ def attention_settings(config: ModelConfig) -> tuple[int, int, int, int, str, fl
     return config.d_model, config.h, config.d_k, config.d_v, config.attention, config.attention_dropout
 
 
-@kernels.residual
-def residual(norm: nn.LayerNorm, x: Tensor, y: Tensor, dropout: float) -> Tensor:
-    """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), in the type of x."""
-    return norm(x + F.dropout(y, dropout)).type_as(x)
-
-
 class Residual(nn.Module):
-    """`residual`, where y is the output of a sub-layer.
+    """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), where y is the output of a sub-layer.
 
     The result has the type of y. In bfloat16 it takes half the memory, and the next layer need not convert it.
     """
@@ -65,7 +65,10 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """[..., D] and [..., D] to [..., D]."""
-        return residual(self.norm, x.type_as(y), y, self.dropout if self.training else 0.0)
+        x, dropout = x.type_as(y), self.dropout if self.training else 0.0
+        if kernels.on_cpu(x):
+            return kernels.residual(self.norm, x, y, dropout)
+        return self.norm(x + F.dropout(y, dropout)).type_as(x)
 
 
 class EncoderLayer(nn.Module):

@@ -36,9 +36,9 @@ class Rows(NamedTuple):
         """The rows on a device. They get more padding if its kernels need rows of certain lengths."""
         if self.ids.device == device:
             return self
-        more = kernels.missing(self.ids.size(1), device)
+        more = kernels.row_padding(self.ids.size(1), device)
         rows = Rows.of(F.pad(self.ids, (0, more), value=PADDING)) if more else self
-        return Rows(*(kernels.sent(each, device) for each in rows))
+        return Rows(*(kernels.to_device(each, device) for each in rows))
 
 
 class Mask:
@@ -52,7 +52,7 @@ class Mask:
     def __init__(self, shown: Tensor, scores: Tensor | None = None):
         self.shown = shown
         bias = torch.where(shown, 0.0, HIDDEN)[:, None]
-        self.bias = kernels.bias(bias if scores is None else bias + scores)
+        self.bias = kernels.mask_bias(bias if scores is None else bias + scores)
 
     @classmethod
     def between(cls, queries: Rows, keys: Rows, causal: bool = False, scores: Tensor | None = None) -> "Mask":

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from transformer.model import kernels
 from transformer.model.config import ModelConfig
-from transformer.model.kernels import Dropout
+from transformer.model.layers import Dropout
 from transformer.model.masks import Rows
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3

@@ -15,7 +15,7 @@ from transformer.model.attention import AdditiveAttention
 from transformer.model.cache import ROW, Cache, KeysValues, LayerCache
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
-from transformer.model.kernels import encoded_at_once
+from transformer.model.kernels import encoder_batches
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import Mask, Rows
 from transformer.model.network import Kind, Network
@@ -110,7 +110,7 @@ class TransformerHypotheses:
         self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
         shown_BS = F.pad(source_BS != PADDING, (0, -source_BS.size(1) % ROW))
         self.across = Mask(shown_BS[:, None])
-        parts = [model.memory(model.encode(Rows.of(part))) for part in encoded_at_once(source_BS)]
+        parts = [model.memory(model.encode(Rows.of(part))) for part in encoder_batches(source_BS)]
         self.memory = [
             KeysValues(*(_joined(each, shown_BS.size(1)) for each in zip(*layer, strict=True)))
             for layer in zip(*parts, strict=True)
