@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.model.config import POSITIONS, AttentionOverParametersConfig, ModelConfig
+from transformer.model.config import ENCODINGS, POSITIONS, AttentionOverParametersConfig, ModelConfig
 from transformer.model.networks import network as network_of
 from transformer.model.parameters import parameters
-from transformer.model.positions import ENCODINGS
 from transformer.support.strict import read_yaml
 from workflow.experiment.config import read_experiment
 

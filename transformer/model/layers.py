@@ -47,11 +47,6 @@ def position_wise(config: ModelConfig) -> nn.Module:
     return AttentionOverParameters(config.d_model, parameters.h_p, parameters.d_pk, parameters.d_pv, parameters.n_p)
 
 
-def attention_settings(config: ModelConfig) -> tuple[int, int, int, int, str, float]:
-    """The arguments of SelfAttention and EncoderDecoderAttention."""
-    return config.d_model, config.h, config.d_k, config.d_v, config.attention, config.attention_dropout
-
-
 class Residual(nn.Module):
     """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), where y is the output of a sub-layer.
 
@@ -76,13 +71,13 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(*attention_settings(config))
+        self.self_attention = SelfAttention(config)
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
-    def forward(self, x_BSD: Tensor, mask: Mask, turns: Tensor | None = None) -> Tensor:
-        """[B, S, D] to [B, S, D]. `turns` are those of SelfAttention."""
-        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, mask, turns))
+    def forward(self, x_BSD: Tensor, mask: Mask, rotation: Tensor | None = None) -> Tensor:
+        """[B, S, D] to [B, S, D]. `rotation` is that of SelfAttention."""
+        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, mask, rotation))
         return self.residuals[1](x_BSD, self.position_wise(x_BSD))
 
 
@@ -91,8 +86,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(*attention_settings(config))
-        self.encoder_attention = EncoderDecoderAttention(*attention_settings(config))
+        self.self_attention = SelfAttention(config)
+        self.encoder_attention = EncoderDecoderAttention(config)
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
@@ -101,15 +96,15 @@ class DecoderLayer(nn.Module):
         x_BTD: Tensor,
         causal: Mask,
         memory: KeysValues,
-        across: Mask,
-        turns: Tensor | None = None,
+        source_mask: Mask,
+        rotation: Tensor | None = None,
         cache: LayerCache | None = None,
     ) -> Tensor:
         """[B, T, D] to [B, T, D].
 
-        `causal` lets each position read itself and the positions before it in its sentence; `across` lets it read the
-        source, whose keys and values are `memory`. `turns` and `cache` are those of SelfAttention.
+        `causal` lets each position read itself and the positions before it in its sentence; `source_mask` lets it read
+        the source, whose keys and values are `memory`. `rotation` and `cache` are those of SelfAttention.
         """
-        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns, cache))
-        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, across))
+        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, rotation, cache))
+        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, source_mask))
         return self.residuals[2](x_BTD, self.position_wise(x_BTD))

@@ -48,7 +48,7 @@ class Updater:
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
         self.copies: Copies | None = None
         self.recorder: Recorder | None = None
-        if self.compiled and world.size == 1 and not model.waits:
+        if self.compiled and world.size == 1 and not model.host_syncs:
             self.recorder = Recorder(lambda batch, *given: self.update([batch], *given), model.parameters(), device)
 
     def __call__(self, batches: list[Batch], share: float, rate: float) -> None:
