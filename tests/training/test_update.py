@@ -9,10 +9,10 @@ from transformer.support.device import compile_in_place
 from transformer.support.files import InputError
 from transformer.text import batches
 from transformer.training import fused
-from transformer.training.copies import Copies
+from transformer.training.bfloat16_weights import Bfloat16Weights
+from transformer.training.cuda_graphs import Recorder
 from transformer.training.distributed import ALONE
 from transformer.training.loop import Trainer
-from transformer.training.recording import Recorder
 from transformer.training.update import Updater
 
 CPU = torch.device("cpu")
@@ -106,12 +106,12 @@ def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(t
 def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, encoded, monkeypatch):
     """With copies of weights, as on a GPU."""
 
-    def copies(updater):
-        updater.copies = updater.copies or Copies(updater.model)
-        updater.copies.copy()
-        return updater.copies
+    def bfloat16_weights(updater):
+        updater.weights = updater.weights or Bfloat16Weights(updater.model)
+        updater.weights.refresh()
+        return updater.weights
 
-    monkeypatch.setattr(Updater, "_copies", copies)
+    monkeypatch.setattr(Updater, "_bfloat16_weights", bfloat16_weights)
     given = (run_config(precision="bfloat16"), VOCABULARY, encoded("train"), encoded("dev"))
     tried, plain = (Trainer(*given, tmp_path / name, CPU) for name in ("tried", "plain"))
     tried.updater.compiled = True

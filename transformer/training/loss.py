@@ -40,15 +40,15 @@ def batch_loss(
     eps_ls: float,
     share: float | Tensor = 1.0,
     compiled: bool = False,
-    copies: Callable[[Rows, Rows], Tensor] | None = None,
+    forward: Callable[[Rows, Rows], Tensor] | None = None,
 ) -> Tensor:
     """The `smoothed_cross_entropy` of a batch.
 
-    With `compiled`, the model is used as `compile_in_place` prepared it. `copies` computes the model's output in its
-    place (`Copies`).
+    With `compiled`, the model is used as `compile_in_place` prepared it. `forward` computes the model's output in its
+    place (`Bfloat16Weights`).
     """
     batch = batch.on(model.embedding.device)
-    forward = copies or (model if compiled else model._call_impl)  # which calls hooks, but no compiled code
+    forward = forward or (model if compiled else model._call_impl)  # which calls hooks, but no compiled code
     y = forward(batch.source, batch.target)
     return smoothed_cross_entropy(model.logits(y), batch.target.ids, eps_ls, share, compiled)
 
