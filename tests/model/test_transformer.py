@@ -1,9 +1,11 @@
 import dataclasses
+import doctest
 
 import pytest
 import torch
 from torch._dynamo.testing import CompileCounter
 
+from transformer.model import transformer
 from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
@@ -55,6 +57,12 @@ def sources():
         source[row, length - 1] = END
         source[row, length:] = PADDING
     return source
+
+
+def test_the_example_of_the_module_runs():
+    failures, examples = doctest.testmod(transformer)
+    assert examples
+    assert not failures
 
 
 def test_dropout_of_attention_acts_in_all_three_attentions_in_training_only():

@@ -1,4 +1,4 @@
-"""Several processes, process_group by Gloo, train like a single one."""
+"""Several processes, joined by Gloo, train like a single one."""
 
 import contextlib
 import json

@@ -1,5 +1,25 @@
 """The Transformer (figure 1): encoder and decoder stacks (section 3.1).
 
+A plain batch has one sentence in each row, and padding after it:
+
+    >>> from transformer.model.config import ModelConfig
+    >>> from transformer.model.ids import END, PADDING
+    >>> sizes = {"N": 2, "d_model": 16, "d_ff": 32, "h": 2, "d_k": 8, "d_v": 8}
+    >>> config = ModelConfig(**sizes, P_drop=0.0, positions="sinusoidal", max_length=20)
+    >>> model = Transformer(config, vocabulary=10)
+    >>> source = Rows.of(torch.tensor([[5, 6, 7, END], [8, END, PADDING, PADDING]]))
+    >>> target = Rows.of(torch.tensor([[3, 4, END], [9, END, PADDING]]))
+    >>> logits = model.logits(model(source, target))
+    >>> logits.shape
+    torch.Size([2, 3, 10])
+
+Training packs several sentences into a row. `Rows.of` finds them, none reads another, and the output stays the same:
+
+    >>> source, target = (Rows.of(torch.tensor([row])) for row in ([5, 6, 7, END, 8, END], [3, 4, END, 9, END]))
+    >>> packed = model.logits(model(source, target))
+    >>> torch.allclose(packed[0], torch.cat([logits[0], logits[1, :2]]), atol=1e-5)
+    True
+
 Shapes are named as in attention.py; V subwords of the vocabulary; R rows, which hold one sentence or several; W
 hypotheses of a sentence in decoding.
 """
