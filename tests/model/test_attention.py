@@ -51,11 +51,6 @@ def test_attention_equals_that_of_pytorch(bias, d_k, d_v):
     torch.testing.assert_close(attention(q, k, v, bias, 0.3), expected.float())
 
 
-def test_weights_sum_to_one_and_large_scores_do_not_overflow():
-    weights = attention_weights(1e4 * draw(2, 2, 3, 4), draw(2, 2, 6, 4), None, 1.0)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2, 3))
-
-
 def test_bfloat16_attends_with_float32_weights():
     q = draw(1, 1, 3, 4).bfloat16()
     assert attention_weights(q, q, None, 0.5).dtype == torch.float32

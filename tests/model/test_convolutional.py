@@ -5,11 +5,10 @@ from collections import Counter
 import pytest
 import torch
 import torch.nn.functional as F
-from pydantic import ValidationError
 from small_networks import CONVOLUTIONAL as CONFIG
 from small_networks import V, alone, convolutional, drawn, output, rows
 
-from transformer.model.convolutional import Convolutional, Windows, normal_linear
+from transformer.model.convolutional import Convolutional, Windows
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 
@@ -111,13 +110,6 @@ def test_variances_stay_as_they_are():
     assert float(model.logits(y).std()) < 0.5  # so all subwords are about as likely at first
 
 
-def test_a_map_multiplies_variances_by_its_gain():
-    torch.manual_seed(3)
-    with torch.no_grad():
-        for gain in (1.0, 4.0):
-            assert float(normal_linear(500, 300, gain)(torch.randn(400, 500)).var()) == pytest.approx(gain, rel=0.1)
-
-
 def test_a_window_has_zeros_where_the_sentence_ends():
     found = Rows.of(torch.tensor([[5, 6, END, 7, END, PADDING]]))
     x = torch.arange(1.0, 7)[None, :, None]
@@ -127,18 +119,3 @@ def test_a_window_has_zeros_where_the_sentence_ends():
     assert Windows(found, after=0)(x)[0].tolist() == [
         [0, 0, 1], [0, 1, 2], [1, 2, 3], [0, 0, 4], [0, 4, 5], [0, 0, 6]
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"positions": "alibi"}, "a convolutional network does not use alibi positions; leave this key at learned"),
-        *(
-            ({field: value}, "a convolutional network does not use it; remove this key")
-            for field, value in (("attention", "additive"), ("attention_dropout", 0.1))
-        ),
-    ],
-)
-def test_what_is_impossible_in_a_convolutional_network_is_a_fault(changes, fault):
-    with pytest.raises(ValidationError, match=fault):
-        dataclasses.replace(CONFIG, **changes)

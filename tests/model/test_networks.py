@@ -1,8 +1,23 @@
 """What holds for each network besides the Transformer."""
 
+import dataclasses
+
 import pytest
 import torch
-from small_networks import V, alone, convolutional, drawn, in_rows, output, padded, recurrent, rows
+from pydantic import ValidationError
+from small_networks import (
+    CONVOLUTIONAL,
+    RECURRENT,
+    V,
+    alone,
+    convolutional,
+    drawn,
+    in_rows,
+    output,
+    padded,
+    recurrent,
+    rows,
+)
 
 
 @pytest.fixture(params=[convolutional, recurrent])
@@ -75,3 +90,21 @@ def test_bfloat16_is_close_to_float32(model):
     torch.testing.assert_close(rounded.float(), model.logits(exact), rtol=0.1, atol=atol)
     rounded.float().square().sum().backward()
     assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "fault"),
+    [
+        (RECURRENT, {"N": 1}, "1 is too few layers; a recurrent network needs 2 or more"),
+        (RECURRENT, {"positions": "learned"}, "does not use learned positions; leave this key at sinusoidal"),
+        (CONVOLUTIONAL, {"positions": "alibi"}, "does not use alibi positions; leave this key at learned"),
+        *(
+            (config, {field: value}, f"a {config.network} network does not use it; remove this key")
+            for config in (RECURRENT, CONVOLUTIONAL)
+            for field, value in (("attention", "additive"), ("attention_dropout", 0.1))
+        ),
+    ],
+)
+def test_what_is_impossible_in_a_network_is_a_fault(config, changes, fault):
+    with pytest.raises(ValidationError, match=fault):
+        dataclasses.replace(config, **changes)
