@@ -4,7 +4,7 @@
 
 Prints two tables, from medians of CPU time over the rounds.
 
-1. The kernels, and the loss, beside the definitions that they replace. Those for training take forward and backward
+1. The kernels, and the loss, beside their definitions. Those for training take forward and backward
    together, with the sizes of `quick`: 9 rows of 59 subwords in five sentences, d_model 128, 8 heads, 3,000 subwords.
    The last two are of decoding: attention of 64 sentences with a beam of 4 and 48 positions, and encoding 400
    sentences.
@@ -23,17 +23,18 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.measuring import print_head, print_row
 from benchmarks.train import Ours, sized
 from transformer.evaluation.turns import in_turns
+from transformer.model import kernels
 from transformer.model.attention import additive_scores, attention
 from transformer.model.ids import UNKNOWN
-from transformer.model.kernels import Dropout, encoded_at_once
-from transformer.model.layers import residual
+from transformer.model.kernels import encoder_batches
+from transformer.model.layers import Dropout, Residual
 from transformer.model.masks import Mask, Rows
 from transformer.model.transformer import Transformer
 from transformer.support.device import auto_precision, keep_freed_memory
@@ -56,6 +57,17 @@ def differentiated(form: Callable[..., Any], *given: Any) -> Callable[[], None]:
     return both
 
 
+def without_kernels(work: Callable[[], object]) -> Callable[[], None]:
+    """The work, done by the definitions."""
+
+    def defined() -> None:
+        kernels.ON = False
+        work()
+        kernels.ON = True
+
+    return defined
+
+
 def medians(first: Callable[[], object], second: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     """The median CPU times of two works, which take turns. The first round does not count."""
     times = in_turns([lambda _: first(), lambda _: second()], rounds + 1, time.process_time)
@@ -73,7 +85,7 @@ def operations() -> None:
     sentence = torch.arange(LENGTH) * 5 // LENGTH
     mask = Mask((sentence[:, None] == sentence)[None])
     x, y = drawn(ROWS, LENGTH, D_MODEL), drawn(ROWS, LENGTH, D_MODEL)
-    norm = nn.LayerNorm(D_MODEL, eps=1e-6, dtype=x.dtype)
+    residual = Residual(D_MODEL, 0.1).to(x.dtype)
     vector, target = drawn(HEADS, D_MODEL // HEADS), torch.randint(1, VOCABULARY, (ROWS * LENGTH,))
     learnt = drawn(ROWS * LENGTH, VOCABULARY)
     overwritten = learnt.detach().clone()
@@ -81,15 +93,19 @@ def operations() -> None:
     def plain_loss() -> None:
         torch.autograd.grad(F.cross_entropy(learnt.float(), target, reduction="sum", label_smoothing=0.1), learnt)
 
-    def both(kernel: Callable[..., Any], definition: Callable[..., Any], *given: Any) -> tuple[Callable[[], None], ...]:
-        return differentiated(definition, *given), differentiated(kernel, *given)
+    def both(form: Callable[..., Any], *given: Any) -> tuple[Callable[[], None], ...]:
+        work = differentiated(form, *given)
+        return without_kernels(work), work
 
     rows: dict[str, tuple[Callable[[], object], ...]] = {
-        "attention, equation 1": both(attention, attention.__wrapped__, q, k, v, mask.bias, 0.25),
-        "attention, PyTorch's fused": both(attention, fused, q, k, v, mask.bias, 0.25),
-        "scores of additive attention": both(additive_scores, additive_scores.__wrapped__, q, k, vector, mask.shown),
-        "dropout": both(Dropout(0.1), nn.Dropout(0.1), x),
-        "dropout, residual, LayerNorm": both(residual, residual.__wrapped__, norm, x, y, 0.1),
+        "attention, equation 1": both(attention, q, k, v, mask.bias, 0.25),
+        "attention, PyTorch's fused": (
+            differentiated(fused, q, k, v, mask.bias, 0.25),
+            differentiated(attention, q, k, v, mask.bias, 0.25),
+        ),
+        "scores of additive attention": both(additive_scores, q, k, vector, mask.shown),
+        "dropout": both(Dropout(0.1), x),
+        "dropout, residual, LayerNorm": both(residual, x, y),
         "smoothed cross-entropy": (plain_loss, lambda: smoothed_cross_entropy(overwritten.clone(), target, 0.1)),
     }
     rows |= {"attention of a decoding step": decoding_step(), "encoding in parts": encoding()}
@@ -103,8 +119,8 @@ def decoding_step() -> tuple[Callable[[], object], Callable[[], object]]:
     """Equation 1 for the newest subword of each hypothesis."""
     q, k, v = (torch.randn(64, HEADS, size, D_MODEL // HEADS) for size in (4, 48, 48))
     bias = torch.zeros(64, 1, 4, 48)
-    definition, kernel = (partial(form, q, k, v, bias, 0.25) for form in (attention.__wrapped__, attention))
-    return definition, kernel
+    work = partial(attention, q, k, v, bias, 0.25)
+    return without_kernels(work), work
 
 
 def encoding() -> tuple[Callable[[], object], Callable[[], object]]:
@@ -118,7 +134,7 @@ def encoding() -> tuple[Callable[[], object], Callable[[], object]]:
             for part in parts:
                 model.encode(Rows.of(part))
 
-    return lambda: encode([source]), lambda: encode(encoded_at_once(source))
+    return lambda: encode([source]), lambda: encode(encoder_batches(source))
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor:

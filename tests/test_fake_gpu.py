@@ -26,7 +26,7 @@ from transformer.model.masks import Mask, Rows
 from transformer.model.network import Network
 from transformer.model.networks import network
 from transformer.text.batches import Batch
-from transformer.training import loss
+from transformer.training import fused, loss
 
 VOCABULARY = 40
 MODELS = {
@@ -108,7 +108,7 @@ def test_training_and_evaluation_stay_on_the_gpu(monkeypatch, model, gpu, traini
         return seen[-1][-1]
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
-    monkeypatch.setattr(kernels, "sent", torch.Tensor.to)  # pinned memory needs a GPU
+    monkeypatch.setattr(kernels, "to_device", torch.Tensor.to)  # pinned memory needs a GPU
     model.train(training)
     with torch.no_grad():
         value = loss.batch_loss(model, Batch(rows(3, 20), rows(3, 22), np.array([[20, 22]])), 0.1)
@@ -150,7 +150,7 @@ def test_in_inference_a_mask_is_converted_once_and_not_in_each_layer(gpu, traini
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_gradient_of_the_logits_has_their_type(gpu, dtype):
     logits, target = torch.randn(50, VOCABULARY, device=gpu, dtype=dtype), torch.ones(50, dtype=torch.long, device=gpu)
-    value = loss._fused_part(logits, target, 0.1, torch.ones((), device=gpu))
+    value = fused._part_for_compiler(logits, target, 0.1, torch.ones((), device=gpu))
     assert (value.device, value.dtype) == (gpu, torch.float32)
     assert (logits.device, logits.dtype) == (gpu, dtype)
 

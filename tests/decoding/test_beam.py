@@ -363,8 +363,8 @@ def test_sentences_that_are_encoded_in_parts_are_read_as_if_encoded_together(mon
     parts = model.begin(source)
     monkeypatch.setattr(kernels, "ENCODED", len(source))
     whole = model.begin(source)
-    read = parts.across.shown[:, 0]
-    assert torch.equal(read, whole.across.shown[:, 0])
+    read = parts.source_mask.shown[:, 0]
+    assert torch.equal(read, whole.source_mask.shown[:, 0])
     for ours, theirs in zip(parts.memory, whole.memory, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             torch.testing.assert_close(one.transpose(1, 2)[read], other.transpose(1, 2)[read])

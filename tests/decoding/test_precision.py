@@ -7,7 +7,7 @@ import torch
 
 from transformer.decoding import precision as precisions
 from transformer.decoding.beam import BLOCK
-from transformer.decoding.precision import PRECISIONS, between, in_precision
+from transformer.decoding.precision import PRECISIONS, decoding_autocast, in_precision
 from transformer.decoding.search import Search, decoding
 from transformer.model.masks import Rows
 from transformer.support.files import InputError
@@ -39,7 +39,7 @@ def test_changing_the_precision_leaves_the_original_model_unchanged(package, pre
     model = package().model
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     in_precision(model, precision)
-    assert model.softmax is None
+    assert model.projection is None
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
@@ -66,9 +66,13 @@ def test_on_a_gpu_layer_norm_reads_and_writes_bfloat16(package, monkeypatch):
 def test_only_bfloat16_on_a_gpu_that_multiplies_it_is_kept_between_linear_maps(monkeypatch, device, capability, dtype):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
     monkeypatch.setattr(torch, "autocast", lambda *some, enabled: (*some, enabled))
-    embedding, softmax = SimpleNamespace(device=torch.device(device)), SimpleNamespace(dtype=dtype)
+    embedding, projection = SimpleNamespace(device=torch.device(device)), SimpleNamespace(dtype=dtype)
     whole = device == "cuda" and capability == (8, 0) and dtype == torch.bfloat16
-    assert between(SimpleNamespace(embedding=embedding, softmax=softmax)) == (device, torch.bfloat16, whole)
+    assert decoding_autocast(SimpleNamespace(embedding=embedding, projection=projection)) == (
+        device,
+        torch.bfloat16,
+        whole,
+    )
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -15,7 +15,7 @@ from transformer.evaluation.complexity import (
 )
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.evaluation.restricted import Restricted
-from transformer.model.attention import ATTENTIONS
+from transformer.model.attention import DotProductAttention
 from transformer.model.cache import KeysValues
 from transformer.model.masks import Mask
 from transformer.support.strict import ConfigError, load
@@ -167,7 +167,7 @@ def test_sizes_that_cannot_be_measured_are_refused(changes, fault):
 
 @pytest.mark.parametrize(("n", "radius"), [(128, 2), (200, 2), (200, 20), (130, 16)])
 def test_restricted_attention_and_its_gradient_equal_attention_with_a_mask(n, radius):
-    attend, results, place = ATTENTIONS["scaled"](2, 4, 0.0), [], torch.arange(n)
+    attend, results, place = DotProductAttention(0.5), [], torch.arange(n)
     mask = Mask(((place[:, None] - place).abs() <= radius)[None])
     for form in (partial(Restricted(n, radius), attend), lambda x: attend(x, KeysValues(x, x), mask)):
         x = torch.randn(1, 2, n, 4, generator=torch.Generator().manual_seed(1)).requires_grad_()

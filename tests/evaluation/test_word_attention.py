@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from transformer.evaluation.attention import weights_of_all, word_attention
+from transformer.evaluation.attention import layers_and_heads, weights_of_all, word_attention
 from transformer.model.config import POSITIONS
 from transformer.model.ids import END
 from transformer.model.masks import Rows
@@ -134,9 +134,13 @@ def test_the_decoder_reads_no_later_position(package):
     torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 4))
 
 
-def test_a_recurrent_network_has_encoder_decoder_attention_only(package):
-    weights = weights_of_all(package(network="recurrent", N=2).model, [5, 6, END], [7, 8, 9, END])
-    assert {kind: found.shape for kind, found in weights.items()} == {"encoder-decoder": (1, 1, 4, 3)}
+@pytest.mark.parametrize(("network", "layers"), [("recurrent", 1), ("convolutional", 2)])
+def test_other_networks_have_encoder_decoder_attention_with_one_head_only(package, network, layers):
+    model = package(network=network, positions=POSITIONS[network], N=2).model
+    weights = weights_of_all(model, [5, 6, END], [7, 8, 9, END])
+    assert layers_and_heads(model) == (layers, 1)
+    assert {kind: found.shape for kind, found in weights.items()} == {"encoder-decoder": (layers, 1, 4, 3)}
+    torch.testing.assert_close(weights["encoder-decoder"].sum(-1), torch.ones(layers, 1, 4))
 
 
 def test_weights_leave_no_hooks_behind(package):

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from transformer.decoding.beam import beam_search
 from transformer.export.marian import to_marian
 from transformer.export.package import length_exponent
-from transformer.model.positions import ENCODINGS
+from transformer.model.config import ENCODINGS
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
 

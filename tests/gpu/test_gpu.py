@@ -17,8 +17,8 @@ from transformer.model.config import AttentionOverParametersConfig
 from transformer.model.recurrent import StepwiseLSTM
 from transformer.package.loading import load_package
 from transformer.support.files import InputError
-from transformer.training import recording, update
-from transformer.training.distributed import replicated
+from transformer.training import cuda_graphs, update
+from transformer.training.distributed import replicate
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
 
@@ -61,7 +61,7 @@ def test_steps_that_are_cuda_graphs_train_the_same_weights_as_others(start, monk
     recorded = start("recorded", precision=precision)
     recorded.train()
     assert recorded.updater.recorder.recorded
-    monkeypatch.setattr(recording, "WARM", 1000)
+    monkeypatch.setattr(cuda_graphs, "WARM", 1000)
     launched = start("launched", precision=precision)
     launched.train()
     assert not launched.updater.recorder.recorded
@@ -102,7 +102,7 @@ def test_gradients_that_processes_exchange_equal_those_of_one_process(start):
     alone = [parameter.grad.clone() for parameter in parameters]
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
-        replica = replicated(trainer.updater.replica, trainer.updater.autocast(), batch, 0.1, 1.0, True)
+        replica = replicate(trainer.updater.replica, trainer.updater.autocast(), batch, 0.1, 1.0, True)
         trainer.model.zero_grad(set_to_none=False)
         replica(batch, 0.1, 1.0, True).backward()
     finally:

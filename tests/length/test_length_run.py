@@ -10,9 +10,8 @@ from transformer.length.config import LengthRun, Recipe
 from transformer.length.model import DecoderOnly
 from transformer.length.problems import SEPARATOR, rows, vocabulary
 from transformer.length.run import exact_match, run, train
-from transformer.model.config import ModelConfig
+from transformer.model.config import ENCODINGS, ModelConfig
 from transformer.model.ids import END, PADDING
-from transformer.model.positions import ENCODINGS
 from transformer.support.files import InputError, read_json
 from transformer.support.strict import plain, write_config
 from transformer.training.optimizer import Adam

@@ -1,19 +1,47 @@
-"""Two small networks besides the Transformer, and pairs of sentences for them: alone, padded, and in rows."""
+"""Small networks, and pairs of sentences for them: alone, padded, and in rows."""
+
+import dataclasses
+from functools import partial
 
 import torch
 from torch import nn
 
-from transformer.model.config import ModelConfig
+from transformer.model.config import AttentionOverParametersConfig, ModelConfig
 from transformer.model.convolutional import Convolutional
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 from transformer.model.recurrent import Recurrent
+from transformer.model.transformer import Transformer
 
 V = 20
 LENGTHS = ((7, 3), (5, 6), (2, 1), (1, 8))  # of source and target of each pair
 SIZES = {"d_model": 16, "d_ff": 1, "h": 1, "d_k": 1, "d_v": 1, "P_drop": 0.1}
 CONVOLUTIONAL = ModelConfig(N=3, positions="learned", max_length=9, network="convolutional", **SIZES)
 RECURRENT = ModelConfig(N=4, positions="sinusoidal", max_length=1, network="recurrent", **SIZES)
+
+TRANSFORMER = ModelConfig(
+    N=2, d_model=32, d_ff=64, h=4, d_k=8, d_v=8, P_drop=0.1, positions="sinusoidal", max_length=16
+)
+VARIANTS = {
+    "base": {},
+    "one head": {"h": 1, "d_k": 32, "d_v": 32},
+    "32 heads": {"h": 32, "d_k": 1, "d_v": 1},
+    "d_k below d_v": {"d_k": 3, "d_v": 8},
+    "d_k above d_v": {"d_k": 8, "d_v": 3},
+    "learned positions": {"positions": "learned"},
+    "no positions": {"positions": "none"},
+    "T5's positions": {"positions": "t5"},
+    "ALiBi": {"positions": "alibi", "h": 3},
+    "rotary positions": {"positions": "rotary", "d_k": 6},
+    "unscaled attention": {"attention": "unscaled"},
+    "additive attention": {"attention": "additive"},
+    "attention over parameters": {"attention_over_parameters": AttentionOverParametersConfig(2, 4, 6, 24)},
+}
+
+
+def transformer(**changes):
+    torch.manual_seed(1)
+    return Transformer(dataclasses.replace(TRANSFORMER, **changes), V)
 
 
 def convolutional():
@@ -28,6 +56,13 @@ def convolutional():
 def recurrent():
     torch.manual_seed(1)
     return Recurrent(RECURRENT, V).eval()
+
+
+NETWORKS = {
+    "recurrent": recurrent,
+    "convolutional": convolutional,
+    **{name: partial(transformer, **changes) for name, changes in VARIANTS.items()},
+}
 
 
 def output(model, source, target):

@@ -5,11 +5,10 @@ from collections import Counter
 import pytest
 import torch
 import torch.nn.functional as F
-from pydantic import ValidationError
 from small_networks import CONVOLUTIONAL as CONFIG
 from small_networks import V, alone, convolutional, drawn, output, rows
 
-from transformer.model.convolutional import Convolutional, Windows, normal_linear
+from transformer.model.convolutional import Convolutional, Windows
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 
@@ -73,18 +72,8 @@ def test_a_decoder_reads_two_more_subwords_in_each_layer(model):
     assert differs[0].tolist() == [False, False, True, True, True, False, False, False]
 
 
-@torch.no_grad()
-def test_each_layer_of_the_decoder_has_one_attention_over_the_source(model):
-    pair = (Rows.of(drawn(0)[0][None]), Rows.of(drawn(1)[1][None]))
-    found = model.attention_weights(*pair)
-    assert list(found) == list(model.attentions) == ["encoder-decoder"]
-    weights = found["encoder-decoder"]
-    assert weights.shape == (*model.layers_and_heads, 6, 7) == (3, 1, 6, 7)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 1, 6))
-
-
 def test_the_forward_pass_has_one_graph_for_all_batches_of_a_shape_and_reads_nothing_from_a_gpu(model):
-    assert not model.waits
+    assert not model.host_syncs
     graphs = Counter()
 
     def count(graph, _):
@@ -115,17 +104,10 @@ def test_variances_stay_as_they_are():
     torch.manual_seed(2)
     model = Convolutional(dataclasses.replace(CONFIG, d_model=256, N=12, max_length=40, P_drop=0.0), 1000)
     pair = [Rows.of(torch.randint(3, 1000, (8, 40))) for _ in range(2)]
-    given = model.given(model.embed(pair[0].ids), model.source_positions, pair[0].position)
+    given = model.stack_input(model.embed(pair[0].ids), model.source_positions, pair[0].position)
     memory, y = model.memory(pair[0]), model(*pair)
     assert all(0.5 < float(each.std() / given.std()) < 2 for each in (memory.keys, memory.values, y))
     assert float(model.logits(y).std()) < 0.5  # so all subwords are about as likely at first
-
-
-def test_a_map_multiplies_variances_by_its_gain():
-    torch.manual_seed(3)
-    with torch.no_grad():
-        for gain in (1.0, 4.0):
-            assert float(normal_linear(500, 300, gain)(torch.randn(400, 500)).var()) == pytest.approx(gain, rel=0.1)
 
 
 def test_a_window_has_zeros_where_the_sentence_ends():
@@ -137,18 +119,3 @@ def test_a_window_has_zeros_where_the_sentence_ends():
     assert Windows(found, after=0)(x)[0].tolist() == [
         [0, 0, 1], [0, 1, 2], [1, 2, 3], [0, 0, 4], [0, 4, 5], [0, 0, 6]
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"positions": "alibi"}, "a convolutional network does not use alibi positions; leave this key at learned"),
-        *(
-            ({field: value}, "a convolutional network does not use it; remove this key")
-            for field, value in (("attention", "additive"), ("attention_dropout", 0.1))
-        ),
-    ],
-)
-def test_what_is_impossible_in_a_convolutional_network_is_a_fault(changes, fault):
-    with pytest.raises(ValidationError, match=fault):
-        dataclasses.replace(CONFIG, **changes)

@@ -6,11 +6,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.model import recurrent
-from transformer.model.config import AttentionOverParametersConfig, ModelConfig
+from transformer.model.config import ENCODINGS, AttentionOverParametersConfig, ModelConfig
 from transformer.model.flops import forward_flops
 from transformer.model.masks import Rows
 from transformer.model.networks import network
-from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
 
 SIZES = {"N": 3, "d_model": 8, "d_ff": 24, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.1}

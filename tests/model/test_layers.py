@@ -32,12 +32,12 @@ def test_an_encoder_layer_normalises_after_each_residual():
 
 @pytest.mark.agreement(witness="equations of the paper")
 def test_a_decoder_layer_normalises_after_each_residual():
-    layer, x, across = DecoderLayer(CONFIG), torch.randn(2, 5, 8), Mask(torch.ones(2, 1, 6, dtype=torch.bool))
+    layer, x, source_mask = DecoderLayer(CONFIG), torch.randn(2, 5, 8), Mask(torch.ones(2, 1, 6, dtype=torch.bool))
     causal = Mask(torch.ones(1, 5, 5, dtype=torch.bool).tril())
     memory = layer.encoder_attention.keys_values(torch.randn(2, 6, 8))
     y = normal(x + layer.self_attention(x, causal))
-    y = normal(y + layer.encoder_attention(y, memory, across))
-    torch.testing.assert_close(layer(x, causal, memory, across), normal(y + layer.position_wise(y)))
+    y = normal(y + layer.encoder_attention(y, memory, source_mask))
+    torch.testing.assert_close(layer(x, causal, memory, source_mask), normal(y + layer.position_wise(y)))
 
 
 def test_dropout_acts_on_the_sub_layer_and_not_on_the_residual_and_only_in_training():

@@ -1,13 +1,16 @@
-"""What holds for each network besides the Transformer."""
+"""What holds for each network."""
+
+import dataclasses
 
 import pytest
 import torch
-from small_networks import V, alone, convolutional, drawn, in_rows, output, padded, recurrent, rows
+from pydantic import ValidationError
+from small_networks import CONVOLUTIONAL, NETWORKS, RECURRENT, V, alone, drawn, in_rows, output, padded, rows
 
 
-@pytest.fixture(params=[convolutional, recurrent])
+@pytest.fixture(params=NETWORKS)
 def model(request):
-    return request.param()
+    return NETWORKS[request.param]().eval()
 
 
 def test_sentences_in_rows_have_the_same_output_and_gradients_as_one_at_a_time(model):
@@ -71,7 +74,25 @@ def test_bfloat16_is_close_to_float32(model):
     exact = output(model, rows(0), rows(1))
     with torch.autocast("cpu", torch.bfloat16):
         rounded = model.logits(output(model, rows(0), rows(1)))
-    atol = 0.05 if model.config.network == "convolutional" else 0.02
+    atol = 0.02 if model.config.network == "recurrent" else 0.05
     torch.testing.assert_close(rounded.float(), model.logits(exact), rtol=0.1, atol=atol)
     rounded.float().square().sum().backward()
     assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "fault"),
+    [
+        (RECURRENT, {"N": 1}, "1 is too few layers; a recurrent network needs 2 or more"),
+        (RECURRENT, {"positions": "learned"}, "does not use learned positions; leave this key at sinusoidal"),
+        (CONVOLUTIONAL, {"positions": "alibi"}, "does not use alibi positions; leave this key at learned"),
+        *(
+            (config, {field: value}, f"a {config.network} network does not use it; remove this key")
+            for config in (RECURRENT, CONVOLUTIONAL)
+            for field, value in (("attention", "additive"), ("attention_dropout", 0.1))
+        ),
+    ],
+)
+def test_what_is_impossible_in_a_network_is_a_fault(config, changes, fault):
+    with pytest.raises(ValidationError, match=fault):
+        dataclasses.replace(config, **changes)

@@ -1,16 +1,14 @@
 import math
 from dataclasses import replace
-from typing import get_args, get_type_hints
 
 import pytest
 import torch
 from pydantic import ValidationError
 
 from transformer.model.attention import attention_weights
-from transformer.model.config import BOUNDED, ModelConfig, last_position
+from transformer.model.config import BOUNDED, ENCODINGS, last_position
 from transformer.model.masks import Rows
 from transformer.model.positions import (
-    ENCODINGS,
     ALiBiPositions,
     LearnedPositions,
     NoPositions,
@@ -19,9 +17,9 @@ from transformer.model.positions import (
     T5Positions,
     plus,
     positions,
+    rotate,
     sinusoids,
     slopes,
-    turned,
 )
 from transformer.model.transformer import Transformer
 
@@ -58,45 +56,22 @@ def test_the_table_of_sinusoids_grows_with_the_sentence():
     positions = SinusoidalPositions(8, 10)
     for length in (10, 25, 501):
         positions.prepare(length)
-        assert torch.equal(positions.of_embeddings(one_sentence(3, length - 3))[0], sinusoids(length, 8)[-3:])
-
-
-def test_sinusoids_are_neither_learned_nor_saved():
-    positions = SinusoidalPositions(8, 10)
-    assert not list(positions.parameters())
-    assert not positions.state_dict()
+        assert torch.equal(positions.encoding(one_sentence(3, length - 3))[0], sinusoids(length, 8)[-3:])
+    assert not positions.state_dict()  # they are neither learned nor saved
 
 
 def test_learned_positions_are_scaled_like_embeddings():
     torch.manual_seed(1)
     positions = LearnedPositions(64, 200)
     assert positions.table.std().item() == pytest.approx(1 / 8, rel=0.05)
-    torch.testing.assert_close(positions.of_embeddings(one_sentence(5, 3))[0], positions.table[3:8] * 8)
+    torch.testing.assert_close(positions.encoding(one_sentence(5, 3))[0], positions.table[3:8] * 8)
 
 
 def test_padding_beyond_the_last_learned_position_is_encoded_like_it():
     positions = LearnedPositions(8, 10)
-    found = positions.of_embeddings(one_sentence(4, 8))[0]
+    found = positions.encoding(one_sentence(4, 8))[0]
     assert torch.equal(found[1:], found[1:2].expand(3, -1))
     assert not torch.equal(found[0], found[1])
-
-
-def test_a_config_can_name_exactly_the_encodings():
-    assert sorted(ENCODINGS) == sorted(get_args(get_type_hints(ModelConfig)["positions"]))
-
-
-@pytest.mark.parametrize("name", ENCODINGS)
-def test_a_model_has_the_positions_that_its_config_names(run_config, name):
-    model = Transformer(run_config(positions=name).architecture, 40)
-    wanted = {
-        "none": NoPositions,
-        "sinusoidal": SinusoidalPositions,
-        "learned": LearnedPositions,
-        "t5": T5Positions,
-        "alibi": ALiBiPositions,
-        "rotary": RotaryPositions,
-    }
-    assert {type(model.source_positions), type(model.target_positions)} == {wanted[name]}
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -137,20 +112,7 @@ def test_t5_biases_equal_those_of_hugging_face(causal):
     theirs, ours = t5.T5Attention(config, has_relative_attention_bias=True), T5Positions(12, 3, causal)
     theirs.relative_attention_bias.weight.data = ours.table.data
     position = one_sentence(200)
-    torch.testing.assert_close(ours.of_scores(position, position), theirs.compute_bias(200, 200))
-
-
-def test_t5_biases_are_initialised_like_embeddings():
-    torch.manual_seed(1)
-    assert T5Positions(64, 200, causal=True).table.std().item() == pytest.approx(1 / 8, rel=0.05)
-
-
-def test_a_t5_bias_belongs_to_its_bucket_and_head():
-    encoding, keys = T5Positions(8, 2, causal=True), torch.tensor([[0, 4, 30], [9, 1, 2]])
-    found = encoding.of_scores(torch.tensor([[31]]), keys)
-    for row, key, head in ((0, 0, 0), (0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 2, 0)):
-        bucket = t5_bucket(31 - int(keys[row, key]), causal=True)
-        assert found[row, head, 0, key] == encoding.table[bucket, head]
+    torch.testing.assert_close(ours.position_bias(position, position), theirs.compute_bias(200, 200))
 
 
 @pytest.mark.agreement(witness="other papers")
@@ -179,17 +141,11 @@ def test_alibi_slopes_equal_those_of_hugging_faces_bloom(h):
     torch.testing.assert_close(torch.tensor(slopes(h)), alibi[:, 0, 1])
 
 
-def test_alibi_scores_fall_with_the_distance_on_both_sides():
-    found = ALiBiPositions(4).of_scores(one_sentence(6), one_sentence(6))
-    wanted = [[[[-(2.0 ** (-2 * h)) * abs(i - j) for j in range(6)] for i in range(6)] for h in range(1, 5)]]
-    torch.testing.assert_close(found, torch.tensor(wanted))
-
-
 @pytest.mark.agreement(witness="other papers")
 def test_rotary_positions_turn_each_pair_by_its_angle():
     encoding, x = RotaryPositions(6, 4), draw(1, 2, 9, 6)
     encoding.prepare(9)
-    found = turned(x, encoding.turns(one_sentence(9, 3) % 9))
+    found = rotate(x, encoding.rotation(one_sentence(9, 3) % 9))
     for place, position in enumerate(torch.arange(3, 12) % 9):
         for pair in range(3):
             angle = float(position) / 10000 ** (2 * pair / 6)
@@ -207,8 +163,8 @@ def test_rotary_positions_equal_those_of_hugging_faces_llama():
     q, k = draw(1, 3, 40, 8), draw(1, 3, 40, 8) + 1
     halves = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])
     theirs = llama.apply_rotary_pos_emb(q[..., halves], k[..., halves], cosines, sines)
-    turns = RotaryPositions(8, 40).turns(one_sentence(40))
-    torch.testing.assert_close([turned(q, turns)[..., halves], turned(k, turns)[..., halves]], list(theirs))
+    rotation = RotaryPositions(8, 40).rotation(one_sentence(40))
+    torch.testing.assert_close([rotate(q, rotation)[..., halves], rotate(k, rotation)[..., halves]], list(theirs))
 
 
 def scores(encoding, start, causal):
@@ -216,10 +172,10 @@ def scores(encoding, start, causal):
     position = one_sentence(12, start)
     q, k = draw(1, 4, 12, 6), draw(1, 4, 12, 6) + 1
     encoding.prepare(start + 12)
-    turns = encoding.turns(position)
+    rotation = encoding.rotation(position)
     mask = torch.full((12, 12), -torch.inf).triu(1) if causal else torch.zeros(12, 12)
-    bias = plus(mask[None, None], encoding.of_scores(position, position))
-    return attention_weights(turned(q, turns), turned(k, turns), bias, 0.5)
+    bias = plus(mask[None, None], encoding.position_bias(position, position))
+    return attention_weights(rotate(q, rotation), rotate(k, rotation), bias, 0.5)
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -244,19 +200,10 @@ def test_an_encoder_knows_the_order_only_by_its_positions(run_config, name):
     assert same == (name == "none")
 
 
-@torch.no_grad()
-def test_a_decoder_without_positions_knows_the_order_by_its_mask(run_config):
-    torch.manual_seed(1)
-    model = Transformer(run_config(positions="none").architecture, 40).eval()
-    source, target, order = torch.tensor([[5, 6, 1]]), torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 2, 1, 4])
-    changed, before = (model(Rows.of(source), Rows.of(ids)) for ids in (target[:, order], target))
-    assert not torch.allclose(changed[:, -1], before[:, -1], atol=1e-3)
-
-
 def test_positions_count_from_the_start_of_each_sentence_of_a_row():
     position = torch.tensor([[0, 1, 2, 0, 1]])
     for encoding in (T5Positions(8, 2, causal=False), ALiBiPositions(2)):
-        found = encoding.of_scores(position, position)
+        found = encoding.position_bias(position, position)
         torch.testing.assert_close(found[..., 3:, 3:], found[..., :2, :2])
 
 

@@ -13,15 +13,15 @@ import pytest
 
 from transformer.support import processes
 from transformer.support.files import InputError
-from transformer.support.processes import ASK_TO_END, ahead, shared
+from transformer.support.processes import ASK_TO_END, prefetch, shared
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 30
 WORK = "import os, pathlib, time; pathlib.Path(str(os.getpid())).touch(); time.sleep(600)"
 PARENT = f"""
 import functools
-from transformer.support.processes import ASK_TO_END, ahead, shared
-with shared(2, "--workers", functools.partial, exec) as done, ahead("waiting", map, exec, [{WORK!r}]) as waited:
+from transformer.support.processes import ASK_TO_END, prefetch, shared
+with shared(2, "--workers", functools.partial, exec) as done, prefetch("waiting", map, exec, [{WORK!r}]) as waited:
     list(done([{WORK!r}] * 4))
 """
 
@@ -99,13 +99,13 @@ def test_too_few_open_files_are_told_with_a_remedy(monkeypatch):
 
 
 def test_items_of_another_process_come_in_their_order_and_end():
-    with ahead("counting", range, 5000) as items:
+    with prefetch("counting", range, 5000) as items:
         assert list(items) == list(range(5000))
     assert not multiprocessing.active_children()
 
 
 def test_another_process_goes_on_until_its_items_are_taken(tmp_path):
-    with ahead("counting", map, (tmp_path / "seen").touch, [0o600]) as items:
+    with prefetch("counting", map, (tmp_path / "seen").touch, [0o600]) as items:
         end = time.monotonic() + SECONDS
         while not (tmp_path / "seen").exists() and time.monotonic() < end:
             time.sleep(0.01)
@@ -114,35 +114,35 @@ def test_another_process_goes_on_until_its_items_are_taken(tmp_path):
 
 
 def test_items_without_end_end_with_their_context():
-    with ahead("counting", itertools.count) as items:
+    with prefetch("counting", itertools.count) as items:
         assert [next(items) for _ in range(3)] == [0, 1, 2]
     assert not multiprocessing.active_children()
 
 
 def test_a_process_of_items_holds_what_it_is_given_once():
     size = 2**28
-    with ahead("counting", enumerate, bytes(size)) as items:
+    with prefetch("counting", enumerate, bytes(size)) as items:
         next(items)
         [process] = multiprocessing.active_children()
         assert size < psutil.Process(process.pid).memory_info().rss < 1.8 * size
 
 
 def test_items_that_are_never_closed_do_not_keep_python_from_ending():
-    code = "import itertools; from transformer.support.processes import ahead; "
-    code += "ahead('counting', itertools.count).__enter__()"
+    code = "import itertools; from transformer.support.processes import prefetch; "
+    code += "prefetch('counting', itertools.count).__enter__()"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=SECONDS)
 
 
 @pytest.mark.parametrize(("given", "error"), [([0], ZeroDivisionError), (["x"], TypeError), (3, TypeError)])
 def test_an_error_of_items_is_raised_here(given, error):
-    with pytest.raises(error), ahead("dividing", map, functools.partial(divmod, 1), given) as items:
+    with pytest.raises(error), prefetch("dividing", map, functools.partial(divmod, 1), given) as items:
         list(items)
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("number", sorted(ASK_TO_END))
 def test_a_process_of_items_ignores_what_may_reach_all_processes(number):
-    with ahead("counting", itertools.count) as items:
+    with prefetch("counting", itertools.count) as items:
         next(items)
         [process] = multiprocessing.active_children()
         os.kill(process.pid, number)
@@ -151,7 +151,7 @@ def test_a_process_of_items_ignores_what_may_reach_all_processes(number):
 
 def test_a_process_of_items_that_is_killed_is_told():
     message = "counting: a process was ended by SIGKILL, perhaps because main memory ran out; the same command goes on"
-    with ahead("counting", itertools.count) as items:
+    with prefetch("counting", itertools.count) as items:
         multiprocessing.active_children()[0].kill()
         with pytest.raises(InputError, match=message):
             list(items)
@@ -160,7 +160,7 @@ def test_a_process_of_items_that_is_killed_is_told():
 def test_too_few_open_files_for_a_process_of_items_are_told(monkeypatch):
     monkeypatch.setattr(multiprocessing.context.SpawnContext, "Pipe", full)
     message = "counting: cannot start a process: too many open files; raise the limit"
-    with pytest.raises(InputError, match=message), ahead("counting", itertools.count):
+    with pytest.raises(InputError, match=message), prefetch("counting", itertools.count):
         pass
 
 

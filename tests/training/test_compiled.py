@@ -8,13 +8,13 @@ import torch
 from torch import nn
 
 from benchmarks.gpu.made import drawn_lengths, drawn_pairs
+from transformer.model.config import ENCODINGS
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
-from transformer.model.positions import ENCODINGS
 from transformer.model.transformer import Transformer
 from transformer.support.device import compile_in_place
 from transformer.text.batches import Batches, once
-from transformer.training.loss import _fused_part
+from transformer.training.fused import _part_for_compiler
 from transformer.training.passes import PROBABILITIES
 
 STEPS, TOKENS, VOCABULARY = 200, 25_000, 40
@@ -90,7 +90,7 @@ def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pai
 def test_the_loss_is_compiled_four_times_at_most(pairs):
     """Once for whole parts, for the rest of a batch, for a batch smaller than a part, and for another eps_ls."""
     counting = Counting()
-    loss = torch.compile(_fused_part, backend=counting, fullgraph=True)
+    loss = torch.compile(_part_for_compiler, backend=counting, fullgraph=True)
     sizes = {batch.target.ids.numel() for batch in of_wmt(pairs, 6_000)} | {1234, 7001}
     rows = PROBABILITIES["cuda"] // 37_000
     for eps_ls in (0.1, 0.0, 0.1):
@@ -128,7 +128,7 @@ def test_the_compiled_loss_equals_the_definition(dtype, eps_ls):
     target[7:12] = PADDING
     exact, shown = logits.double().requires_grad_(), target != PADDING
     share = torch.tensor(1 / 3)
-    loss = torch.compile(_fused_part, backend="aot_eager", fullgraph=True)(logits, target, eps_ls, share)
+    loss = torch.compile(_part_for_compiler, backend="aot_eager", fullgraph=True)(logits, target, eps_ls, share)
     wanted = torch.full((50, 30), eps_ls / 29).double().scatter(1, target[:, None], 1 - eps_ls)
     reference = -(wanted * exact.log_softmax(1))[shown].sum()
     (reference / 3).backward()

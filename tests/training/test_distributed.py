@@ -22,7 +22,7 @@ from transformer.support.strict import write_config
 from transformer.support.tensors import read_tensors
 from transformer.text.tokens import Pairs
 from transformer.training import distributed, update
-from transformer.training.distributed import World, joined, replicated
+from transformer.training.distributed import World, process_group, replicate
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
 
@@ -40,7 +40,7 @@ def member(rank, size, port, folder, config, tokens, micro, act):
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCHELASTIC_USE_AGENT_STORE": "True"}
     sys.stderr = (folder.parent / f"{folder.name}.{rank}.err").open("a", buffering=1)
     try:
-        with joined() as world:
+        with process_group() as world:
             train, dev = (Pairs.read(tokens / part) for part in ("train", "dev"))
             trainer = Trainer(config, VOCABULARY, train, dev, folder, CPU, world, micro)
             step = trainer.step
@@ -233,7 +233,7 @@ def test_a_first_pass_under_autocast_leaves_the_random_state_as_it_was():
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
         before, module = torch.get_rng_state(), Noted()
-        replicated(module, torch.autocast("cpu", torch.bfloat16), "a batch", 0.1)
+        replicate(module, torch.autocast("cpu", torch.bfloat16), "a batch", 0.1)
     finally:
         dist.destroy_process_group()
     assert module.calls == [("a batch", 0.1, True)]
@@ -257,7 +257,7 @@ def test_gpus_exchange_gradients_through_nccl_and_wait_ten_minutes(monkeypatch):
     monkeypatch.setattr(distributed, "DistributedDataParallel", lambda _, process_group, **__: Replica(process_group))
     monkeypatch.setattr(torch.random, "fork_rng", contextlib.nullcontext)
     with FakeTensorMode():
-        replica = replicated(Noted("cuda"), contextlib.nullcontext())
+        replica = replicate(Noted("cuda"), contextlib.nullcontext())
     assert replica.group == "a group"
     [group] = groups
     assert group["backend"] == "nccl"
@@ -271,7 +271,7 @@ def test_the_first_pass_is_over_a_batch_of_training(tmp_path, run_config, encode
         examples.append((autocast, *example))
         return module
 
-    monkeypatch.setattr(update, "replicated", noted)
+    monkeypatch.setattr(update, "replicate", noted)
     monkeypatch.setattr(World, "gather", lambda _, mine: mine[None])
     monkeypatch.setattr(World, "of_first", lambda _, value: value)
     config = run_config(precision="bfloat16")
@@ -378,7 +378,7 @@ def place(monkeypatch):
 def test_an_impossible_number_of_processes_is_named(place, value):
     place((), WORLD_SIZE=value)
     message = f"WORLD_SIZE={value} is not a whole number from 1 to 1,000,000; start the command with torchrun, "
-    with pytest.raises(InputError, match=message), joined():
+    with pytest.raises(InputError, match=message), process_group():
         pass
 
 
@@ -387,12 +387,12 @@ def test_a_variable_that_is_missing_or_impossible_is_named(place, missing):
     place(PLACE.keys() - {missing})
     with (
         pytest.raises(InputError, match=f"{missing} is not set, but WORLD_SIZE is 2; start the command with"),
-        joined(),
+        process_group(),
     ):
         pass
     if missing != "MASTER_ADDR":
         place(PLACE, **{missing: "70000"})
-        with pytest.raises(InputError, match=f"{missing}=70000 is not a whole number from"), joined():
+        with pytest.raises(InputError, match=f"{missing}=70000 is not a whole number from"), process_group():
             pass
 
 
@@ -400,13 +400,16 @@ def test_a_variable_that_is_missing_or_impossible_is_named(place, missing):
 def test_a_rank_beyond_a_single_process_is_named(place, size):
     place((), RANK="1", **size)
     size = size.get("WORLD_SIZE", "not set")
-    with pytest.raises(InputError, match=rf"RANK=1 is not 0 \(WORLD_SIZE is {size}\); start the command"), joined():
+    with (
+        pytest.raises(InputError, match=rf"RANK=1 is not 0 \(WORLD_SIZE is {size}\); start the command"),
+        process_group(),
+    ):
         pass
 
 
 def test_one_process_trains_alone_whatever_the_other_variables_say(place):
     place((), WORLD_SIZE="1", RANK="0", LOCAL_RANK="7", MASTER_ADDR="nowhere")
-    with joined() as world:
+    with process_group() as world:
         assert world is distributed.ALONE
 
 
@@ -420,6 +423,6 @@ def test_one_process_trains_alone_whatever_the_other_variables_say(place):
 def test_processes_that_cannot_meet_say_so(place, monkeypatch, capfd, changes, message):
     monkeypatch.setattr(distributed, "MEETING", timedelta(seconds=1))
     place(PLACE, **changes)
-    with pytest.raises(InputError, match=message), joined():
+    with pytest.raises(InputError, match=message), process_group():
         pass
     assert "frame" not in capfd.readouterr().err

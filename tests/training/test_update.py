@@ -8,11 +8,11 @@ from transformer.model.networks import network
 from transformer.support.device import compile_in_place
 from transformer.support.files import InputError
 from transformer.text import batches
-from transformer.training import loss
-from transformer.training.copies import Copies
+from transformer.training import fused
+from transformer.training.bfloat16_weights import Bfloat16Weights
+from transformer.training.cuda_graphs import Recorder
 from transformer.training.distributed import ALONE
 from transformer.training.loop import Trainer
-from transformer.training.recording import Recorder
 from transformer.training.update import Updater
 
 CPU = torch.device("cpu")
@@ -22,7 +22,7 @@ VOCABULARY = 40
 @pytest.fixture(autouse=True)
 def from_the_start(monkeypatch):
     """Discard what was compiled before and afterwards. The loss is not compiled, because that needs a C++ compiler."""
-    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._fused_part)
+    monkeypatch.setattr(fused, "_compiled_part", lambda: fused._part_for_compiler)
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
@@ -106,16 +106,16 @@ def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(t
 def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, encoded, monkeypatch):
     """With copies of weights, as on a GPU."""
 
-    def copies(updater):
-        updater.copies = updater.copies or Copies(updater.model)
-        updater.copies.copy()
-        return updater.copies
+    def bfloat16_weights(updater):
+        updater.weights = updater.weights or Bfloat16Weights(updater.model)
+        updater.weights.refresh()
+        return updater.weights
 
-    monkeypatch.setattr(Updater, "_copies", copies)
+    monkeypatch.setattr(Updater, "_bfloat16_weights", bfloat16_weights)
     given = (run_config(precision="bfloat16"), VOCABULARY, encoded("train"), encoded("dev"))
     tried, plain = (Trainer(*given, tmp_path / name, CPU) for name in ("tried", "plain"))
     tried.updater.compiled = True
-    monkeypatch.setattr(loss, "_compiled_part", lambda: loss._part)
+    monkeypatch.setattr(fused, "_compiled_part", lambda: fused._part)
     tried.try_compiler()
     tried.updater.compiled = False
     for trainer in (tried, plain):

@@ -46,12 +46,12 @@ def train(arguments: argparse.Namespace) -> None:
     from transformer.text.subwords import Subwords
     from transformer.text.tokens import read_pairs
     from transformer.training.config import RunConfig, endless
-    from transformer.training.distributed import joined
+    from transformer.training.distributed import process_group
     from transformer.training.run import train_run
     from transformer.training.signals import Interrupted
 
     keep_freed_memory()
-    with joined() as world:
+    with process_group() as world:
         config = read_config(RunConfig, arguments.config)
         for text in endless(config.training.warmup, config.training.steps) if world.first else []:
             print(f"warning: {arguments.config}: {text}", file=sys.stderr)

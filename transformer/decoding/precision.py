@@ -1,4 +1,4 @@
-"""The precision of the linear maps in decoding: all projections, including the logits."""
+"""The precision of the linear maps in decoding: all projections, including the one to logits."""
 
 import copy
 import platform
@@ -17,7 +17,7 @@ ROWS = 256  # number of input rows for which oneDNN optimises the layout of weig
 class _Linear(nn.Module):
     """A linear map in float32 or bfloat16. On x86 CPUs it calls oneDNN, because PyTorch's own choice can be slower.
 
-    The result becomes float32, except in the context `between`.
+    The result becomes float32, except in the context `decoding_autocast`.
     """
 
     def __init__(self, linear: nn.Linear, dtype: torch.dtype):
@@ -38,7 +38,7 @@ class _Linear(nn.Module):
 
 
 class _LayerNorm(nn.Module):
-    """A LayerNorm in bfloat16, for the context `between`. Autocast would convert its input to float32 and back."""
+    """A LayerNorm in bfloat16, for `decoding_autocast`. Autocast would convert its input to float32 and back."""
 
     def __init__(self, norm: nn.LayerNorm):
         super().__init__()
@@ -54,7 +54,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 @torch.no_grad()
 def in_precision(model: Network, precision: str) -> Network:
-    """A copy of a model that computes its projections in one of PRECISIONS. `between` says how it computes all else.
+    """A copy of a model that computes its projections in one of PRECISIONS; for all else, see `decoding_autocast`.
 
     The vocabulary is padded to a multiple of BLOCK with subwords whose logit is -infinity.
     """
@@ -63,9 +63,9 @@ def in_precision(model: Network, precision: str) -> Network:
     more = -vocabulary % BLOCK
     model = copy.deepcopy(model)
     model.embedding = nn.Parameter(F.pad(model.embedding, (0, 0, 0, more)))
-    softmax = nn.Linear(d_model, vocabulary + more, device=model.embedding.device)
-    softmax.weight = model.embedding
-    softmax.bias.zero_()[vocabulary:] = -torch.inf
+    projection = nn.Linear(d_model, vocabulary + more, device=model.embedding.device)
+    projection.weight = model.embedding
+    projection.bias.zero_()[vocabulary:] = -torch.inf
     for module in list(model.modules()):
         if isinstance(module, nn.LSTM):
             module.flatten_parameters()  # cuDNN needs contiguous weights; copying has scattered them
@@ -74,17 +74,17 @@ def in_precision(model: Network, precision: str) -> Network:
                 setattr(module, name, _Linear(child, dtype))
             elif isinstance(child, nn.LayerNorm) and all_in_bfloat16(precision, child.weight.device):
                 setattr(module, name, _LayerNorm(child))
-    model.softmax = _Linear(softmax, dtype)
+    model.projection = _Linear(projection, dtype)
     return model
 
 
-def between(model: Network) -> torch.autocast:
+def decoding_autocast(model: Network) -> torch.autocast:
     """The context for decoding with a copy of `in_precision`.
 
     If the copy is in bfloat16 on a GPU that multiplies bfloat16, it also keeps all between the linear maps, attention
     and caches in bfloat16, as training does. Elsewhere it changes nothing, and all else is in float32.
     """
-    device, dtype = model.embedding.device, getattr(model.softmax, "dtype", torch.float32)
+    device, dtype = model.embedding.device, getattr(model.projection, "dtype", torch.float32)
     whole = dtype == torch.bfloat16 and all_in_bfloat16("bfloat16", device)
     return torch.autocast(device.type, torch.bfloat16, enabled=whole)
 

@@ -12,7 +12,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.decoding.beam import Hypothesis, beam_search, length_penalty
-from transformer.decoding.precision import PRECISIONS, between, in_precision
+from transformer.decoding.precision import PRECISIONS, decoding_autocast, in_precision
 from transformer.decoding.sampling import sample
 from transformer.model.ids import PADDING
 from transformer.model.network import Network
@@ -71,7 +71,7 @@ class Search:
         """The hypotheses of each sentence, best first."""
         ids = [torch.tensor(sentence.ids) for sentence in batch]
         source = pad_sequence(ids, batch_first=True, padding_value=PADDING).to(model.embedding.device)
-        with between(model):
+        with decoding_autocast(model):
             if self.seed is None:
                 return beam_search(model, source, self.width, self.alpha, self.extra, self.nbest, self.early)
             generators = [np.random.default_rng((self.seed, sentence.number)) for sentence in batch]

@@ -1,25 +1,53 @@
 """Attention weights of a trained model: between subwords, and between words (figures 3 to 5)."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Literal, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.decoding.translate import check_lengths
+from transformer.model.convolutional import Convolutional
 from transformer.model.ids import END
+from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import Rows
-from transformer.model.network import Kind, Network
+from transformer.model.network import Network
+from transformer.model.recurrent import Recurrent
+from transformer.model.transformer import Transformer
 from transformer.package.loading import Package
 from transformer.support.files import InputError
 from transformer.trees.symbols import split_words
 
+Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3
+
+
+def attention_modules(model: Network) -> dict[Kind, list[nn.Module]]:
+    """The modules that compute the attentions of a network, one for each layer."""
+    if isinstance(model, Transformer):
+        encoder, decoder = cast(Iterable[EncoderLayer], model.encoder), cast(Iterable[DecoderLayer], model.decoder)
+        return {
+            "encoder": [layer.self_attention.attend for layer in encoder],
+            "decoder": [layer.self_attention.attend for layer in decoder],
+            "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
+        }
+    if isinstance(model, Recurrent):
+        return {"encoder-decoder": [model.attention]}
+    return {"encoder-decoder": [cast(nn.Module, layer.attend) for layer in cast(Convolutional, model).decoder]}
+
+
+def layers_and_heads(model: Network) -> tuple[int, int]:
+    """How many layers have attention, and how many heads it has."""
+    layers = len(attention_modules(model)["encoder-decoder"])
+    return layers, model.config.h if isinstance(model, Transformer) else 1
+
 
 def chosen_layer(package: Package, layer: int | None) -> int:
     """`layer`, by default the last but one as in figures 3 to 5. Raises InputError when the model has no such layer."""
-    layers, _ = package.model.layers_and_heads
+    layers, _ = layers_and_heads(package.model)
     if layer is None:
         return max(1, layers - 1)
     if not 1 <= layer <= layers:
@@ -31,9 +59,26 @@ def chosen_layer(package: Package, layer: int | None) -> int:
 
 @torch.inference_mode()
 def weights_of_all(model: Network, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Tensor]:
-    """`Network.attention_weights` of a pair of sentences, as ids that the end of sentence closes."""
-    pair = (torch.tensor([ids], device=model.embedding.device) for ids in (source, target))
-    return model.attention_weights(*map(Rows.of, pair))
+    """Weights [layer, head, query, key] of each of the network's attentions, for one pair of sentences.
+
+    The sentences are ids that the end of sentence closes. A decoder's query is the position that a target id is
+    predicted at. In decoder self-attention, key 0 is the start and key j > 0 is target id j - 1.
+    """
+    rows = [Rows.of(torch.tensor([ids], device=model.embedding.device)) for ids in (source, target)]
+    if isinstance(model, Recurrent):
+        memory = model.memory(rows[0].ids)
+        outputs, _ = model.first_layer(rows[1].ids, memory)
+        return {"encoder-decoder": model.attention.weights(outputs, memory)[:, None]}
+    kinds, weights = attention_modules(model), dict[nn.Module, Tensor]()
+
+    def note(attend: Any, given: tuple[Any, ...]) -> None:
+        weights[attend] = attend.weights(*given)
+
+    with ExitStack() as hooks:
+        for attend in chain.from_iterable(kinds.values()):
+            hooks.enter_context(attend.register_forward_pre_hook(note))
+        model(*rows)
+    return {kind: torch.cat([weights[attend] for attend in modules]) for kind, modules in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -54,7 +99,7 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
     InputError when it has no words or too many, or the model has no such layer or no self-attention.
     """
     model = package.model
-    if "encoder" not in model.attentions:
+    if not isinstance(model, Transformer):
         raise InputError(
             f"{package.config.model} is a {package.config.architecture.network} network, whose encoder has no "
             "self-attention; name a Transformer, or see its encoder-decoder attention with `attention --html`"

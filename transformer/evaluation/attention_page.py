@@ -12,9 +12,8 @@ import torch
 
 from transformer.decoding.parse import tree_of
 from transformer.decoding.translate import Translation
-from transformer.evaluation.attention import weights_of_all
+from transformer.evaluation.attention import Kind, attention_modules, layers_and_heads, weights_of_all
 from transformer.model.ids import END
-from transformer.model.network import Kind
 from transformer.package.loading import Package
 from transformer.support.files import atomic
 from transformer.trees.drawing import draw
@@ -39,8 +38,8 @@ def attention_page(
     The page first shows `layer`, counted from 1 (default: the last), of `kind` if the model has this kind. Raises the
     InputErrors of `transformer.support.files.atomic`.
     """
-    layers, heads = package.model.layers_and_heads
-    kinds = list(package.model.attentions)
+    layers, heads = layers_and_heads(package.model)
+    kinds = list(attention_modules(package.model))
     model = {"kinds": kinds, "layers": layers, "heads": heads, "steps": STEPS}
     model |= {"kind": kind if kind in kinds else kinds[0], "layer": layer or layers}
     head, tail = around_data(escape(f"Attention of {package.config.task} {package.config.model}"))

@@ -23,8 +23,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.evaluation.layer_sizes import MOST_ADDITIVE, LayerSizes
 from transformer.evaluation.restricted import Restricted
-from transformer.model.attention import ATTENTIONS, SelfAttention, join_heads, split_heads
+from transformer.model.attention import SelfAttention, attention_function, join_heads, split_heads
 from transformer.model.cache import KeysValues
+from transformer.model.config import Attention, ModelConfig
 from transformer.model.masks import Mask
 from transformer.support.device import device_name, within_memory
 
@@ -46,9 +47,9 @@ class _Layer(nn.Module):
 class _Attention(_Layer):
     """Self-attention without projections: its input serves as queries, keys and values."""
 
-    def __init__(self, n: int, d: int, d_k: int, kind: str = "scaled", radius: int | None = None):
+    def __init__(self, n: int, d: int, d_k: int, kind: Attention = "scaled", radius: int | None = None):
         super().__init__()
-        self.h, self.attend = d // d_k, ATTENTIONS[kind](d // d_k, d_k, 0.0)
+        self.h, self.attend = d // d_k, attention_function(_sizes(d, d_k, kind))
         self.restricted = None if radius is None else Restricted(n, radius)
         self.mask = _everything(n) if radius is None else None
 
@@ -64,7 +65,7 @@ class _Projected(_Layer):
 
     def __init__(self, n: int, d: int, d_k: int):
         super().__init__()
-        self.attention, self.mask = SelfAttention(d, d // d_k, d_k, d_k), _everything(n)
+        self.attention, self.mask = SelfAttention(_sizes(d, d_k)), _everything(n)
 
     def forward(self, x_1TD: Tensor) -> Tensor:
         return self.attention(x_1TD, self.mask)
@@ -127,6 +128,11 @@ LAYERS: dict[str, Make] = {
 def _dilations(n: int, k: int) -> tuple[int, ...]:
     """The dilations 1, k, k^2 ... below n. A larger one would read padding only."""
     return 1, *takewhile(lambda dilation: dilation < n, (k**layer for layer in count(1)))
+
+
+def _sizes(d: int, d_k: int, kind: Attention = "scaled") -> ModelConfig:
+    """The config of attention whose heads of width d_k have the width d together."""
+    return ModelConfig(1, d, 1, d // d_k, d_k, d_k, 0.0, "none", 1, attention=kind)
 
 
 def _everything(n: int) -> Mask:

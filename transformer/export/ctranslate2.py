@@ -80,7 +80,7 @@ def to_ctranslate2(folder: Path, output: Path) -> None:
     spec.decoder.projection.bias = logit_bias(len(embedding)).numpy()
     spec.decoder.start_from_zero_embedding = True
     for part, positions in ((spec.encoder, model.source_positions), (spec.decoder, model.target_positions)):
-        every = cast(Tensor, positions.of_embeddings(torch.arange(longest(architecture))[None]))
+        every = cast(Tensor, positions.encoding(torch.arange(longest(architecture))[None]))
         part.position_encodings.encodings = every[0].detach().numpy()
     pieces = pieces_of(package.subwords)
     spec.register_source_vocabulary(pieces)

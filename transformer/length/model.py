@@ -22,9 +22,9 @@ class DecoderOnly(Network):
         """Logits [B, L, V] of the id after each position, given the ids up to this position."""
         position = torch.arange(ids_BL.size(1), device=ids_BL.device)[None]
         row = Rows(ids_BL, torch.zeros_like(position), position)
-        mask = Mask.between(row, row, causal=True, scores=self.positions.of_scores(position, position))
-        turns = self.positions.turns(position)
-        x = self.dropout(plus(self.embed(ids_BL), self.positions.of_embeddings(position)))
+        mask = Mask.of(row, row, causal=True, position_bias=self.positions.position_bias(position, position))
+        rotation = self.positions.rotation(position)
+        x = self.dropout(plus(self.embed(ids_BL), self.positions.encoding(position)))
         for layer in self.layers:
-            x = layer(x, mask, turns)
+            x = layer(x, mask, rotation)
         return self.logits(x)

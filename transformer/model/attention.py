@@ -1,10 +1,8 @@
 """Attention (section 3.2) and attention over parameters (appendix).
 
-Shapes: B sentences, T queries, S keys, D d_model, H heads, K d_k, V d_v, E any width. A query is a subword or, in
-decoding, the newest subword of a hypothesis.
+Shapes: B sentences, T queries, S keys, D d_model, H heads, K d_k, E d_v (of heads that are split or joined, any width).
+A query is a subword or, in decoding, the newest subword of a hypothesis.
 """
-
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -12,8 +10,9 @@ from torch import Tensor, nn
 
 from transformer.model import kernels
 from transformer.model.cache import KeysValues, LayerCache
+from transformer.model.config import ModelConfig
 from transformer.model.masks import Mask
-from transformer.model.positions import turned
+from transformer.model.positions import rotate
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale: float) -> Tensor:
@@ -22,13 +21,16 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, bias: Tensor | None, scale
     return (scores if bias is None else scores + bias).softmax(-1)
 
 
-@kernels.attention
 def attention(
-    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor | None, scale: float, dropout: float = 0.0
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSE: Tensor, bias: Tensor | None, scale: float, dropout: float = 0.0
 ) -> Tensor:
-    """softmax(scale Q K^T + bias) V: [B, H, T, V]. In equation 1, `scale` is 1 / sqrt(d_k); without scaling, 1."""
+    """softmax(scale Q K^T + bias) V: [B, H, T, E]. In equation 1, `scale` is 1 / sqrt(d_k); without scaling, 1."""
+    if kernels.on_gpu(q_BHTK):
+        return kernels.gpu_attention(q_BHTK, k_BHSK, v_BHSE, bias, scale, dropout)
+    if kernels.on_cpu(q_BHTK) and bias is not None and not dropout:
+        return kernels.cpu_attention(q_BHTK, k_BHSK, v_BHSE, bias, scale)
     weights = F.dropout(attention_weights(q_BHTK, k_BHSK, bias, scale), dropout)
-    return weights.to(v_BHSV.dtype) @ v_BHSV
+    return weights.to(v_BHSE.dtype) @ v_BHSE
 
 
 class DotProductAttention(nn.Module):
@@ -38,18 +40,19 @@ class DotProductAttention(nn.Module):
         super().__init__()
         self.scale, self.dropout = scale, dropout
 
-    def weights(self, q_BHTK: Tensor, read: KeysValues, mask: Mask) -> Tensor:
+    def weights(self, q_BHTK: Tensor, keys_values: KeysValues, mask: Mask) -> Tensor:
         """[B, H, T, S], without dropout."""
-        return attention_weights(q_BHTK, read.keys, mask.bias, self.scale)
+        return attention_weights(q_BHTK, keys_values.keys, mask.bias, self.scale)
 
-    def forward(self, q_BHTK: Tensor, read: KeysValues, mask: Mask) -> Tensor:
-        """[B, H, T, V]."""
-        return attention(q_BHTK, *read, mask.bias, self.scale, self.dropout if self.training else 0.0)
+    def forward(self, q_BHTK: Tensor, keys_values: KeysValues, mask: Mask) -> Tensor:
+        """[B, H, T, E]."""
+        return attention(q_BHTK, *keys_values, mask.bias, self.scale, self.dropout if self.training else 0.0)
 
 
-@kernels.additive_scores
-def additive_scores(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:  # noqa: ARG001
+def additive_scores(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:
     """v^T tanh(q + k): [B, H, T, S], in float32. Where `shown` is false, a score can have any value."""
+    if kernels.ON:
+        return kernels.additive_scores(q_BHTK, k_BHSK, vector_HK, shown_BTS)
     return (torch.tanh(q_BHTK[:, :, :, None] + k_BHSK[:, :, None]) @ vector_HK[:, None, :, None]).squeeze(-1).float()
 
 
@@ -66,22 +69,25 @@ class AdditiveAttention(nn.Module):
         limit = (6 / (d_k + 1)) ** 0.5  # Glorot and Bengio's limit for a linear map from d_k to 1
         nn.init.uniform_(self.vector, -limit, limit)
 
-    def weights(self, q_BHTK: Tensor, read: KeysValues, mask: Mask) -> Tensor:
+    def weights(self, q_BHTK: Tensor, keys_values: KeysValues, mask: Mask) -> Tensor:
         """[B, H, T, S], in float32, without dropout."""
-        return (additive_scores(q_BHTK, read.keys, self.vector, mask.shown) + mask.bias).softmax(-1)
+        return (additive_scores(q_BHTK, keys_values.keys, self.vector, mask.shown) + mask.bias).softmax(-1)
 
-    def forward(self, q_BHTK: Tensor, read: KeysValues, mask: Mask) -> Tensor:
-        """[B, H, T, V]."""
-        weights = F.dropout(self.weights(q_BHTK, read, mask), self.dropout, self.training)
-        return weights.to(read.values.dtype) @ read.values
+    def forward(self, q_BHTK: Tensor, keys_values: KeysValues, mask: Mask) -> Tensor:
+        """[B, H, T, E]."""
+        weights = F.dropout(self.weights(q_BHTK, keys_values, mask), self.dropout, self.training)
+        return weights.to(keys_values.values.dtype) @ keys_values.values
 
 
-# Each value takes h, d_k and the dropout of the weights, and makes the module.
-ATTENTIONS: dict[str, Callable[[int, int, float], DotProductAttention | AdditiveAttention]] = {
-    "scaled": lambda _, d_k, dropout: DotProductAttention(d_k**-0.5, dropout),
-    "unscaled": lambda _, __, dropout: DotProductAttention(1.0, dropout),
-    "additive": AdditiveAttention,
-}
+def attention_function(config: ModelConfig) -> DotProductAttention | AdditiveAttention:
+    """The attention function that a config names (section 3.2)."""
+    match config.attention:
+        case "scaled":
+            return DotProductAttention(config.d_k**-0.5, config.attention_dropout)
+        case "unscaled":
+            return DotProductAttention(1.0, config.attention_dropout)
+        case "additive":
+            return AdditiveAttention(config.h, config.d_k, config.attention_dropout)
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
@@ -102,41 +108,55 @@ def join_heads(x_BHTE: Tensor) -> Tensor:
     return x_BHTE.transpose(-2, -3).flatten(-2)
 
 
-class SelfAttention(nn.Module):
-    """Multi-head attention (section 3.2.2) of a sequence over itself.
+class MultiHeadAttention(nn.Module):
+    """Concat(head_1, ..., head_h) W^O (section 3.2.2). Subclasses project to queries, keys and values of the heads."""
+
+    output: nn.Linear  # W^O
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.h, self.keys_width, self.values_width = config.h, config.h * config.d_k, config.h * config.d_v
+        self.attend = attention_function(config)
+
+    def multi_head(self, q_BHTK: Tensor, keys_values: KeysValues, mask: Mask) -> Tensor:
+        """[B, H, T, K] to [B, T, D]."""
+        return self.output(join_heads(self.attend(q_BHTK, keys_values, mask)))
+
+
+class SelfAttention(MultiHeadAttention):
+    """Multi-head attention of a sequence over itself.
 
     One matrix projects to Q, K and V. So its initial weights have the Glorot limit of a map from D to 3D, as in the
     authors' code.
     """
 
-    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled", dropout: float = 0.0):
-        super().__init__()
-        self.h, self.sizes, self.attend = h, (h * d_k, h * d_k, h * d_v), ATTENTIONS[kind](h, d_k, dropout)
-        self.query_key_value = xavier_linear(d_model, sum(self.sizes))
-        self.output = xavier_linear(h * d_v, d_model)
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.sizes = self.keys_width, self.keys_width, self.values_width
+        self.query_key_value = xavier_linear(config.d_model, sum(self.sizes))
+        self.output = xavier_linear(self.values_width, config.d_model)
 
     def forward(
-        self, x_BTD: Tensor, mask: Mask, turns: Tensor | None = None, cache: LayerCache | None = None
+        self, x_BTD: Tensor, mask: Mask, rotation: Tensor | None = None, cache: LayerCache | None = None
     ) -> Tensor:
-        """[B, T, D] to [B, T, D]. The positional encoding makes `turns`, the angles of queries and keys.
+        """[B, T, D] to [B, T, D]. `rotation` has the angles of queries and keys, from the positional encoding.
 
         With a `cache`, x holds the newest subword of each hypothesis, which also reads the subwords before it.
         """
         q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BTD).split(self.sizes, -1))
-        q, k = turned(q, turns), turned(k, turns)
-        read = KeysValues(k, v) if cache is None else cache.add(k, v)
-        return self.output(join_heads(self.attend(q, read, mask)))
+        q, k = rotate(q, rotation), rotate(k, rotation)
+        return self.multi_head(q, KeysValues(k, v) if cache is None else cache.add(k, v), mask)
 
 
-class EncoderDecoderAttention(nn.Module):
+class EncoderDecoderAttention(MultiHeadAttention):
     """Multi-head attention of the decoder over the encoder's output (section 3.2.3)."""
 
-    def __init__(self, d_model: int, h: int, d_k: int, d_v: int, kind: str = "scaled", dropout: float = 0.0):
-        super().__init__()
-        self.h, self.sizes, self.attend = h, (h * d_k, h * d_v), ATTENTIONS[kind](h, d_k, dropout)
-        self.query = xavier_linear(d_model, h * d_k)
-        self.key_value = xavier_linear(d_model, sum(self.sizes))
-        self.output = xavier_linear(h * d_v, d_model)
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.sizes = self.keys_width, self.values_width
+        self.query = xavier_linear(config.d_model, self.keys_width)
+        self.key_value = xavier_linear(config.d_model, sum(self.sizes))
+        self.output = xavier_linear(self.values_width, config.d_model)
 
     def keys_values(self, encoded_BSD: Tensor) -> KeysValues:
         """The keys and values of the encoder's output. They are computed once for each sentence."""
@@ -144,8 +164,7 @@ class EncoderDecoderAttention(nn.Module):
 
     def forward(self, x_BTD: Tensor, memory: KeysValues, mask: Mask) -> Tensor:
         """[B, T, D] to [B, T, D]."""
-        q = split_heads(self.query(x_BTD), self.h)
-        return self.output(join_heads(self.attend(q, memory, mask)))
+        return self.multi_head(split_heads(self.query(x_BTD), self.h), memory, mask)
 
 
 class AttentionOverParameters(nn.Module):
@@ -172,5 +191,5 @@ class AttentionOverParameters(nn.Module):
         groups = kernels.groups(x_BTD)
         q_GHMK = split_heads(self.query(x_BTD.reshape(groups, -1, x_BTD.size(-1))), self.h_p)
         keys, values = (each.expand(groups, -1, -1, -1) for each in (self.memory_keys, self.memory_values * self.scale))
-        y_GHMV = attention(q_GHMK, keys, values, None, self.h_p**0.5)
-        return self.output(join_heads(y_GHMV)).view_as(x_BTD)
+        y_GHME = attention(q_GHMK, keys, values, None, self.h_p**0.5)
+        return self.output(join_heads(y_GHME)).view_as(x_BTD)

@@ -1,6 +1,6 @@
 """The config of a network: the columns of Table 3."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -9,6 +9,8 @@ from transformer.support.fields import STRICT, Config, Faults, Probability, chec
 from transformer.support.strict import added
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
+Attention = Literal["scaled", "unscaled", "additive"]
+ENCODINGS: tuple[Positions, ...] = get_args(Positions)
 LARGEST = 10**7  # the limit of every size: more is more than any memory holds
 Size = Annotated[int, Field(ge=1, le=LARGEST)]
 BOUNDED = ("learned",)  # the positional encodings that have no positions beyond max_length
@@ -59,9 +61,7 @@ class ModelConfig(Config):
     attention_over_parameters: AttentionOverParametersConfig | None = Field(
         default=None, description="sizes of the appendix's sub-layer, which takes the place of the feed-forward layers"
     )
-    attention: Literal["scaled", "unscaled", "additive"] = added(
-        "scaled", "scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)"
-    )
+    attention: Attention = added("scaled", "scores: Q K^T / sqrt(d_k), Q K^T, or v^T tanh(Q + K)")
     attention_dropout: Probability = added(
         0.0, "dropout of attention's weights; in the paper only the parser has it (section 6.3)"
     )

@@ -19,8 +19,7 @@ Shapes: R rows, which hold one sentence or several; S source and T target subwor
 convolution; V subwords of the vocabulary. In a search, R is B sentences, and T is W hypotheses of each.
 """
 
-from collections.abc import Callable, Iterable
-from typing import cast
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -31,7 +30,7 @@ from transformer.model.cache import KeysValues
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
 from transformer.model.masks import Mask, Rows
-from transformer.model.network import Kind, Network
+from transformer.model.network import Network
 from transformer.model.positions import LearnedPositions
 
 K = 3
@@ -55,9 +54,9 @@ class Windows:
 
     def __init__(self, rows: Rows, after: int):
         self.sides = K - 1 - after, after
-        number_RL1 = rows.number[:, :, None]
-        beyond = F.pad(number_RL1, (0, 0, *self.sides), value=-1)
-        self.shown = [each == number_RL1 for each in self._shifted(beyond)]
+        segment_RL1 = rows.segment[:, :, None]
+        beyond = F.pad(segment_RL1, (0, 0, *self.sides), value=-1)
+        self.shown = [each == segment_RL1 for each in self._shifted(beyond)]
 
     def __call__(self, x_RLD: Tensor) -> Tensor:
         """[R, L, D] to [R, L, K * D]."""
@@ -94,21 +93,19 @@ class DecoderLayer(nn.Module):
         self.query, self.output = (normal_linear(config.d_model, config.d_model) for _ in range(2))
         self.attend = DotProductAttention(1.0)
 
-    def forward(self, window: Tensor, given: Tensor, memory: KeysValues, across: Mask, root: Tensor) -> Tensor:
+    def forward(self, window: Tensor, given: Tensor, memory: KeysValues, source_mask: Mask, root: Tensor) -> Tensor:
         """[R, T, K * D] to [R, T, D].
 
         `given` [R, T, D] is the embedded input, and `root` [R, T, 1] the root of the number of source subwords.
         """
         x = self.convolution(window)
         q = (self.query(x) + given.type_as(x)) * ROOT_HALF
-        read = self.attend(q[:, None], memory, across).squeeze(1) * root
-        return (self.output(read) + x) * ROOT_HALF
+        context = self.attend(q[:, None], memory, source_mask).squeeze(1) * root
+        return (self.output(context) + x) * ROOT_HALF
 
 
 class Convolutional(Network):
     """Gated convolutions with attention, with the embeddings and the softmax of the Transformer."""
-
-    attentions = ("encoder-decoder",)
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -122,17 +119,17 @@ class Convolutional(Network):
     def forward(self, source: Rows, target: Rows) -> Tensor:
         """The decoder's output [R, T, D]. Its input is each target sentence, shifted right by a zero vector."""
         windows = Windows(target, after=0)
-        given = self.given(self.shifted(target), self.target_positions, target.position)
-        return self.decode(given, lambda _, x: windows(x), self.memory(source), Mask.between(target, source))
+        given = self.stack_input(self.shift_right(target), self.target_positions, target.position)
+        return self.decode(given, lambda _, x: windows(x), self.memory(source), Mask.of(target, source))
 
-    def given(self, embedded: Tensor, encoding: LearnedPositions, position: Tensor) -> Tensor:
+    def stack_input(self, embedded: Tensor, encoding: LearnedPositions, position: Tensor) -> Tensor:
         """The input of encoder or decoder, [R, L, D], from embeddings and positions."""
-        return self.dropout((embedded + encoding.of_embeddings(position)) * EMBEDDED)
+        return self.dropout((embedded + encoding.encoding(position)) * EMBEDDED)
 
     def memory(self, source: Rows) -> KeysValues:
         """The keys and values [R, 1, S, D] that all layers of the decoder read."""
         windows = Windows(source, after=K // 2)
-        given = self.given(self.embed(source.ids), self.source_positions, source.position)
+        given = self.stack_input(self.embed(source.ids), self.source_positions, source.position)
         x = self.into_encoder(given)
         for layer in self.encoder:
             x = (layer(windows(self.dropout(x))) + x) * ROOT_HALF
@@ -140,26 +137,17 @@ class Convolutional(Network):
         return KeysValues(x[:, None], ((x + given.type_as(x)) * ROOT_HALF)[:, None])
 
     def decode(
-        self, given: Tensor, windows: Callable[[int, Tensor], Tensor], memory: KeysValues, across: Mask
+        self, given: Tensor, windows: Callable[[int, Tensor], Tensor], memory: KeysValues, source_mask: Mask
     ) -> Tensor:
         """The decoder's output [R, T, D] for its embedded input.
 
         `windows(i, x)` is what the i-th convolution reads of its input x, [R, T, K * D].
         """
-        root = across.shown.sum(-1, keepdim=True).sqrt()
+        root = source_mask.shown.sum(-1, keepdim=True).sqrt()
         y = self.into_decoder(given)
         for i, layer in enumerate(self.decoder):
-            y = (layer(windows(i, self.dropout(y)), given, memory, across, root) + y) * ROOT_HALF
+            y = (layer(windows(i, self.dropout(y)), given, memory, source_mask, root) + y) * ROOT_HALF
         return self.dropout(self.from_decoder(y))
-
-    @property
-    def layers_and_heads(self) -> tuple[int, int]:
-        """Each layer of the decoder has attention with one head."""
-        return self.config.N, 1
-
-    def attention_modules(self) -> dict[Kind, list[nn.Module]]:
-        """See Network."""
-        return {"encoder-decoder": [layer.attend for layer in cast(Iterable[DecoderLayer], self.decoder)]}
 
     def begin(self, source_BS: Tensor) -> "ConvolutionalHypotheses":
         """See Network."""
@@ -171,7 +159,7 @@ class ConvolutionalHypotheses:
 
     def __init__(self, model: Convolutional, source_BS: Tensor):
         self.model, self.memory = model, model.memory(Rows.of(source_BS))
-        self.across, self.length = Mask((source_BS != PADDING)[:, None]), 0
+        self.source_mask, self.length = Mask((source_BS != PADDING)[:, None]), 0
         none = model.embedding.new_zeros(len(source_BS), 1, (K - 1) * model.config.d_model)
         self.inputs = [none for _ in model.decoder]  # [B, W, (K - 1) * D] each
 
@@ -187,8 +175,8 @@ class ConvolutionalHypotheses:
         x = self.inputs[0].new_zeros(len(self.inputs[0]), 1, d) if token_BW is None else model.embed(token_BW)
         position = torch.full((1, 1), self.length, device=x.device)
         self.length += 1
-        given = model.given(x, model.target_positions, position)
-        return model.logits(model.decode(given, window, self.memory, self.across))
+        given = model.stack_input(x, model.target_positions, position)
+        return model.logits(model.decode(given, window, self.memory, self.source_mask))
 
     def follow(self, origin_BW: Tensor) -> None:
         """See Hypotheses."""
@@ -197,5 +185,5 @@ class ConvolutionalHypotheses:
 
     def select(self, sentences: Tensor) -> None:
         """See Hypotheses."""
-        self.memory, self.across = self.memory.select(sentences), Mask(self.across.shown[sentences])
+        self.memory, self.source_mask = self.memory.select(sentences), Mask(self.source_mask.shown[sentences])
         self.inputs = [each.index_select(0, sentences) for each in self.inputs]

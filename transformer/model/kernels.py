@@ -1,15 +1,13 @@
 """Faster ways to compute what other modules of the model define. Only this module asks for a device.
 
-A decorator takes the definition of an operation. It returns a function that uses a kernel where this is faster, and the
-definition elsewhere. The definition stays available as `__wrapped__`. Dropout and LSTM choose in the same way between
-PyTorch's operations and their own. docs/speed.md says what each kernel gains. Shapes are named as in attention.py.
+A definition first asks for a kernel (`on_cpu`, `on_gpu`) and calls it by name. What follows is the paper's equation. It
+computes where no kernel does, and everywhere with `ON = False`. To change an equation, set ON to False, or its kernel
+will go on computing the old one. docs/speed.md says what each kernel gains. Shapes are named as in attention.py.
 """
 
 import math
-from collections.abc import Callable
 from contextlib import nullcontext
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +16,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.model.ids import PADDING
 from transformer.support.device import auto_precision
+
+ON = True  # False: all is computed by the definitions, those of the loss and of Adam included
 
 GROUPS = 16  # how many groups of positions a GPU treats at a time in attention over parameters, if they can be equal
 AT_ONCE = 1 << 19  # how many numbers additive attention computes at a time; more do not fit into a cache
@@ -31,41 +31,29 @@ CUDNN_FIRST = [
 ]
 ENCODED = 32  # how many sentences a CPU encodes at a time; fewer are slower, more have more padding
 
-Operation = TypeVar("Operation", bound=Callable[..., Tensor])
+
+def on_cpu(x: Tensor) -> bool:
+    """Whether the kernels for CPUs compute with `x`."""
+    return ON and not x.is_cuda
 
 
-def attention(definition: Operation) -> Operation:
-    """Equation 1. On a GPU, PyTorch's fused attention computes it; on a CPU it is slow, because sentences are short.
+def on_gpu(x: Tensor) -> bool:
+    """Whether the kernels for GPUs compute with `x`."""
+    return ON and x.is_cuda
+
+
+def gpu_attention(
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSE: Tensor, bias: Tensor | None, scale: float, dropout: float
+) -> Tensor:
+    """Equation 1 by PyTorch's fused attention. On a CPU it is slow, because sentences are short.
 
     Only attention over parameters has no bias. From CUDA capability 9.0 on (an H100), cuDNN's fused attention trains
-    it. On a CPU, training has a form of its own, and so has inference in float32. Both need a bias and have no dropout.
+    it.
     """
-
-    @wraps(definition)
-    def faster(
-        q_BHTK: Tensor,
-        k_BHSK: Tensor,
-        v_BHSV: Tensor,
-        bias: Tensor | None,
-        scale: float,
-        dropout: float = 0.0,
-    ) -> Tensor:
-        if q_BHTK.is_cuda:
-            bias = None if bias is None else bias.to(q_BHTK.dtype)
-            cudnn = bias is None and q_BHTK.requires_grad and _has_fast_cudnn()
-            with sdpa_kernel(CUDNN_FIRST, set_priority=True) if cudnn else nullcontext():
-                return F.scaled_dot_product_attention(
-                    q_BHTK, k_BHSK, v_BHSV, attn_mask=bias, dropout_p=dropout, scale=scale
-                )
-        if bias is not None and not dropout:
-            if q_BHTK.requires_grad:
-                return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSV, bias, scale)
-            if q_BHTK.dtype == torch.float32:
-                scores = torch.add(bias, q_BHTK @ k_BHSK.transpose(-1, -2), alpha=scale)
-                return scores.softmax(-1) @ v_BHSV
-        return definition(q_BHTK, k_BHSK, v_BHSV, bias, scale, dropout)
-
-    return cast(Operation, faster)
+    bias = None if bias is None else bias.to(q_BHTK.dtype)
+    cudnn = bias is None and q_BHTK.requires_grad and _has_fast_cudnn()
+    with sdpa_kernel(CUDNN_FIRST, set_priority=True) if cudnn else nullcontext():
+        return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSE, attn_mask=bias, dropout_p=dropout, scale=scale)
 
 
 def _has_fast_cudnn() -> bool:
@@ -78,12 +66,19 @@ def _has_fast_cudnn() -> bool:
 _has_fast_cudnn._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+def cpu_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSE: Tensor, bias: Tensor, scale: float) -> Tensor:
+    """Equation 1 with a bias and without dropout: in one form for training, in another for inference in float32."""
+    if q_BHTK.requires_grad or q_BHTK.dtype != torch.float32:
+        return _CPUAttention.apply(q_BHTK, k_BHSK, v_BHSE, bias, scale)
+    return torch.add(bias, q_BHTK @ k_BHSK.transpose(-1, -2), alpha=scale).softmax(-1) @ v_BHSE
+
+
 class _CPUAttention(torch.autograd.Function):
     """Equation 1 and its gradient, with fewer passes over the attention weights than autograd makes."""
 
     @staticmethod
-    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, bias: Tensor, scale: float) -> Tensor:
-        q, k, v = (q_BHTK * scale).flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSV.flatten(0, 1)
+    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSE: Tensor, bias: Tensor, scale: float) -> Tensor:
+        q, k, v = (q_BHTK * scale).flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSE.flatten(0, 1)
         scores = torch.bmm(q, k.transpose(1, 2)).unflatten(0, q_BHTK.shape[:2]) + bias
         weights = torch.softmax(scores, -1, out=scores).flatten(0, 1).to(v.dtype)
         ctx.save_for_backward(q, k, v, weights)
@@ -93,37 +88,33 @@ class _CPUAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, weights = ctx.saved_tensors
-        of_y = grad[0].flatten(0, 1)
-        of_weights = torch.bmm(of_y, v.transpose(1, 2))
-        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
-        of_q = torch.bmm(of_scores, k).mul_(ctx.scale)
-        of_k, of_v = torch.bmm(of_scores.transpose(1, 2), q), torch.bmm(weights.transpose(1, 2), of_y)
-        of_bias = of_scores.unflatten(0, ctx.heads).sum_to_size(ctx.bias) if ctx.needs_input_grad[3] else None
-        return *(each.unflatten(0, ctx.heads) for each in (of_q, of_k, of_v)), of_bias, None
+        grad_y = grad[0].flatten(0, 1)
+        grad_weights = torch.bmm(grad_y, v.transpose(1, 2))
+        grad_scores = torch._softmax_backward_data(grad_weights, weights, -1, weights.dtype)
+        grad_q = torch.bmm(grad_scores, k).mul_(ctx.scale)
+        grad_k, grad_v = torch.bmm(grad_scores.transpose(1, 2), q), torch.bmm(weights.transpose(1, 2), grad_y)
+        grad_bias = grad_scores.unflatten(0, ctx.heads).sum_to_size(ctx.bias) if ctx.needs_input_grad[3] else None
+        return *(each.unflatten(0, ctx.heads) for each in (grad_q, grad_k, grad_v)), grad_bias, None
 
 
-def additive_scores(definition: Operation) -> Operation:
+def additive_scores(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:
     """The scores of additive attention: only those that a query may read, because a packed row has many sentences.
 
     Where queries may read everything, a CPU's cache limits how many scores are computed at a time.
     """
-
-    @wraps(definition)
-    def faster(q_BHTK: Tensor, k_BHSK: Tensor, vector_HK: Tensor, shown_BTS: Tensor) -> Tensor:
-        (b, h, t, _), s = q_BHTK.shape, k_BHSK.size(2)
-        if shown_BTS.all():  # to pick scores would take three times as long
-            k = k_BHSK.contiguous()
-            parts = q_BHTK.contiguous().split(max(1, AT_ONCE // k.numel()), 2)
-            return torch.cat([definition(part, k, vector_HK, shown_BTS) for part in parts], 2)
-        row, query, key = shown_BTS.expand(b, t, s).nonzero(as_tuple=True)
-        asked, read = row * t + query, row * s + key
-        q, k = (x.transpose(1, 2).reshape(-1, h * x.size(-1)) for x in (q_BHTK, k_BHSK))
-        both = q.index_select(0, asked).add_(k.index_select(0, read)).tanh_()
-        scores_PH = (both.unflatten(1, (h, -1)).transpose(0, 1) @ vector_HK[:, :, None]).squeeze(2).t().float()
-        scores = scores_PH.new_zeros(b * t * s, h).index_copy(0, asked * s + key, scores_PH)
-        return scores.view(b, t, s, h).permute(0, 3, 1, 2)
-
-    return cast(Operation, faster)
+    (b, h, t, _), s = q_BHTK.shape, k_BHSK.size(2)
+    if shown_BTS.all():  # to pick scores would take three times as long
+        k = k_BHSK.contiguous()[:, :, None]
+        parts = q_BHTK.contiguous()[:, :, :, None].split(max(1, AT_ONCE // k.numel()), 2)
+        scores = [torch.tanh(part + k) @ vector_HK[:, None, :, None] for part in parts]
+        return torch.cat([each.squeeze(-1).float() for each in scores], 2)
+    row, query, key = shown_BTS.expand(b, t, s).nonzero(as_tuple=True)
+    query_P, key_P = row * t + query, row * s + key
+    q, k = (x.transpose(1, 2).reshape(-1, h * x.size(-1)) for x in (q_BHTK, k_BHSK))
+    both = q.index_select(0, query_P).add_(k.index_select(0, key_P)).tanh_()
+    scores_PH = (both.unflatten(1, (h, -1)).transpose(0, 1) @ vector_HK[:, :, None]).squeeze(2).t().float()
+    scores = scores_PH.new_zeros(b * t * s, h).index_copy(0, query_P * s + key, scores_PH)
+    return scores.view(b, t, s, h).permute(0, 3, 1, 2)
 
 
 def _kept(x: Tensor, p: float) -> Tensor:
@@ -134,6 +125,11 @@ def _kept(x: Tensor, p: float) -> Tensor:
     draws = torch.randint(-(1 << 63), (1 << 63) - 1, (x.numel() // 4 + 1,))
     bits = draws.view(torch.int16)[: x.numel()].view_as(x)
     return torch.ge(bits, round(p * 65536) - 32768, out=torch.empty_like(x))
+
+
+def dropout(x: Tensor, p: float) -> Tensor:
+    """Dropout in training on a CPU."""
+    return _CPUDropout.apply(x, p)
 
 
 class _CPUDropout(torch.autograd.Function):
@@ -150,26 +146,9 @@ class _CPUDropout(torch.autograd.Function):
         return (grad[0] * mask).mul_(ctx.scale), None
 
 
-class Dropout(nn.Dropout):
-    """Dropout (section 5.4): PyTorch's on a GPU, a faster one on a CPU."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[...] to [...]. Outside training it returns the input."""
-        if x.is_cuda or not self.training or self.p == 0:
-            return super().forward(x)
-        return _CPUDropout.apply(x, self.p)
-
-
-def residual(definition: Operation) -> Operation:
+def residual(norm: nn.LayerNorm, x: Tensor, y: Tensor, p: float) -> Tensor:
     """LayerNorm(x + Dropout(y)) as one operation on a CPU, which keeps only what its gradient needs."""
-
-    @wraps(definition)
-    def faster(norm: nn.LayerNorm, x: Tensor, y: Tensor, dropout: float) -> Tensor:
-        if x.is_cuda:
-            return definition(norm, x, y, dropout)
-        return _CPUResidual.apply(x, y, norm.weight, norm.bias, norm.eps, dropout)
-
-    return cast(Operation, faster)
+    return _CPUResidual.apply(x, y, norm.weight, norm.bias, norm.eps, p)
 
 
 class _CPUResidual(torch.autograd.Function):
@@ -185,30 +164,20 @@ class _CPUResidual(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
         total, mask, mean, rstd, weight, bias = ctx.saved_tensors
-        of_x, of_weight, of_bias = torch.ops.aten.native_layer_norm_backward(
+        grad_x, grad_weight, grad_bias = torch.ops.aten.native_layer_norm_backward(
             grad[0], total, weight.shape, mean, rstd, weight, bias, [True, True, True]
         )
-        of_y = of_x if mask is None else (of_x * mask).mul_(ctx.scale)
-        return of_x, of_y, of_weight, of_bias, None, None
+        grad_y = grad_x if mask is None else (grad_x * mask).mul_(ctx.scale)
+        return grad_x, grad_y, grad_weight, grad_bias, None, None
 
 
-def rectified(definition: Operation) -> Operation:
-    """max(0, x W + b). On a GPU, the product itself adds the bias and cuts at 0, so its result is written once.
-
-    Decoding may have another module in the place of the linear map (`in_precision`).
-    """
-
-    @wraps(definition)
-    def faster(linear: nn.Module, x: Tensor) -> Tensor:
-        if not (x.is_cuda and isinstance(linear, nn.Linear)):
-            return definition(linear, x)
-        dtype = of_products(x.device, x.dtype)
-        return _GPURectified.apply(*(each.to(dtype) for each in (x, linear.weight, linear.bias)))
-
-    return cast(Operation, faster)
+def linear_relu(linear: nn.Linear, x: Tensor) -> Tensor:
+    """max(0, x W + b) on a GPU. The product itself adds the bias and cuts at 0, so its result is written once."""
+    dtype = product_dtype(x.device, x.dtype)
+    return _GPULinearReLU.apply(*(each.to(dtype) for each in (x, linear.weight, linear.bias)))
 
 
-class _GPURectified(torch.autograd.Function):
+class _GPULinearReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         flat = x.flatten(0, -2)
@@ -219,10 +188,10 @@ class _GPURectified(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         flat, weight, y = ctx.saved_tensors
-        of_y = grad[0].reshape(y.shape)
-        of_sum = torch.ops.aten.threshold_backward(of_y, y, 0)
-        of_x = (of_sum @ weight).view(*grad[0].shape[:-1], -1)
-        return of_x, of_sum.t() @ flat, of_sum.sum(0)
+        grad_y = grad[0].reshape(y.shape)
+        grad_sum = torch.ops.aten.threshold_backward(grad_y, y, 0)
+        grad_x = (grad_sum @ weight).view(*grad[0].shape[:-1], -1)
+        return grad_x, grad_sum.t() @ flat, grad_sum.sum(0)
 
 
 def embedding(ids: Tensor, table: Tensor) -> Tensor:
@@ -231,7 +200,7 @@ def embedding(ids: Tensor, table: Tensor) -> Tensor:
     PyTorch's compiler would add it up with atomic operations, in another order each time. PyTorch's own operation sorts
     the ids, and adds the gradients of each one by one. If a table has few rows, products are faster.
     """
-    return _GPUEmbedding.apply(ids, table) if table.is_cuda else F.embedding(ids, table)
+    return _GPUEmbedding.apply(ids, table) if on_gpu(table) else F.embedding(ids, table)
 
 
 class _GPUEmbedding(torch.autograd.Function):
@@ -250,20 +219,20 @@ class _GPUEmbedding(torch.autograd.Function):
         return None, (each.transpose(1, 2) @ grad[0].flatten(1, -2)).sum(0)
 
 
+def _embedding_gradient(gradient: Tensor, ids: Tensor, rows: int) -> Tensor:
+    return torch.ops.aten.embedding_dense_backward(gradient, ids, rows, -1, False)
+
+
 # An operation of our own, because the compiler replaces PyTorch's.
 _operations = torch.library.Library("transformer", "DEF")
 _operations.define("embedding_gradient(Tensor gradient, Tensor ids, int rows) -> Tensor")
-_operations.impl(
-    "embedding_gradient",
-    lambda gradient, ids, rows: torch.ops.aten.embedding_dense_backward(gradient, ids, rows, -1, False),
-    "CompositeExplicitAutograd",
-)
+_operations.impl("embedding_gradient", _embedding_gradient, "CompositeExplicitAutograd")
 
 
-def bias(bias_RHTS: Tensor) -> Tensor:
+def mask_bias(bias_RHTS: Tensor) -> Tensor:
     """The bias of a mask. In inference on a GPU it has the type of products, so that each layer need not convert it."""
-    if bias_RHTS.is_cuda and not torch.is_grad_enabled():
-        return bias_RHTS.to(of_products(bias_RHTS.device, bias_RHTS.dtype))
+    if on_gpu(bias_RHTS) and not torch.is_grad_enabled():
+        return bias_RHTS.to(product_dtype(bias_RHTS.device, bias_RHTS.dtype))
     return bias_RHTS
 
 
@@ -272,7 +241,7 @@ def groups(x_BTD: Tensor) -> int:
 
     The gradient of a few heads alone would not use all processors of a GPU.
     """
-    return math.gcd(x_BTD[..., 0].numel(), GROUPS) if x_BTD.is_cuda else 1
+    return math.gcd(x_BTD[..., 0].numel(), GROUPS) if on_gpu(x_BTD) else 1
 
 
 class LSTM(nn.LSTM):
@@ -292,23 +261,23 @@ class LSTM(nn.LSTM):
             return super().forward(x.type_as(self.all_weights[0][0]), before)
 
 
-def encoded_at_once(source_BS: Tensor) -> list[Tensor]:
+def encoder_batches(source_BS: Tensor) -> list[Tensor]:
     """The sentences that are encoded together: on a CPU a few at a time, padded only to the longest of these."""
-    if source_BS.is_cuda:
+    if not on_cpu(source_BS):
         return [source_BS]
     return [part[:, : int((part != PADDING).sum(1).max())] for part in source_BS.split(ENCODED)]
 
 
-def of_products(device: torch.device, otherwise: torch.dtype) -> torch.dtype:
+def product_dtype(device: torch.device, otherwise: torch.dtype) -> torch.dtype:
     """The type in which a device computes products: that of autocast if it is on, and `otherwise` else."""
     return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else otherwise
 
 
-def missing(length: int, device: torch.device) -> int:
+def row_padding(length: int, device: torch.device) -> int:
     """How many more places rows of a length need on a device."""
     return -length % UNIT if device.type == "cuda" else 0
 
 
-def sent(x: Tensor, device: torch.device) -> Tensor:
+def to_device(x: Tensor, device: torch.device) -> Tensor:
     """`x` on a device. The copy to a GPU is asynchronous."""
     return x.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else x.to(device)

@@ -14,10 +14,14 @@ from transformer.model.config import ModelConfig
 from transformer.model.masks import Mask
 
 
-@kernels.rectified
-def rectified(linear: nn.Module, x: Tensor) -> Tensor:
-    """max(0, x W + b) (equation 2)."""
-    return F.relu(linear(x))
+class Dropout(nn.Dropout):
+    """Dropout (section 5.4)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[...] to [...]. Outside training it returns the input."""
+        if kernels.on_cpu(x) and self.training and self.p:
+            return kernels.dropout(x, self.p)
+        return super().forward(x)
 
 
 class FeedForward(nn.Module):
@@ -30,7 +34,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        return self.outer(rectified(self.inner, x_BTD))
+        if kernels.on_gpu(x_BTD) and isinstance(self.inner, nn.Linear):  # decoding may have replaced it
+            return self.outer(kernels.linear_relu(self.inner, x_BTD))
+        return self.outer(F.relu(self.inner(x_BTD)))
 
 
 def position_wise(config: ModelConfig) -> nn.Module:
@@ -41,19 +47,8 @@ def position_wise(config: ModelConfig) -> nn.Module:
     return AttentionOverParameters(config.d_model, parameters.h_p, parameters.d_pk, parameters.d_pv, parameters.n_p)
 
 
-def attention_settings(config: ModelConfig) -> tuple[int, int, int, int, str, float]:
-    """The arguments of SelfAttention and EncoderDecoderAttention."""
-    return config.d_model, config.h, config.d_k, config.d_v, config.attention, config.attention_dropout
-
-
-@kernels.residual
-def residual(norm: nn.LayerNorm, x: Tensor, y: Tensor, dropout: float) -> Tensor:
-    """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), in the type of x."""
-    return norm(x + F.dropout(y, dropout)).type_as(x)
-
-
 class Residual(nn.Module):
-    """`residual`, where y is the output of a sub-layer.
+    """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), where y is the output of a sub-layer.
 
     The result has the type of y. In bfloat16 it takes half the memory, and the next layer need not convert it.
     """
@@ -65,7 +60,10 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """[..., D] and [..., D] to [..., D]."""
-        return residual(self.norm, x.type_as(y), y, self.dropout if self.training else 0.0)
+        x, dropout = x.type_as(y), self.dropout if self.training else 0.0
+        if kernels.on_cpu(x):
+            return kernels.residual(self.norm, x, y, dropout)
+        return self.norm(x + F.dropout(y, dropout)).type_as(x)
 
 
 class EncoderLayer(nn.Module):
@@ -73,13 +71,13 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(*attention_settings(config))
+        self.self_attention = SelfAttention(config)
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
-    def forward(self, x_BSD: Tensor, mask: Mask, turns: Tensor | None = None) -> Tensor:
-        """[B, S, D] to [B, S, D]. `turns` are those of SelfAttention."""
-        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, mask, turns))
+    def forward(self, x_BSD: Tensor, mask: Mask, rotation: Tensor | None = None) -> Tensor:
+        """[B, S, D] to [B, S, D]. `rotation` is that of SelfAttention."""
+        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, mask, rotation))
         return self.residuals[1](x_BSD, self.position_wise(x_BSD))
 
 
@@ -88,8 +86,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = SelfAttention(*attention_settings(config))
-        self.encoder_attention = EncoderDecoderAttention(*attention_settings(config))
+        self.self_attention = SelfAttention(config)
+        self.encoder_attention = EncoderDecoderAttention(config)
         self.position_wise = position_wise(config)
         self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
@@ -98,15 +96,15 @@ class DecoderLayer(nn.Module):
         x_BTD: Tensor,
         causal: Mask,
         memory: KeysValues,
-        across: Mask,
-        turns: Tensor | None = None,
+        source_mask: Mask,
+        rotation: Tensor | None = None,
         cache: LayerCache | None = None,
     ) -> Tensor:
         """[B, T, D] to [B, T, D].
 
-        `causal` lets each position read itself and the positions before it in its sentence; `across` lets it read the
-        source, whose keys and values are `memory`. `turns` and `cache` are those of SelfAttention.
+        `causal` lets each position read itself and the positions before it in its sentence; `source_mask` lets it read
+        the source, whose keys and values are `memory`. `rotation` and `cache` are those of SelfAttention.
         """
-        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, turns, cache))
-        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, across))
+        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, rotation, cache))
+        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, source_mask))
         return self.residuals[2](x_BTD, self.position_wise(x_BTD))

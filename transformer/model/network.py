@@ -1,8 +1,6 @@
-"""What every network offers: one matrix for embeddings and logits (section 3.4), hypotheses of a search, attention."""
+"""What every network offers: one matrix for embeddings and logits (section 3.4), and hypotheses of a search."""
 
-from contextlib import ExitStack
-from itertools import chain
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -10,10 +8,8 @@ from torch import Tensor, nn
 
 from transformer.model import kernels
 from transformer.model.config import ModelConfig
-from transformer.model.kernels import Dropout
+from transformer.model.layers import Dropout
 from transformer.model.masks import Rows
-
-Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3
 
 
 class Hypotheses(Protocol):
@@ -43,8 +39,7 @@ class Network(nn.Module):
     [R, T, D]. At a target position it depends only on the positions before this one.
     """
 
-    attentions: ClassVar[tuple[Kind, ...]] = ()  # which of the three attentions it has
-    waits = False  # whether a forward pass reads from the GPU, so that no CUDA graph can hold it
+    host_syncs = False  # whether a forward pass reads from the GPU, so that no CUDA graph can hold it
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__()
@@ -52,7 +47,7 @@ class Network(nn.Module):
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.d_model))
         nn.init.normal_(self.embedding, std=config.d_model**-0.5)
         self.dropout = Dropout(config.P_drop)
-        self.softmax: nn.Module | None = None  # computes the logits if they have another precision (in_precision)
+        self.projection: nn.Module | None = None  # computes the logits if they have another precision (in_precision)
 
     def prepare(self, length: int) -> None:
         """Compute what rows of up to `length` subwords need. Does nothing unless a network overrides it."""
@@ -61,40 +56,14 @@ class Network(nn.Module):
         """Embeddings times sqrt(d_model), [..., D]."""
         return kernels.embedding(ids, self.embedding) * self.config.d_model**0.5
 
-    def shifted(self, target: Rows) -> Tensor:
-        """The embeddings [R, T, D] of each target sentence, shifted right by a zero vector."""
+    def shift_right(self, target: Rows) -> Tensor:
+        """The embeddings [R, T, D] of each target sentence, shift_right right by a zero vector."""
         return F.pad(self.embed(target.ids[:, :-1]), (0, 0, 1, 0)) * (target.position > 0)[:, :, None]
 
     def logits(self, y: Tensor) -> Tensor:
         """Decoder output [..., D] to one score for each subword of the vocabulary [..., V]. There is no bias."""
-        return F.linear(y, self.embedding) if self.softmax is None else self.softmax(y)
+        return F.linear(y, self.embedding) if self.projection is None else self.projection(y)
 
     def begin(self, source_BS: Tensor) -> Hypotheses:
         """Encode sentences, one a row; returns one empty hypothesis of each, with which a search begins."""
         raise NotImplementedError
-
-    @property
-    def layers_and_heads(self) -> tuple[int, int]:
-        """How many layers have attention, and how many heads it has."""
-        return self.config.N, self.config.h
-
-    def attention_modules(self) -> dict[Kind, list[nn.Module]]:
-        """The modules of attention, one for each layer. Their method `weights` takes the arguments of `forward`."""
-        raise NotImplementedError
-
-    def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
-        """Weights [layer, head, query, key] of each of the network's attentions, for one pair of sentences.
-
-        A decoder's query is the position that a target id is predicted at. In decoder self-attention, key 0 is the
-        start and key j > 0 is target id j - 1.
-        """
-        modules_of, weights = self.attention_modules(), dict[nn.Module, Tensor]()
-
-        def note(attend: Any, given: tuple[Any, ...]) -> None:
-            weights[attend] = attend.weights(*given)
-
-        with ExitStack() as hooks:
-            for attend in chain.from_iterable(modules_of.values()):
-                hooks.enter_context(attend.register_forward_pre_hook(note))
-            self(source, target)
-        return {kind: torch.cat([weights[attend] for attend in modules]) for kind, modules in modules_of.items()}

@@ -18,8 +18,8 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
     if over is None:
         position_wise = _linear(width, config.d_ff) + _linear(config.d_ff, width) + norm
     else:
-        read = over.h_p * over.n_p * (over.d_pk + over.d_pv)
-        position_wise = _linear(width, over.h_p * over.d_pk) + read + _linear(over.h_p * over.d_pv, width) + norm
+        memory = over.h_p * over.n_p * (over.d_pk + over.d_pv)
+        position_wise = _linear(width, over.h_p * over.d_pk) + memory + _linear(over.h_p * over.d_pv, width) + norm
     encoder_layer, decoder_layer = attention + position_wise, 2 * attention + position_wise
     positions = {"learned": config.max_length * width, "t5": BUCKETS * config.h}.get(config.positions, 0)
     return vocabulary * width + 2 * positions + config.N * (encoder_layer + decoder_layer)

@@ -4,7 +4,6 @@ Shapes are named as in attention.py; R rows, L subwords of a row.
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -33,20 +32,20 @@ class PositionalEncoding(nn.Module):
     """How positions enter a stack of layers.
 
     There are three ways, and each encoding overrides one of them: it adds to the embeddings, adds to the scores of
-    self-attention, or turns the queries and keys of self-attention.
+    self-attention, or rotates the queries and keys of self-attention.
     """
 
     def prepare(self, length: int) -> None:
         """Compute what positions below `length` need."""
 
-    def of_embeddings(self, position_RL: Tensor) -> Tensor | None:
+    def encoding(self, position_RL: Tensor) -> Tensor | None:
         """What is added to the embeddings, [R, L, D]."""
 
-    def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor | None:
+    def position_bias(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor | None:
         """What is added to the scores, [R, H, T, S], given the positions of queries and keys."""
 
-    def turns(self, position_RL: Tensor) -> Tensor | None:
-        """The angles by which queries and keys are `turned`, [R, 1, L, K]: sines and cosines, interleaved."""
+    def rotation(self, position_RL: Tensor) -> Tensor | None:
+        """The angles by which queries and keys are rotated, [R, 1, L, K]: sines and cosines, interleaved."""
 
 
 class NoPositions(PositionalEncoding):
@@ -66,7 +65,7 @@ class SinusoidalPositions(PositionalEncoding):
         if length > len(self.table):
             self.table = sinusoids(max(length, 2 * len(self.table)), self.table.size(1)).to(self.table)
 
-    def of_embeddings(self, position_RL: Tensor) -> Tensor:
+    def encoding(self, position_RL: Tensor) -> Tensor:
         """Encodings [R, L, width]. For positions of L and above, call `prepare` first."""
         self.prepare(position_RL.size(1))
         return F.embedding(position_RL, self.table)
@@ -80,7 +79,7 @@ class LearnedPositions(PositionalEncoding):
         self.table = nn.Parameter(torch.empty(length, width))
         nn.init.normal_(self.table, std=width**-0.5)
 
-    def of_embeddings(self, position_RL: Tensor) -> Tensor:
+    def encoding(self, position_RL: Tensor) -> Tensor:
         """Encodings [R, L, width]. Padding beyond the last learned position is encoded like it."""
         vectors = kernels.embedding(position_RL.clamp(max=len(self.table) - 1), self.table)
         return vectors * self.table.size(1) ** 0.5
@@ -109,7 +108,7 @@ class T5Positions(PositionalEncoding):
             return torch.bucketize(behind.clamp(min=0), self.starts, right=True)
         return torch.bucketize(behind.abs(), self.starts, right=True) + (behind < 0) * (BUCKETS // 2)
 
-    def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
+    def position_bias(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
         """The biases, [R, H, T, S]."""
         buckets = self.bucket(distances(queries_RT, keys_RS))
         return kernels.embedding(buckets, self.table).permute(0, 3, 1, 2).contiguous()
@@ -126,13 +125,13 @@ class ALiBiPositions(PositionalEncoding):
         self.register_buffer("slopes", torch.tensor(slopes(h))[:, None, None], persistent=False)
         self.slopes: Tensor
 
-    def of_scores(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
+    def position_bias(self, queries_RT: Tensor, keys_RS: Tensor) -> Tensor:
         """-slope times distance, [R, H, T, S]."""
         return -self.slopes * distances(queries_RT, keys_RS).abs()[:, None]
 
 
 class RotaryPositions(PositionalEncoding):
-    """Each pair of elements of queries and keys is turned by its own angle (Su et al. 2021, RoFormer)."""
+    """Each pair of elements of queries and keys is rotated by its own angle (Su et al. 2021, RoFormer)."""
 
     def __init__(self, d_k: int, length: int):
         super().__init__()
@@ -142,9 +141,9 @@ class RotaryPositions(PositionalEncoding):
         """Compute the angles of positions below `length`."""
         self.angles.prepare(length)
 
-    def turns(self, position_RL: Tensor) -> Tensor:
+    def rotation(self, position_RL: Tensor) -> Tensor:
         """The angles, [R, 1, L, K]: sines and cosines, interleaved."""
-        return self.angles.of_embeddings(position_RL)[:, None]
+        return self.angles.encoding(position_RL)[:, None]
 
 
 def plus(x: Tensor, more: Tensor | None) -> Tensor:
@@ -152,11 +151,11 @@ def plus(x: Tensor, more: Tensor | None) -> Tensor:
     return x if more is None else x + more
 
 
-def turned(x: Tensor, turns: Tensor | None) -> Tensor:
-    """Turn each pair (x0, x1) of queries or keys [..., K] by its angle. Without `turns`, return them unchanged."""
-    if turns is None:
+def rotate(x: Tensor, rotation: Tensor | None) -> Tensor:
+    """Rotate each pair (x0, x1) of queries or keys [..., K] by its angle. Without `rotation`, return them unchanged."""
+    if rotation is None:
         return x
-    (first, second), (sine, cosine) = (each.unflatten(-1, (-1, 2)).unbind(-1) for each in (x, turns))
+    (first, second), (sine, cosine) = (each.unflatten(-1, (-1, 2)).unbind(-1) for each in (x, rotation))
     return torch.stack((first * cosine - second * sine, first * sine + second * cosine), -1).flatten(-2).type_as(x)
 
 
@@ -175,17 +174,18 @@ def slopes(h: int) -> list[float]:
     return every + [2 ** (-4 * i / below) for i in range(1, 2 * (h - below), 2)]
 
 
-# Each value takes a config, and whether the stack is causal, and makes the encoding.
-ENCODINGS: dict[str, Callable[[ModelConfig, bool], PositionalEncoding]] = {
-    "none": lambda *_: NoPositions(),
-    "sinusoidal": lambda config, _: SinusoidalPositions(config.d_model, config.max_length),
-    "learned": lambda config, _: LearnedPositions(config.d_model, config.max_length),
-    "t5": lambda config, causal: T5Positions(config.d_model, config.h, causal),
-    "alibi": lambda config, _: ALiBiPositions(config.h),
-    "rotary": lambda config, _: RotaryPositions(config.d_k, config.max_length),
-}
-
-
 def positions(config: ModelConfig, causal: bool) -> PositionalEncoding:
     """The positional encoding that a model's config names, for one stack."""
-    return ENCODINGS[config.positions](config, causal)
+    match config.positions:
+        case "none":
+            return NoPositions()
+        case "sinusoidal":
+            return SinusoidalPositions(config.d_model, config.max_length)
+        case "learned":
+            return LearnedPositions(config.d_model, config.max_length)
+        case "t5":
+            return T5Positions(config.d_model, config.h, causal)
+        case "alibi":
+            return ALiBiPositions(config.h)
+        case "rotary":
+            return RotaryPositions(config.d_k, config.max_length)

@@ -28,9 +28,9 @@ from transformer.model.attention import xavier_linear
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
 from transformer.model.masks import Mask, Rows
-from transformer.model.network import Kind, Network
+from transformer.model.network import Network
 
-# The number of sentences and their length are rounded up to multiples of these, because oneDNN keeps code and memory
+# The segment of sentences and their length are rounded up to multiples of these, because oneDNN keeps code and memory
 # for each shape that it has seen.
 UNITS = (8, 4)
 
@@ -42,12 +42,12 @@ class LSTMState(NamedTuple):
     cell: Tensor
 
 
-class Reading(NamedTuple):
-    """The state of the decoder's first LSTM for each hypothesis, and what attention read with its output: [B, W, D]."""
+class AttentiveState(NamedTuple):
+    """The state of the decoder's first LSTM for each hypothesis, and what attention read with it: [B, W, D] each."""
 
     output: Tensor
     cell: Tensor
-    read: Tensor
+    context: Tensor
 
 
 class Memory(NamedTuple):
@@ -77,7 +77,7 @@ class SourceAttention(nn.Module):
         return self.weights(x_BWD, memory).to(memory.values.dtype) @ memory.values
 
 
-class Apart(NamedTuple):
+class Sentences(NamedTuple):
     """The sentences of rows, separated: their ids [B, L], and for each id of the rows its index in the flat ids [R, L].
 
     The index is -1 at the padding of rows.
@@ -87,16 +87,16 @@ class Apart(NamedTuple):
     place: Tensor
 
 
-def apart(rows: Rows, count_R: Tensor) -> Apart:
+def separate(rows: Rows, count_R: Tensor) -> Sentences:
     """Separate the first `count` sentences of each row, in order. Empty sentences fill the batch up."""
     first = count_R.cumsum(0) - count_R
-    inside = rows.number < count_R[:, None]
+    inside = rows.segment < count_R[:, None]
     exact = int(count_R.sum()), int(rows.position[inside].amax()) + 1
     b, length = (-(-size // unit) * unit for size, unit in zip(exact, UNITS, strict=True))
-    place = (first[:, None] + rows.number) * length + rows.position
+    place = (first[:, None] + rows.segment) * length + rows.position
     ids = rows.ids.new_full((b * length,), PADDING)
     ids[place[inside]] = rows.ids[inside]
-    return Apart(ids.view(b, length), place.where(inside, -1))
+    return Sentences(ids.view(b, length), place.where(inside, -1))
 
 
 class StepwiseLSTM(kernels.LSTM):
@@ -105,7 +105,7 @@ class StepwiseLSTM(kernels.LSTM):
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs, batch_first=True)
 
-    def step(self, x_BWD: Tensor, before: LSTMState | Reading) -> LSTMState:
+    def step(self, x_BWD: Tensor, before: LSTMState | AttentiveState) -> LSTMState:
         """The state after one more input of each hypothesis."""
         state = before.output.flatten(0, 1)[None], before.cell.flatten(0, 1)[None]
         _, after = self(x_BWD.flatten(0, 1)[:, None], state)
@@ -115,8 +115,7 @@ class StepwiseLSTM(kernels.LSTM):
 class Recurrent(Network):
     """LSTMs with attention, with the embeddings and the softmax of the Transformer."""
 
-    attentions = ("encoder-decoder",)
-    waits = True
+    host_syncs = True
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -147,28 +146,28 @@ class Recurrent(Network):
         encoded = self.encode(source_BS)
         return Memory(self.attention.key(encoded), encoded, Mask((source_BS != PADDING)[:, None]).bias[:, 0])
 
-    def read(self, x_BWD: Tensor, before: Reading, memory: Memory) -> Reading:
+    def first_layer_step(self, x_BWD: Tensor, before: AttentiveState, memory: Memory) -> AttentiveState:
         """One step of the decoder's first layer and of attention, for the next input of each hypothesis."""
-        given = self.dropout(torch.cat([x_BWD, before.read], -1))
+        given = self.dropout(torch.cat([x_BWD, before.context], -1))
         state = cast(StepwiseLSTM, self.decoder[0]).step(given, before)
-        return Reading(*state, self.attention(state.output, memory))
+        return AttentiveState(*state, self.attention(state.output, memory))
 
-    def decode(self, y: Tensor, read: Tensor, through: Callable[[int, Tensor], Tensor]) -> Tensor:
-        """The decoder's output, given that of its first layer and what attention read, all [B, T, D].
+    def decode(self, y: Tensor, context: Tensor, through: Callable[[int, Tensor], Tensor]) -> Tensor:
+        """The decoder's output, given that of its first layer and the context that attention read, all [B, T, D].
 
         `through(i, x)` is the output of the i-th LSTM for input x.
         """
         for i in range(1, len(self.decoder)):
-            above = through(i, self.dropout(torch.cat([y, read], -1)))
+            above = through(i, self.dropout(torch.cat([y, context], -1)))
             y = above + y if i > 1 else above
         return y
 
-    def _readings(self, target_BT: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+    def first_layer(self, target_BT: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Outputs of the first layer and what attention read, [B, T, D]. The input is the target, shifted by zeros."""
         x_BTD, steps = F.pad(self.embed(target_BT[:, :-1]), (0, 0, 1, 0)), [self.start(len(target_BT))]
         for x_BD in x_BTD.unbind(1):
-            steps.append(self.read(x_BD[:, None], steps[-1], memory))
-        return torch.cat([each.output for each in steps[1:]], 1), torch.cat([each.read for each in steps[1:]], 1)
+            steps.append(self.first_layer_step(x_BD[:, None], steps[-1], memory))
+        return torch.cat([each.output for each in steps[1:]], 1), torch.cat([each.context for each in steps[1:]], 1)
 
     def forward(self, source: Rows, target: Rows) -> Tensor:
         """The decoder's output [R, T, D].
@@ -177,27 +176,16 @@ class Recurrent(Network):
         outputs are put back into rows.
         """
         count = ((source.position == 0) & (source.ids != PADDING)).sum(1)
-        alone = apart(target, count)
-        memory = self.memory(apart(source, count).ids)
-        y, read = self._readings(alone.ids, memory)
-        y = self.decode(y, read, lambda i, x_BTD: self.decoder[i](x_BTD)[0])
-        return y.flatten(0, 1)[alone.place.clamp(min=0)]
+        sentences = separate(target, count)
+        memory = self.memory(separate(source, count).ids)
+        y, context = self.first_layer(sentences.ids, memory)
+        y = self.decode(y, context, lambda i, x_BTD: self.decoder[i](x_BTD)[0])
+        return y.flatten(0, 1)[sentences.place.clamp(min=0)]
 
-    @property
-    def layers_and_heads(self) -> tuple[int, int]:
-        """The network has one attention."""
-        return 1, 1
-
-    def attention_weights(self, source: Rows, target: Rows) -> dict[Kind, Tensor]:
-        """See Network."""
-        memory = self.memory(source.ids)
-        asking, _ = self._readings(target.ids, memory)
-        return {"encoder-decoder": self.attention.weights(asking, memory)[:, None]}
-
-    def start(self, sentences: int) -> Reading:
+    def start(self, sentences: int) -> AttentiveState:
         """The state of the first layer before the first step, for one hypothesis of each sentence."""
         zero = self.embedding.new_zeros(sentences, 1, self.config.d_model)
-        return Reading(zero, zero, zero)
+        return AttentiveState(zero, zero, zero)
 
     def begin(self, source_BS: Tensor) -> "RecurrentHypotheses":
         """See Network."""
@@ -211,7 +199,7 @@ class RecurrentHypotheses:
         self.model, self.memory = model, model.memory(source_BS)
         first = model.start(len(source_BS))
         others = [LSTMState(first.output, first.cell) for _ in model.decoder[1:]]
-        self.states: list[LSTMState | Reading] = [first, *others]
+        self.states: list[LSTMState | AttentiveState] = [first, *others]
 
     def logits(self, token_BW: Tensor | None) -> Tensor:
         """See Hypotheses."""
@@ -221,8 +209,8 @@ class RecurrentHypotheses:
             return self.states[i].output
 
         x = torch.zeros_like(self.states[0].output) if token_BW is None else self.model.embed(token_BW)
-        self.states[0] = first = self.model.read(x, cast(Reading, self.states[0]), self.memory)
-        return self.model.logits(self.model.decode(first.output, first.read, through))
+        self.states[0] = first = self.model.first_layer_step(x, cast(AttentiveState, self.states[0]), self.memory)
+        return self.model.logits(self.model.decode(first.output, first.context, through))
 
     def follow(self, origin_BW: Tensor) -> None:
         """See Hypotheses."""

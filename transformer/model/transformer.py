@@ -1,5 +1,25 @@
 """The Transformer (figure 1): encoder and decoder stacks (section 3.1).
 
+A plain batch has one sentence in each row, and padding after it:
+
+    >>> from transformer.model.config import ModelConfig
+    >>> from transformer.model.ids import END, PADDING
+    >>> sizes = {"N": 2, "d_model": 16, "d_ff": 32, "h": 2, "d_k": 8, "d_v": 8}
+    >>> config = ModelConfig(**sizes, P_drop=0.0, positions="sinusoidal", max_length=20)
+    >>> model = Transformer(config, vocabulary=10)
+    >>> source = Rows.of(torch.tensor([[5, 6, 7, END], [8, END, PADDING, PADDING]]))
+    >>> target = Rows.of(torch.tensor([[3, 4, END], [9, END, PADDING]]))
+    >>> logits = model.logits(model(source, target))
+    >>> logits.shape
+    torch.Size([2, 3, 10])
+
+Training packs several sentences into a row. `Rows.of` finds them, none reads another, and the output stays the same:
+
+    >>> source, target = (Rows.of(torch.tensor([row])) for row in ([5, 6, 7, END, 8, END], [3, 4, END, 9, END]))
+    >>> packed = model.logits(model(source, target))
+    >>> torch.allclose(packed[0], torch.cat([logits[0], logits[1, :2]]), atol=1e-5)
+    True
+
 Shapes are named as in attention.py; V subwords of the vocabulary; R rows, which hold one sentence or several; W
 hypotheses of a sentence in decoding.
 """
@@ -15,21 +35,19 @@ from transformer.model.attention import AdditiveAttention
 from transformer.model.cache import ROW, Cache, KeysValues, LayerCache
 from transformer.model.config import ModelConfig
 from transformer.model.ids import PADDING
-from transformer.model.kernels import encoded_at_once
+from transformer.model.kernels import encoder_batches
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import Mask, Rows
-from transformer.model.network import Kind, Network
+from transformer.model.network import Network
 from transformer.model.positions import plus, positions
 
 
 class Transformer(Network):
     """Encoder and decoder, with embeddings and softmax."""
 
-    attentions = ("encoder", "decoder", "encoder-decoder")
-
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
-        self.waits = config.attention == "additive"
+        self.host_syncs = config.attention == "additive"
         self.source_positions = positions(config, causal=False)
         self.target_positions = positions(config, causal=True)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
@@ -50,18 +68,18 @@ class Transformer(Network):
     def forward(self, source: Rows, target: Rows) -> Tensor:
         """The decoder's output [R, T, D]. Its input is each target sentence, shifted right by a zero vector."""
         memory = self.memory(self.encode(source))
-        scores = self.target_positions.of_scores(target.position, target.position)
-        causal = Mask.between(target, target, causal=True, scores=scores)
-        return self.decode(self.shifted(target), target.position, causal, memory, Mask.between(target, source))
+        position_bias = self.target_positions.position_bias(target.position, target.position)
+        causal = Mask.of(target, target, causal=True, position_bias=position_bias)
+        return self.decode(self.shift_right(target), target.position, causal, memory, Mask.of(target, source))
 
     def encode(self, source: Rows) -> Tensor:
         """The encoder's output [R, S, D]."""
-        encoding, position = self.source_positions, source.position
-        mask = Mask.between(source, source, scores=encoding.of_scores(position, position))
-        turns = encoding.turns(position)
-        x = self.dropout(plus(self.embed(source.ids), encoding.of_embeddings(position)))
+        positions, position = self.source_positions, source.position
+        mask = Mask.of(source, source, position_bias=positions.position_bias(position, position))
+        rotation = positions.rotation(position)
+        x = self.dropout(plus(self.embed(source.ids), positions.encoding(position)))
         for layer in self.encoder:
-            x = layer(x, mask, turns)
+            x = layer(x, mask, rotation)
         return x
 
     def memory(self, encoded_RSD: Tensor) -> list[KeysValues]:
@@ -75,7 +93,7 @@ class Transformer(Network):
         position_RT: Tensor,
         causal: Mask,
         memory: Sequence[KeysValues],
-        across: Mask,
+        source_mask: Mask,
         caches: Sequence[LayerCache | None] | None = None,
     ) -> Tensor:
         """The decoder's output [R, T, D] for its embedded input. The other arguments are those of DecoderLayer.
@@ -83,24 +101,15 @@ class Transformer(Network):
         With the `caches` of the layers, T counts hypotheses, y holds the newest subword of each, and the position is
         [1, 1].
         """
-        y = self.dropout(plus(y_RTD, self.target_positions.of_embeddings(position_RT)))
-        turns = self.target_positions.turns(position_RT)
-        for layer, read, cache in zip(self.decoder, memory, caches or [None] * len(memory), strict=True):
-            y = layer(y, causal, read, across, turns, cache)
+        y = self.dropout(plus(y_RTD, self.target_positions.encoding(position_RT)))
+        rotation = self.target_positions.rotation(position_RT)
+        for layer, keys_values, cache in zip(self.decoder, memory, caches or [None] * len(memory), strict=True):
+            y = layer(y, causal, keys_values, source_mask, rotation, cache)
         return y
 
     def begin(self, source_BS: Tensor) -> "TransformerHypotheses":
         """See Network."""
         return TransformerHypotheses(self, source_BS)
-
-    def attention_modules(self) -> dict[Kind, list[nn.Module]]:
-        """See Network."""
-        encoder, decoder = cast(Iterable[EncoderLayer], self.encoder), cast(Iterable[DecoderLayer], self.decoder)
-        return {
-            "encoder": [layer.self_attention.attend for layer in encoder],
-            "decoder": [layer.self_attention.attend for layer in decoder],
-            "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
-        }
 
 
 class TransformerHypotheses:
@@ -109,10 +118,10 @@ class TransformerHypotheses:
     def __init__(self, model: Transformer, source_BS: Tensor):
         self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
         shown_BS = F.pad(source_BS != PADDING, (0, -source_BS.size(1) % ROW))
-        self.across = Mask(shown_BS[:, None])
-        parts = [model.memory(model.encode(Rows.of(part))) for part in encoded_at_once(source_BS)]
+        self.source_mask = Mask(shown_BS[:, None])
+        parts = [model.memory(model.encode(Rows.of(part))) for part in encoder_batches(source_BS)]
         self.memory = [
-            KeysValues(*(_joined(each, shown_BS.size(1)) for each in zip(*layer, strict=True)))
+            KeysValues(*(_concatenate(each, shown_BS.size(1)) for each in zip(*layer, strict=True)))
             for layer in zip(*parts, strict=True)
         ]
 
@@ -120,14 +129,14 @@ class TransformerHypotheses:
         """See Hypotheses."""
         model, cache = self.model, self.cache
         if token_BW is None:
-            y = model.embedding.new_zeros(len(cache.own), 1, model.config.d_model)
+            y = model.embedding.new_zeros(len(cache.readable), 1, model.config.d_model)
         else:
             y = model.embed(token_BW)
         position = torch.full((1, 1), cache.length, device=y.device)
         model.target_positions.prepare(cache.length + 1)
         caches = cache.grow(y.size(1))
-        own = Mask(cache.own, model.target_positions.of_scores(position, cache.position))
-        return model.logits(model.decode(y, position, own, self.memory, self.across, caches))
+        causal = Mask(cache.readable, model.target_positions.position_bias(position, cache.position))
+        return model.logits(model.decode(y, position, causal, self.memory, self.source_mask, caches))
 
     def follow(self, origin_BW: Tensor) -> None:
         """See Hypotheses."""
@@ -135,11 +144,11 @@ class TransformerHypotheses:
 
     def select(self, sentences: Tensor) -> None:
         """See Hypotheses."""
-        self.across = Mask(self.across.shown[sentences])
+        self.source_mask = Mask(self.source_mask.shown[sentences])
         self.memory = [layer.select(sentences) for layer in self.memory]
         self.cache.select(sentences)
 
 
-def _joined(parts: Sequence[Tensor], length: int) -> Tensor:
+def _concatenate(parts: Sequence[Tensor], length: int) -> Tensor:
     """The keys or values [B, H, length, E] of parts of a batch, filled up with zeros."""
     return torch.cat([F.pad(part, (0, 0, 0, length - part.size(2))) for part in parts])

@@ -44,7 +44,7 @@ def shared(
 
 
 @contextmanager
-def ahead(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Iterator[Iterator[Item]]:
+def prefetch(what: str, make: Callable[..., Iterator[Item]], *given: object) -> Iterator[Iterator[Item]]:
     """`make(*given)`, computed in a new process, which goes on until some items wait in the pipe.
 
     `what` says what the process does. The process ignores the signals ASK_TO_END. It ends with the context or with this
@@ -190,7 +190,7 @@ def _work(pipe: Connection, work: list[bytes]) -> None:
 
 
 def _produce(pipe: Connection, work: list[bytes]) -> None:
-    """What a process of `ahead` does: it sends each item and an error, one of which is None. StopIteration is last."""
+    """What a process of `prefetch` does: it sends each item and an error, one of them None. StopIteration is last."""
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError):  # the parent has died
         try:

@@ -11,7 +11,7 @@ import torch
 
 from transformer.model.masks import Rows
 from transformer.support.files import InputError
-from transformer.support.processes import ahead
+from transformer.support.processes import prefetch
 from transformer.text.tokens import Pairs
 
 # How many sentences of mean length a row may hold. With fewer, attention spends less on pairs of subwords of different
@@ -265,10 +265,10 @@ class Batches:
         """The steps after position (epoch, index), without end: the position after each, and its micro-batches.
 
         A micro-batch has at least one pair. There are no micro-batches if the share of a step is empty. With `apart`,
-        another process packs the steps ahead, until this iterator is closed; it raises the InputErrors of `ahead`.
+        another process packs the steps ahead, until this iterator is closed; it raises the InputErrors of `prefetch`.
         """
         steps = self.order.after(epoch, index)
-        with ahead("packing batches", self.order.after, epoch, index) if apart else nullcontext(steps) as packed:
+        with prefetch("packing batches", self.order.after, epoch, index) if apart else nullcontext(steps) as packed:
             for after, number, step in packed:
                 rows = np.arange(step.shape.rows)[self.share]
                 micro = [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]

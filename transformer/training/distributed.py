@@ -75,7 +75,7 @@ ALONE = World()
 
 
 @contextlib.contextmanager
-def joined() -> Iterator[World]:
+def process_group() -> Iterator[World]:
     """Join the processes that torchrun's environment variables describe; they communicate through Gloo.
 
     If there are several processes, they all end when the block ends. They end at once, because Gloo's threads sometimes
@@ -88,7 +88,7 @@ def joined() -> Iterator[World]:
         yield ALONE
         return
     rank, size = world.rank, world.size
-    store = _met(world)
+    store = _rendezvous(world)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
     status: Any = 0
     try:
@@ -138,7 +138,7 @@ def _text(name: str, default: str | None = None) -> str:
     return text
 
 
-def _met(world: World) -> dist.Store:
+def _rendezvous(world: World) -> dist.Store:
     """The store through which the processes meet. Raises InputError when they do not meet within MEETING.
 
     A process that torchrun started ends like after SIGTERM when torchrun dies: torchrun can no longer end it.
@@ -186,7 +186,7 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def replicated(
+def replicate(
     module: nn.Module, autocast: contextlib.AbstractContextManager[Any], *example: Any
 ) -> DistributedDataParallel:
     """Wrap a module so that its gradients are the mean over all processes. GPUs exchange them through NCCL.

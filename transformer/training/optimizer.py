@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 import torch
 from torch import nn
-from torch.optim.adam import adam
+
+from transformer.model import kernels
+from transformer.training import fused
 
 
 def learning_rate(step: int, d_model: int, warmup: int) -> float:
@@ -13,7 +15,7 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
 
 
 class Adam:
-    """PyTorch's fused Adam. Its class `torch.optim.Adam` loads PyTorch's compiler, which takes a second."""
+    """Adam (Kingma and Ba 2015). Its state has PyTorch's names: `exp_avg` is m and `exp_avg_sq` is v."""
 
     def __init__(self, parameters: Iterable[nn.Parameter], beta1: float, beta2: float, epsilon: float):
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
@@ -30,19 +32,13 @@ class Adam:
     def step(self, rate: float | torch.Tensor) -> None:
         """Update the parameters that have gradients, at this learning rate."""
         updated = [(p, p.grad, state) for p, state in self.state.items() if p.grad is not None]
-        adam(
-            [parameter for parameter, *_ in updated],
-            [gradient for _, gradient, _ in updated],
-            [state["exp_avg"] for *_, state in updated],
-            [state["exp_avg_sq"] for *_, state in updated],
-            [],
-            [state["step"] for *_, state in updated],
-            fused=True,
-            amsgrad=False,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            lr=rate,
-            weight_decay=0.0,
-            eps=self.epsilon,
-            maximize=False,
-        )
+        if kernels.ON:
+            fused.adam(updated, rate, self.beta1, self.beta2, self.epsilon)
+            return
+        for parameter, gradient, state in updated:
+            t, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+            t += 1
+            m.copy_(self.beta1 * m + (1 - self.beta1) * gradient)
+            v.copy_(self.beta2 * v + (1 - self.beta2) * gradient**2)
+            unbiased_m, unbiased_v = m / (1 - self.beta1**t), v / (1 - self.beta2**t)
+            parameter.sub_(rate * unbiased_m / (unbiased_v.sqrt() + self.epsilon))

@@ -11,12 +11,12 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.model.network import Network
 from transformer.support.device import can_compile, compile_in_place, first_cause, out_of_memory
 from transformer.text.batches import Batch
+from transformer.training.bfloat16_weights import Bfloat16Weights
 from transformer.training.config import TrainingConfig
-from transformer.training.copies import Copies
-from transformer.training.distributed import World, replicated
+from transformer.training.cuda_graphs import Recorder, gradients_of
+from transformer.training.distributed import World, replicate
 from transformer.training.loss import batch_loss
 from transformer.training.optimizer import Adam
-from transformer.training.recording import Recorder, gradients_of
 
 
 class _Loss(nn.Module):
@@ -46,15 +46,15 @@ class Updater:
         self.replica: nn.Module = _Loss(model)
         self.optimizer = Adam(model.parameters(), training.beta1, training.beta2, training.epsilon)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
-        self.copies: Copies | None = None
+        self.weights: Bfloat16Weights | None = None
         self.recorder: Recorder | None = None
-        if self.compiled and world.size == 1 and not model.waits:
+        if self.compiled and world.size == 1 and not model.host_syncs:
             self.recorder = Recorder(lambda batch, *given: self.update([batch], *given), model.parameters(), device)
 
     def __call__(self, batches: list[Batch], share: float, rate: float) -> None:
         """Update the weights from the summed gradients of some batches, times `share`, at the learning rate `rate`."""
         if self.world.size > 1 and not isinstance(self.replica, DistributedDataParallel):
-            self.replica = replicated(self.replica, self.autocast(), batches[0], self.eps_ls, share, self.compiled)
+            self.replica = replicate(self.replica, self.autocast(), batches[0], self.eps_ls, share, self.compiled)
         if self.recorder and len(batches) == 1:
             self.recorder(batches[0], share, rate)
         else:
@@ -70,25 +70,27 @@ class Updater:
     def update(self, batches: list[Batch], share: float | Tensor, rate: float | Tensor) -> None:
         """Update the weights without a CUDA graph. The gradients stay for `gradients`."""
         self.model.zero_grad()
-        copies = self._copies() if len(batches) == 1 else None  # sums of several gradients would need float32
+        weights = (
+            self._bfloat16_weights() if len(batches) == 1 else None
+        )  # sums of several gradients would need float32
         for i, batch in enumerate(batches, start=1):
             with self._summing(last=i == len(batches)):
-                loss = self.loss(batch, share, copies)
+                loss = self.loss(batch, share, weights)
                 loss.backward()
             self.loss_sum += loss.detach()
             del loss  # and its logits, before the next batch makes its own
-        if copies:
-            copies.give_gradients()
+        if weights:
+            weights.give_gradients()
         self.optimizer.step(rate)
 
     def autocast(self) -> torch.autocast:
         """The context that sets the precision of matrix products."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
-    def loss(self, batch: Batch, share: float | Tensor = 1.0, copies: Copies | None = None) -> Tensor:
+    def loss(self, batch: Batch, share: float | Tensor = 1.0, weights: Bfloat16Weights | None = None) -> Tensor:
         """The summed loss of a batch."""
         with self.autocast():
-            return self.replica(batch, self.eps_ls, share, self.compiled, copies)
+            return self.replica(batch, self.eps_ls, share, self.compiled, weights)
 
     def perplexity_loss(self, batch: Batch) -> float:
         """The summed loss of a batch without label smoothing. Nothing is compiled for it."""
@@ -108,7 +110,7 @@ class Updater:
         """
         try:
             with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
-                self.loss(batch, copies=self._copies()).backward()
+                self.loss(batch, weights=self._bfloat16_weights()).backward()
         except Exception as error:
             if out_of_memory(error):
                 raise
@@ -116,13 +118,13 @@ class Updater:
             why = first_cause(error)
             print(f"{label}: PyTorch cannot compile the model, so it trains slower ({why})", file=sys.stderr)
 
-    def _copies(self) -> Copies | None:
-        """Copies of the weights as they are now, or None where casts are not slow or processes share gradients."""
+    def _bfloat16_weights(self) -> Bfloat16Weights | None:
+        """The weights as they are now, in bfloat16, or None where casts are not slow or processes share gradients."""
         if self.precision != "bfloat16" or self.device.type != "cuda" or self.world.size > 1:
             return None
-        self.copies = self.copies or Copies(self.model)
-        self.copies.copy()
-        return self.copies
+        self.weights = self.weights or Bfloat16Weights(self.model)
+        self.weights.refresh()
+        return self.weights
 
     def _summing(self, last: bool) -> contextlib.AbstractContextManager[None]:
         """The context of a batch's passes. Processes exchange gradients in the step's last batch only."""

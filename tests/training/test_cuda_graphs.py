@@ -8,8 +8,8 @@ from torch import nn
 from transformer.model.ids import END
 from transformer.model.masks import Rows
 from transformer.text.batches import Batch
-from transformer.training import recording
-from transformer.training.recording import WARM, Recorder
+from transformer.training import cuda_graphs
+from transformer.training.cuda_graphs import WARM, Recorder
 
 CPU = torch.device("cpu")
 
@@ -28,7 +28,7 @@ class Graph:
 @pytest.fixture
 def pools(monkeypatch):
     pools = []
-    monkeypatch.setattr(recording, "record", lambda work, pool: Graph(work, pool, pools))
+    monkeypatch.setattr(cuda_graphs, "record", lambda work, pool: Graph(work, pool, pools))
     return pools
 
 
@@ -107,7 +107,7 @@ def test_updates_that_cannot_be_recorded_run_as_they_are_and_one_line_says_so(mo
     assert len(pools) == 1
     learner.calls = 0
     recorder.update = lambda *given: (held.append((recorder.recorded, recorder.gradients)), learner.update(*given))
-    monkeypatch.setattr(recording, "record", fault)
+    monkeypatch.setattr(cuda_graphs, "record", fault)
     for number in range(6):
         recorder(batch(7, number), 1.0, 0.1)
         recorder(batch(5, number), 1.0, 0.1)
@@ -121,7 +121,7 @@ def test_memory_that_runs_out_without_a_recording_too_is_not_hidden(monkeypatch)
     recorder = Recorder(learner.update, [learner.weight], CPU)
     for number in range(WARM):
         recorder(batch(5, number), 1.0, 0.1)
-    monkeypatch.setattr(recording, "record", exhausted)
+    monkeypatch.setattr(cuda_graphs, "record", exhausted)
     recorder.update = lambda *_: exhausted(None, None)
     with pytest.raises(torch.OutOfMemoryError):
         recorder(batch(5, 3), 1.0, 0.1)

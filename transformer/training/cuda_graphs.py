@@ -65,7 +65,7 @@ class Recorder:
     def __call__(self, batch: Batch, share: float, rate: float) -> None:
         """Update the weights; `share` scales the gradient of the loss (`smoothed_cross_entropy`)."""
         batch = batch.on(self.device)
-        self.numbers.copy_(kernels.sent(torch.tensor([share, rate]), self.device))
+        self.numbers.copy_(kernels.to_device(torch.tensor([share, rate]), self.device))
         shape = batch.source.ids.shape, batch.target.ids.shape
         self.seen[shape] += 1
         if self.seen[shape] > WARM and shape not in self.recorded and self.able:

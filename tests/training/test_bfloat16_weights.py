@@ -5,7 +5,7 @@ from transformer.model.config import AttentionOverParametersConfig
 from transformer.model.ids import END
 from transformer.model.masks import Rows
 from transformer.model.transformer import Transformer
-from transformer.training.copies import Copies
+from transformer.training.bfloat16_weights import Bfloat16Weights
 
 VOCABULARY = 40
 MODELS = {
@@ -25,15 +25,15 @@ def test_a_model_with_copies_has_the_output_and_gradients_of_autocast(run_config
     torch.manual_seed(1)
     model = Transformer(run_config(P_drop=0.0, N=2, **changes).architecture, VOCABULARY)
     source, target, found = rows(9), rows(11), []
-    copies = Copies(model)
-    for forward in (model, copies):
+    weights = Bfloat16Weights(model)
+    for forward in (model, weights):
         model.zero_grad()
-        copies.copy()
+        weights.refresh()
         with torch.autocast("cpu", torch.bfloat16):
             y = forward(source, target)
         y.float().square().sum().backward()
-        if forward is copies:
-            copies.give_gradients()
+        if forward is weights:
+            weights.give_gradients()
         found.append([y, *(each.grad.clone() for each in model.parameters() if each.grad is not None)])
     assert len(found[0]) == len(found[1])
     for one, other in zip(*found, strict=True):
@@ -43,13 +43,13 @@ def test_a_model_with_copies_has_the_output_and_gradients_of_autocast(run_config
 
 def test_copies_follow_the_weights_and_hold_those_of_linear_maps_only(run_config):
     model = Transformer(run_config().architecture, VOCABULARY)
-    copies = Copies(model)
-    assert {name.rpartition(".")[2] for name in copies.copies} == {"weight", "bias"}
-    assert not any("norm" in name or "embedding" in name for name in copies.copies)
+    weights = Bfloat16Weights(model)
+    assert {name.rpartition(".")[2] for name in weights.copies} == {"weight", "bias"}
+    assert not any("norm" in name or "embedding" in name for name in weights.copies)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(1)
-    copies.copy()
-    for name, copy in copies.copies.items():
-        assert torch.equal(copy, copies.weights[name].bfloat16())
+    weights.refresh()
+    for name, copy in weights.copies.items():
+        assert torch.equal(copy, weights.exact[name].bfloat16())
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
