@@ -70,3 +70,40 @@ def test_characters_tell_the_words_of_a_script_without_blanks():
     assert kept == [(long, chinese), (chinese, long)]
     assert clean([("a b", chinese * 20)], Cleaning(ratio=200))[1]["words"] == 0
     assert clean([("a b", chinese * 40)], Cleaning(ratio=200))[1]["words"] == 1
+
+
+@pytest.mark.parametrize(
+    ("cleaning", "pairs", "said"),
+    [
+        (
+            Cleaning(ratio=3, identical="remove"),
+            [("a b", "x y")] * 7 + [("c d e f", "z")] * 11 + [("x", "x")] * 2,
+            "11 of 20 pairs of train (55%) are removed by cleaning for `ratio`; if they are good, change `cleaning`",
+        ),
+        (
+            Cleaning(),
+            [("a b", "x y")] * 8 + [("\u200b", "z")] * 2,
+            "2 of 10 pairs of train (20%) are removed by cleaning for `no subword`; repair the text",
+        ),
+        (
+            Cleaning(ratio=99),
+            [("a b c", "x y z")] * 97 + [("狗" * 202, "y"), ("w " * 101, "z"), ("a", "b " * 101)],
+            "3 of 100 pairs of train (3%) have a side of more than 100 words, so lines may be paragraphs; put one",
+        ),
+        (Cleaning(ratio=99), [("a b c", "x y z")] * 98 + [("狗" * 202, "y"), ("w " * 101, "z")], ""),
+        (
+            Cleaning(),
+            [("same", "same")] * 91 + [("en", "de")] * 9,
+            "91 of 100 pairs of train (91%) have two equal sides, so both may be one language; name the text of",
+        ),
+        (Cleaning(), [("same", "same")] * 90 + [("en", "de")] * 10, ""),
+    ],
+)
+def test_a_text_with_many_odd_pairs_is_told_with_a_remedy(capsys, cleaning, pairs, said):
+    cleaner = Cleaner(cleaning)
+    for pair in pairs:
+        cleaner.keeps(*pair)
+    cleaner.warn("own")
+    warnings = capsys.readouterr().err.splitlines()
+    assert len(warnings) == bool(said)
+    assert "".join(warnings).startswith(said and f"warning: own: {said}")
