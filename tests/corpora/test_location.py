@@ -43,7 +43,7 @@ def test_a_location_is_parsed_into_file_member_and_column_and_printed_unchanged(
         ("write the whole path", ("~/dev.de", "${DATA}/dev.de")),
         ("special to Snakemake; rename the file", ("{task}.de", "<temp>.de")),
         ("as in a.tgz/MEMBER", ("a.tgz", "a.tgz/", "a.tgz//etc/passwd", "a.tgz/../a.en", "a.tgz/b/", "a.tgz/b.zip/a")),
-        ("add a column, counted from 1, as in a.tsv#1", ("a.tsv", "a.tsv#0", "a.tsv#-1", "a.tsv#", "a.tsv#two")),
+        ("add a column, as in a.tsv#1 (the first is 1)", ("a.tsv", "a.tsv#0", "a.tsv#-1", "a.tsv#", "a.tsv#two")),
         ("only the column of a .tsv may follow #", ("a.en#2", "a.zip/a.en.gz#2", "a.en#")),
     ],
 )

@@ -213,7 +213,7 @@ def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_s
 def test_a_wrong_location_and_a_language_that_a_text_lacks_are_reported_with_their_key(own):
     dev = replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},))
     with pytest.raises(
-        InputError, match=r"^corpora.own.dev\[0\].de: location 'pairs.tsv': add a column, counted from 1"
+        InputError, match=r"^corpora.own.dev\[0\].de: location 'pairs.tsv': add a column, as in pairs"
     ):
         dev.files("own", "en", "de")
     with pytest.raises(

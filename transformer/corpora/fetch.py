@@ -67,7 +67,7 @@ def download(url: str, path: Path, size: int, sha256: str, mirror: Path | None =
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("ab") as stream:
             if not locked(stream):
-                raise InputError(f"{part}: another process downloads this file; wait until it has ended")
+                raise InputError(f"{url}: another process downloads it to {part}; wait until it has ended")
             if path.exists():  # it was downloaded earlier
                 part.unlink()
                 part = path

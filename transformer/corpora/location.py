@@ -51,7 +51,7 @@ class Location:
         elif member is not None and (_ARCHIVE.search(member) or {"", ".", ".."} & set(member.split("/"))):
             problem = f"add the path of a member that is no archive, without . and .., as in {file}/MEMBER"
         elif is_table and not location.column:
-            problem = f"add a column, counted from 1, as in {path}#1"
+            problem = f"add a column, as in {path}#1 (the first is 1)"
         elif marked and not is_table:
             problem = "only the column of a .tsv may follow #; remove it or rename the file"
         else:
