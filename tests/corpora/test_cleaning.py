@@ -35,10 +35,6 @@ def test_each_pair_is_counted_under_the_first_step_that_removes_it():
     ]
 
 
-def test_a_pair_at_the_limits_is_kept():
-    assert clean([("a b", "x y z x y z x y")], Cleaning((2, 8), 4.0))[0]
-
-
 @given(
     st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(["keep", "remove"]), st.sampled_from(["keep", "pair", "source"])
 )
@@ -55,10 +51,6 @@ def test_the_config_says_what_counts_as_a_duplicate(duplicates, left):
     kept, removed = clean(pairs, Cleaning(duplicates=duplicates))
     assert len(kept) == left
     assert removed.get(f"duplicate {duplicates}", 0) == 4 - left
-
-
-def test_untranslated_pairs_are_kept_by_default():
-    assert clean([("a b", "a b")], Cleaning())[0] == [("a b", "a b")]
 
 
 def test_characters_tell_the_words_of_a_script_without_blanks():

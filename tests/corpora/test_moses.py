@@ -39,18 +39,13 @@ def write(tmp_path):
         ("en", "He said “stop” …", "he said &quot; stop &quot; ..."),
         ("de", "„Halt“ & weiter , 1,5 km", "&quot; halt &quot; &amp; weiter , 1,5 km"),
         ("fr", "L'Homme est là .", "l&apos; homme est là ."),
-        ("fr_CA", "L'Homme est là .", "l&apos; homme est là ."),
         ("French", "L'Homme est là .", "l&apos; homme est là ."),
         ("de", "Ein T-Shirt", "ein t-shirt"),
+        ("de", "Er hat einen Bart.", "er hat einen bart ."),  # Moses takes `Bart.` for an abbreviation, but not `bart.`
     ],
 )
 def test_text_is_lower_cased_normalised_and_tokenised(language, line, tokens):
     assert moses_lowercase(language)(line) == tokens
-
-
-def test_text_is_lower_cased_before_it_is_tokenised():
-    """The published text is made in this order. Moses takes `Bart.` for an abbreviation, but not `bart.`."""
-    assert moses_lowercase("de")("Er hat einen Bart.") == "er hat einen bart ."
 
 
 def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
@@ -67,13 +62,6 @@ def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
         "corpus.json",
         *sorted(f"{part}.{side}" for part in (*PARTS, "newer") for side in ("source", "target")),
     ]
-
-
-def test_a_further_test_set_is_not_cleaned(tmp_path, own, write):
-    Path(own.tests["newer"][0]["en"]).write_text("a " * 300 + "\n" + "b " * 20 + "\n")
-    Path(own.tests["newer"][0]["de"]).write_text("x\ny\n")
-    write(own)
-    assert len(read_lines(tmp_path / "own/newer.source")) == 2
 
 
 def test_a_text_with_another_number_of_tokens_is_refused_and_nothing_is_left(tmp_path, own, write):

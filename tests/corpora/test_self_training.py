@@ -54,24 +54,16 @@ def self_training(copies=3, keep=1.0):
     return SelfTraining("self-training", **TEXT, parser="parser", copies=copies, keep=keep)
 
 
-def test_copies_of_the_gold_trees_come_before_the_parses(gold):
-    folder = write(self_training(), given(gold, ["they sleep", "he"], [FORM, "(S XX )S"]))
+def test_copies_of_the_gold_trees_come_before_the_parses_and_malformed_ones_are_counted(gold):
+    sentences, parses = ["they sleep", "he", "they sleep", "", ""], [FORM, "(S XX )S", ENDED, "", FORM]
+    folder = write(self_training(), given(gold, sentences, parses))
     assert read_lines(folder / "train.source") == ["we go"] * 3 + ["they sleep", "he"]
     assert read_lines(folder / "train.target") == [FORM] * 4 + ["(S XX )S"]
-
-
-def test_dev_and_test_are_copied_from_the_gold_corpus(gold):
-    folder = write(self_training(), given(gold, ["they sleep"], [FORM]))
     for name in ("dev.source", "dev.target", "dev.trees", "test.source", "test.target", "test.trees"):
         assert (folder / name).read_bytes() == (gold / name).read_bytes()
-
-
-def test_malformed_parses_are_left_out_and_counted(gold):
-    sentences = ["they sleep", "they sleep", "they sleep", "they sleep", ""]
-    folder = write(self_training(), given(gold, sentences, [FORM, ENDED, "(S XX )S", "", FORM]))
     record = json.loads((folder / "corpus.json").read_text())
-    assert record["pairs"] == {"train": 4, "dev": 1, "test": 1}
-    assert record["removed"] == {"malformed": 4, "less sure": 0}
+    assert record["pairs"] == {"train": 5, "dev": 1, "test": 1}
+    assert record["removed"] == {"malformed": 3, "less sure": 0}
 
 
 def test_the_share_of_parses_with_the_highest_log_p_is_kept_in_order(gold):

@@ -127,25 +127,6 @@ def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, co
     assert not list((tmp_path / "own").glob("[!u]*"))  # nothing but the empty folder `unpacked`
 
 
-def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
-    for path in own.train[0].values():
-        with Path(path).open("a") as stream:
-            stream.write("\u200c\x7f\n")
-    prepare(own)
-    removed = json.loads((tmp_path / "own/corpus.json").read_text())["removed"]
-    assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
-
-
-def test_few_pairs_in_two_parts_need_no_warning(tmp_path, own, prepare, capsys):
-    for language in ("en", "de"):
-        common = f"in {language}\n"
-        (tmp_path / f"train.{language}").write_text(common)
-        for part in ("dev", "test"):
-            (tmp_path / f"{part}.{language}").write_text(common + "".join(f"{part} {i}\n" for i in range(99)))
-    prepare(own)
-    assert "flatter" not in capsys.readouterr().err
-
-
 def test_pairs_of_dev_and_test_that_another_part_has_are_counted(tmp_path, own, prepare, capsys):
     (tmp_path / "dev.en").write_text(
         "ａ  b\nb c\nother\n", encoding="utf-8"
@@ -212,9 +193,7 @@ def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_s
 
 def test_a_wrong_location_and_a_language_that_a_text_lacks_are_reported_with_their_key(own):
     dev = replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},))
-    with pytest.raises(
-        InputError, match=r"^corpora.own.dev\[0\].de: location 'pairs.tsv': add a column, as in pairs"
-    ):
+    with pytest.raises(InputError, match=r"^corpora.own.dev\[0\].de: location 'pairs.tsv': add a column, as in pairs"):
         dev.files("own", "en", "de")
     with pytest.raises(
         InputError, match=r"own\.train\[0\]: unknown language EN; did you mean en\? \(the task is from EN "

@@ -1,6 +1,5 @@
 import gzip
 import tracemalloc
-from collections import Counter
 from io import BytesIO
 
 import pytest
@@ -168,11 +167,6 @@ def test_languages_are_found_by_their_codes(pairs_of, asked, found):
     assert pairs_of("a.tmx", TMX.format(unit.format("en-US")), asked)[0] == [found]
 
 
-def test_a_country_s_code_in_a_file_is_its_language(pairs_of):
-    for country, language in (("cz", "cs"), ("UA", "uk"), ("jp-JP", "ja")):
-        assert pairs_of("a.tmx", TMX.format(tu(en="one", **{country: "two"})), ("en", language))[0] == [("one", "two")]
-
-
 def test_another_variety_is_not_the_language(refused_of):
     said = refused_of("a.tmx", TMX.format(tu(fr="un", **{"de-AT": "eins"})))
     assert said == (
@@ -290,7 +284,3 @@ def test_what_is_not_po_is_refused_with_its_line(refused_of, content, line, mess
 def test_a_file_of_units_is_given_for_both_languages(tmp_path):
     path, lines = write(tmp_path / "a.tmx", TMX.format(tu(en="a", de="b")).encode()), write(tmp_path / "a.de", b"b\n")
     assert refused(path, lines, tmp_path) == f"{path}: has both languages of a corpus; give it for each of the two"
-
-
-def test_a_file_without_units_has_no_lines(pairs_of):
-    assert pairs_of("a.tmx", TMX.format("")) == ([], Counter())

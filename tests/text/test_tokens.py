@@ -49,24 +49,6 @@ def test_the_sentences_of_a_row_follow_each_other(tmp_path):
     assert pairs.in_rows(which, 1, rows, 3, 4).tolist() == [[5, 1, 7, 1], [0] * 4, [5, 1, 0, 0]]
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
-def test_files_do_not_depend_on_how_many_pairs_are_written_at_once(tmp_path, at_once):
-    for name, count in (("some", at_once), ("two", 2)):
-        written(tmp_path / name, at_once=count)
-    for name in FILES:
-        assert (tmp_path / "some" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-def test_a_writer_that_fails_leaves_nothing(tmp_path):
-    def broken():
-        yield pack([[1]], [[1]], 10)
-        raise InputError("no text left")
-
-    with pytest.raises(InputError, match="no text left"):
-        write_pairs(tmp_path / "p", broken(), 10)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("vocabulary", "size"), [(1 << 16, 2), ((1 << 16) + 1, 4)])
 def test_an_id_takes_as_few_bytes_as_the_vocabulary_needs(tmp_path, vocabulary, size):
     assert written(tmp_path, [([vocabulary - 1, 1], [1])], vocabulary).ids.itemsize == size
@@ -95,14 +77,6 @@ def test_a_file_that_is_damaged_anywhere_in_its_header_raises_no_other_error(tmp
             Pairs.read(tmp_path / "p")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_is_refused(tmp_path, name):
-    written(tmp_path)
-    (tmp_path / name).unlink()
-    with pytest.raises(InputError, match="encode the corpus again"):
-        Pairs.read(tmp_path / "p")
-
-
 def test_ids_and_offsets_of_two_corpora_are_refused(tmp_path):
     written(tmp_path)
     written(tmp_path / "other", PAIRS[:2])
@@ -129,12 +103,6 @@ def test_ids_are_read_only_with_their_own_vocabulary(tmp_path):
             f"{tmp_path}/p: encoded with 10 subwords, SHA-256 c0ffee, not with {size} subwords, SHA-256 {digest}; "
             "encode the corpus again"
         )
-
-
-def test_ids_that_do_not_name_their_vocabulary_are_refused(tmp_path):
-    np.save(tmp_path / "p.ids.npy", np.array(written(tmp_path).ids))
-    with pytest.raises(InputError, match="p: its ids do not name their vocabulary; encode the corpus again"):
-        Pairs.read(tmp_path / "p")
 
 
 def test_an_id_beyond_the_vocabulary_is_reported_as_damage(tmp_path):

@@ -50,15 +50,11 @@ def unpack(file: str, wanted: Collection[str], folder: Path, below: bool = False
     """Copy the members of an archive that are `wanted` into `folder`, under their paths, in one pass.
 
     With `below`, all files in folders that are wanted. Raises InputError when the archive is damaged, and for a member
-    that is missing, no plain file, or there twice, or whose path leads through a link of the archive.
+    that is there twice, or missing, or no plain file. Links are not followed.
     """
     names = []
     with undamaged(Location(file)):
-        for path, is_plain, is_link, open_member in _members(file):
-            if is_link and any(f"{name}/".startswith(f"{path}/") for name in wanted):
-                raise InputError(f"{Location(file, path)}: is a link; name what it links to, or unpack the archive")
-            if not is_plain:
-                continue
+        for path, open_member in _plain_files(file):
             names.append(path)
             if path in wanted or (below and any(path.startswith(f"{name}/") for name in wanted)):
                 copy = folder / path
@@ -70,23 +66,23 @@ def unpack(file: str, wanted: Collection[str], folder: Path, below: bool = False
         same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
         close = ", ".join(same[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
         raise InputError(
-            f"{Location(file, name)}: no such file in the archive (closest: {close}); correct the location, or, if the "
-            f"archive is cut short, remove {file} and download it again"
+            f"{Location(file, name)}: no such plain file in the archive (closest: {close}); name a file, no link, "
+            f"or, if the archive is cut short, remove {file} and download it again"
         )
 
 
-def _members(file: str) -> Iterator[tuple[str, bool, bool, Callable[[], Any]]]:
-    """The members of an archive: the path, whether it is a plain file, whether it is a link, and how it is opened."""
+def _plain_files(file: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The path of each member of an archive that is a plain file, and what opens it."""
     if file.lower().endswith(".zip"):
         with zipfile.ZipFile(file) as zipped:
             for info in zipped.infolist():
-                kind = stat.S_IFMT(info.external_attr >> 16)
-                is_plain = kind in (0, stat.S_IFREG) and not info.is_dir()
-                yield _path(_zip_name(info)), is_plain, kind == stat.S_IFLNK, partial(zipped.open, info)
+                if stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG) and not info.is_dir():
+                    yield _path(_zip_name(info)), partial(zipped.open, info)
     else:
         with unpacked(Path(file)) as content, tarfile.open(None, "r|", content) as tar:
             for head in tar:
-                yield _path(head.name), head.isreg(), head.issym() or head.islnk(), partial(tar.extractfile, head)
+                if head.isreg():
+                    yield _path(head.name), partial(tar.extractfile, head)
             while content.read(2**17):  # to the end, where gzip has its checksum
                 pass
 
