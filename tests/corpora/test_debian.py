@@ -1,7 +1,7 @@
 import pytest
 from debs import HASH, PAGES, TEXT, ar, deb
 
-from transformer.corpora.debian import DebianPackage, download_packages, fetch_pages, read_pages
+from transformer.corpora.debian import POOL, DebianPackage, download_packages, fetch_pages, read_pages
 from transformer.support.files import InputError
 
 
@@ -99,21 +99,13 @@ def test_a_text_with_the_pinned_sha_256_is_fetched_and_nothing_stays_on_disk(tmp
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     apt_get(f"cp {package} .")
     assert fetch_pages({"de": DebianPackage("help-de", HASH)}) == {"de": PAGES}
+    with pytest.raises(InputError, match=rf"help-de \(de\).*SHA-256 {HASH}, expected {'0' * 64}"):
+        fetch_pages({"de": DebianPackage("help-de", "0" * 64)})
     assert list(scratch.iterdir()) == []
 
 
 def test_packages_in_a_mirror_need_no_apt_get(tmp_path, package, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    pool = tmp_path / "mirror/deb.debian.org/debian/pool/main/libr/libreoffice"
-    pool.mkdir(parents=True)
-    with pytest.raises(InputError, match="apt-get cannot be run"):
-        fetch_pages({"de": DebianPackage("help-de", HASH)}, tmp_path / "mirror")
-    package.rename(pool / package.name)
-    assert fetch_pages({"de": DebianPackage("help-de", HASH)}, tmp_path / "mirror") == {"de": PAGES}
-
-
-def test_the_error_for_another_text_gives_both_hashes(package, apt_get):
-    apt_get(f"cp {package} .")
-    expected = rf"help-de \(de\).*SHA-256 {HASH}, expected {'0' * 64}"
-    with pytest.raises(InputError, match=expected):
-        fetch_pages({"de": DebianPackage("help-de", "0" * 64)})
+    (tmp_path / POOL).mkdir(parents=True)
+    package.rename(tmp_path / POOL / package.name)
+    assert fetch_pages({"de": DebianPackage("help-de", HASH)}, tmp_path) == {"de": PAGES}

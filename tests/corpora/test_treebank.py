@@ -53,12 +53,6 @@ def test_the_error_for_missing_sections_says_which_files_are_needed(treebank, fo
         read_treebank(treebank / folder, 200, 599)
 
 
-def test_two_files_with_the_same_number_are_refused(treebank):
-    (treebank / "wsj_0201.mrg").write_text("( (S (NN b)) )\n")
-    with pytest.raises(InputError, match=r"02/wsj_0201\.mrg and .*/wsj_0201\.mrg are both file 0201; set `trees`"):
-        read_treebank(treebank, 1, 399)
-
-
 def test_all_faults_of_all_files_and_parts_are_listed_together(tmp_path, corpus, pierre):
     wsj = tmp_path / "wsj"
     (wsj / "wsj_0001.mrg").write_text(f"(())\n{pierre[0]}\n( (S (NN\u00a0dog)) )\n( (S (NP (NN a)) the) )\n( (S (NN b")
@@ -140,27 +134,22 @@ def test_a_folder_may_be_named_like_an_archive(tmp_path, corpus, pierre):
     assert read_trees(tmp_path / "dev.trees") == [read_tree(pierre[1])] * 2
 
 
-@pytest.mark.parametrize(
-    ("form", "start"), [("tags", "(S (NP NNP )NP (VP MD "), ("words", "(S (NP Pierre )NP (VP will ")]
-)
-def test_the_config_can_make_tags_or_words_the_leaves(tmp_path, corpus, pierre, form, start):
-    corpus = dataclasses.replace(corpus, leaves=form)
-    write(corpus, tmp_path, tmp_path)
-    [line] = set(read_lines(tmp_path / "train.target"))
-    assert line == linearise(read_tree(pierre[1]), form)
-    assert line.startswith(start)
-    assert json.loads((tmp_path / "corpus.json").read_text())["leaves"] == form
-
-
-def test_the_config_can_add_constituents_to_the_training_sentences(tmp_path, corpus, pierre):
-    corpus = dataclasses.replace(corpus, constituents=(2, 3))
-    write(corpus, tmp_path, tmp_path)
-    whole = corpus.sentences["train"] * ["Pierre will try to join our board ."]
-    assert read_lines(tmp_path / "train.source") == [*whole, "join our board", "our board"]
+def test_the_config_can_make_tags_or_words_the_leaves_and_add_constituents_to_train(tmp_path, corpus, pierre):
+    sentence, starts = (
+        "Pierre will try to join our board .",
+        {"tags": "(S (NP NNP )NP (VP MD ", "words": "(S (NP Pierre )"},
+    )
+    for form, start in starts.items():
+        write(dataclasses.replace(corpus, leaves=form), tmp_path, tmp_path)
+        [line] = set(read_lines(tmp_path / "train.target"))
+        assert line == linearise(read_tree(pierre[1]), form)
+        assert line.startswith(start)
+        assert json.loads((tmp_path / "corpus.json").read_text())["leaves"] == form
+    write(dataclasses.replace(corpus, constituents=(2, 3)), tmp_path, tmp_path)
+    assert read_lines(tmp_path / "train.source") == [*3 * [sentence], "join our board", "our board"]
     assert read_lines(tmp_path / "train.target")[-2:] == ["(VP XX (NP XX XX )NP )VP", "(NP XX XX )NP"]
     assert read_trees(tmp_path / "dev.trees") == [read_tree(pierre[1])] * 2
-    record = json.loads((tmp_path / "corpus.json").read_text())
-    assert record["pairs"] == {**corpus.sentences, "train": corpus.sentences["train"] + 2}
+    assert json.loads((tmp_path / "corpus.json").read_text())["pairs"]["train"] == 5
 
 
 @pytest.mark.parametrize(
@@ -176,13 +165,6 @@ def test_a_treebank_that_lacks_trees_is_refused_with_the_numbers(tmp_path, corpu
     with pytest.raises(InputError, match=rf"^corpora\.wsj: .*/wsj has .*{said}.*; copy the treebank again, or correct"):
         write(dataclasses.replace(corpus, sentences=sizes), tmp_path / "out", tmp_path)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(("trees", "files"), [("my/wsj", []), ("http://a.org/t.zip/wsj", ["http://a.org/t.zip"])])
-def test_the_files_of_a_treebank_are_its_archive_if_it_has_one(trees, files):
-    plain = PlainText("ende", 5, (1, 9), 1)
-    corpus = Treebank("treebank", trees, (1, 2), (3, 3), (4, 4), "trees", "mine", plain, {})
-    assert corpus.files("wsj", "words", "trees") == files
 
 
 @pytest.mark.agreement(witness="NLTK")
