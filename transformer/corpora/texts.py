@@ -115,10 +115,10 @@ class Files(Kind):
         cleaner.removed = {**asked.left_out, **cleaner.removed}
         if self.hold_out:
             sizes |= hold_out(folder, self.hold_out, cleaner.removed, name)
-        self._check_shared(folder, sizes, name, source, target)
+        self._check_shared(folder, sizes, name)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
-    def _check_shared(self, folder: Path, sizes: Mapping[str, int], name: str, source: str, target: str) -> None:
+    def _check_shared(self, folder: Path, sizes: Mapping[str, int], name: str) -> None:
         """Warn if train has many pairs of dev or test, too, or dev of test. See `shared`.
 
         Raises InputError if train has all pairs of a part.
@@ -126,11 +126,10 @@ class Files(Kind):
         parts = [part for part in self._parts() if part != "train"]
         for one, others in (("train", parts), ("dev", [part for part in parts if part != "dev"])):
             for part, count in shared(folder, one, others).items():
-                files = dict.fromkeys(text for texts in self._texts(part, name, source, target) for text in texts)
-                told = f"{one} has {count:,} of the {sizes[part]:,} pairs of {part} ({', '.join(files)})"
-                told += f", so scores flatter; remove them from {one}"
-                if part in PARTS:
-                    told += f", or leave out {part} and hold pairs of train out, as in hold_out: {{{part}: 1000}}"
+                told = (
+                    f"{one} has {count:,} of the {sizes[part]:,} pairs of {part}, so scores flatter; remove them from "
+                )
+                told += f"{one}, or leave out {part} and hold pairs of train out, as in hold_out: {{test: 1000}}"
                 if one == "train" and count == sizes[part]:
                     raise InputError(f"corpora.{name}: {told}")
                 if count > FEW * sizes[part]:
