@@ -118,14 +118,16 @@ def test_a_file_that_the_system_does_not_open_is_named(tmp_path, name):
     (tmp_path / "room.d").mkdir()
     for loop in ("loop", "loop.gz", "loop.zip"):
         (tmp_path / loop).symlink_to(loop)
-    named = r"(no|room|loop)\S*: cannot be read \((No such file or d|Is a d|Too many l).*\); correct the location"
+    named = r"(no|room|loop)\S*: cannot be read or unpacked \((No such f|Is a d|Too many l).*\); correct the location"
     assert re.search(named, refused(tmp_path / name, tmp_path / name, tmp_path))
 
 
 def test_a_full_disk_is_reported_while_a_member_is_unpacked(tmp_path, full_after):
     path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH))
     with full_after(len(ENGLISH) - 1):
-        assert "cannot be written (File too large)" in refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
+        assert "cannot be read or unpacked (File too large); correct the location, or free space" in refused(
+            f"{path}/a.en", f"{path}/a.en", tmp_path
+        )
 
 
 def packed_as(suffix, folder):

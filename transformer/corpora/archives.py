@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from transformer.corpora.location import Location, composed
-from transformer.support.files import InputError, atomic
+from transformer.support.files import InputError
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
@@ -40,7 +40,9 @@ def undamaged(location: Location) -> Iterator[None]:
         ) from error
     except DAMAGE as error:
         if isinstance(error, OSError) and error.errno:  # of the system, not of a decompressor
-            raise InputError(f"{location}: cannot be read ({error.strerror}); correct the location") from error
+            raise InputError(
+                f"{location}: cannot be read or unpacked ({error.strerror}); correct the location, or free space"
+            ) from error
         raise InputError(
             f"{location}: damaged or cut short ({error}); remove {location.file} and download it again"
         ) from error
@@ -60,7 +62,8 @@ def unpack(file: str, wanted: Collection[str], folder: Path, below: bool = False
                 copy = folder / path
                 if copy.exists():
                     raise InputError(f"{Location(file, path)}: two members have this name; unpack the right one")
-                with undamaged(Location(file, path)), open_member() as stream, atomic(copy) as output:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                with undamaged(Location(file, path)), open_member() as stream, copy.open("wb") as output:
                     shutil.copyfileobj(stream, output)
     for name in () if below else sorted({*wanted}.difference(names)):
         same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
