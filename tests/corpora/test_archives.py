@@ -52,6 +52,7 @@ def test_a_member_that_is_missing_or_no_plain_file_or_comes_twice_is_refused(tmp
     for name, said in {
         "a.de-en.en": f"{missing}training/a.de-en.en); name a file, no link, or, if",
         "b/a.de-en.en": f"{missing}training/a.de-en.en)",
+        "training": f"{missing}training/a.de-en.en)",
         **dict.fromkeys(("qq", "b", "fifo"), f"{missing}none has a similar name)"),
         "a": "two members have this name; unpack the right one",
     }.items():

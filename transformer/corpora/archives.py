@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from transformer.corpora.location import Location, composed
@@ -66,8 +66,8 @@ def unpack(file: str, wanted: Collection[str], folder: Path, below: bool = False
                 with undamaged(Location(file, path)), open_member() as stream, copy.open("wb") as output:
                     shutil.copyfileobj(stream, output)
     for name in () if below else sorted({*wanted}.difference(names)):
-        same = [other for other in names if PurePosixPath(other).name == PurePosixPath(name).name]
-        close = ", ".join(same[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
+        alike = [other for other in names if other.startswith(f"{name}/") or Path(other).name == Path(name).name]
+        close = ", ".join(alike[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
         raise InputError(
             f"{Location(file, name)}: no such plain file in the archive (closest: {close}); name a file, no link, "
             f"or, if the archive is cut short, remove {file} and download it again"
