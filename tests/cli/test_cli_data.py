@@ -36,14 +36,6 @@ def test_lines_too_long_to_decode_are_refused_in_dev_and_test_but_not_in_train(h
     assert left == ["source", "target", "train.ids.npy", "train.offsets.npy"]
 
 
-def test_pairs_of_train_with_a_side_without_a_subword_are_told(house, tmp_path, capsys):
-    write_lines(tmp_path / "en", ["a cat", "\u200b", "", "the"])
-    write_lines(tmp_path / "de", ["a cat", "a cat", "the", "\ufffd\x07"])
-    sides = {"source": tmp_path / "en", "target": tmp_path / "de"}
-    assert main(arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train")) == 0
-    assert "3 pairs have a side without a subword; remove them\n" in capsys.readouterr().err
-
-
 def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, refused):
     write_lines(tmp_path / "en", ["the cat", "the " * 9, "the", "the " * 8])
     write_lines(tmp_path / "de", ["the cat", "a dog", "the " * 9, "the " * 8])

@@ -104,6 +104,21 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
+@pytest.mark.parametrize(
+    "head", ["<mteval>\n<refset setid='x' trglang='de'>\n<doc docid='1'>", "<?xml version='1.0'?>"]
+)
+def test_a_set_with_markup_is_not_scored_as_text(house, scoring, tmp_path, refused, head):
+    markup, plain = tmp_path / "newstest.xml", house.corpus / "dev.target"
+    markup.write_text(f"{head}\n<seg id='1'>Ein Hund.</seg>\n</doc>\n")
+    texts = {"baseline": plain, "system": plain, "reference": plain}
+    sides = {"package": house.package, "source": house.corpus / "dev.source", "target": plain}
+    lines = [scoring(reference=markup), scoring(source=markup)]
+    lines += [arguments("compare", **texts | {name: markup}, output=tmp_path / "c.json") for name in texts]
+    lines += [arguments("perplexity", **sides | {name: markup}) for name in ("source", "target")]
+    for line in lines:
+        refused(line, f"{markup}: begins with markup, <", "give its segments, one a line")
+
+
 def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
     sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
     assert main([*arguments("perplexity", package=house.package, **sides), "--by-length", "4", "8"]) == 0

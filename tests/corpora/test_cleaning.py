@@ -35,10 +35,6 @@ def test_each_pair_is_counted_under_the_first_step_that_removes_it():
     ]
 
 
-def test_a_pair_at_the_limits_is_kept():
-    assert clean([("a b", "x y z x y z x y")], Cleaning((2, 8), 4.0))[0]
-
-
 @given(
     st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(["keep", "remove"]), st.sampled_from(["keep", "pair", "source"])
 )
@@ -57,10 +53,6 @@ def test_the_config_says_what_counts_as_a_duplicate(duplicates, left):
     assert removed.get(f"duplicate {duplicates}", 0) == 4 - left
 
 
-def test_untranslated_pairs_are_kept_by_default():
-    assert clean([("a b", "a b")], Cleaning())[0] == [("a b", "a b")]
-
-
 def test_characters_tell_the_words_of_a_script_without_blanks():
     long, chinese = (
         "the old dog sees a small house near the green river and walks",
@@ -70,3 +62,40 @@ def test_characters_tell_the_words_of_a_script_without_blanks():
     assert kept == [(long, chinese), (chinese, long)]
     assert clean([("a b", chinese * 20)], Cleaning(ratio=200))[1]["words"] == 0
     assert clean([("a b", chinese * 40)], Cleaning(ratio=200))[1]["words"] == 1
+
+
+@pytest.mark.parametrize(
+    ("cleaning", "pairs", "said"),
+    [
+        (
+            Cleaning(ratio=3, identical="remove"),
+            [("a b", "x y")] * 7 + [("c d e f", "z")] * 11 + [("x", "x")] * 2,
+            "11 of 20 pairs of train (55%) are removed by cleaning for `ratio`; if they are good, change `cleaning`",
+        ),
+        (
+            Cleaning(),
+            [("a b", "x y")] * 8 + [("\u200b", "z")] * 2,
+            "2 of 10 pairs of train (20%) are removed by cleaning for `no subword`; repair the text",
+        ),
+        (
+            Cleaning(ratio=99),
+            [("a b c", "x y z")] * 97 + [("狗" * 202, "y"), ("w " * 101, "z"), ("a", "b " * 101)],
+            "3 of 100 pairs of train (3%) have a side of more than 100 words, so lines may be paragraphs; put one",
+        ),
+        (Cleaning(ratio=99), [("a b c", "x y z")] * 98 + [("狗" * 202, "y"), ("w " * 101, "z")], ""),
+        (
+            Cleaning(),
+            [("same", "same")] * 91 + [("en", "de")] * 9,
+            "91 of 100 pairs of train (91%) have two equal sides, so both may be one language; name the text of",
+        ),
+        (Cleaning(), [("same", "same")] * 90 + [("en", "de")] * 10, ""),
+    ],
+)
+def test_a_text_with_many_odd_pairs_is_told_with_a_remedy(capsys, cleaning, pairs, said):
+    cleaner = Cleaner(cleaning)
+    for pair in pairs:
+        cleaner.keeps(*pair)
+    cleaner.warn("own")
+    warnings = capsys.readouterr().err.splitlines()
+    assert len(warnings) == bool(said)
+    assert "".join(warnings).startswith(said and f"warning: own: {said}")

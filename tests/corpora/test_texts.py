@@ -48,33 +48,20 @@ def test_the_parts_of_a_corpus_appear_together_or_not_at_all(tmp_path, own):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_full_disk_is_told_of_the_file_that_was_asked_for(tmp_path, own, full_after):
-    given, folder = Given(Path("corpus.yaml"), tmp_path), tmp_path / "own"
-    with full_after(0), pytest.raises(InputError, match=rf"^{folder}/\w+\.(source|target): cannot be written \("):
-        write_whole(own, folder, given, **LANGUAGES)
-    assert not list(folder.iterdir())
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_a_record_never_stands_beside_parts_that_it_does_not_describe(tmp_path, own, monkeypatch, part):
+def test_a_record_never_stands_beside_parts_that_it_does_not_describe(tmp_path, own, monkeypatch):
     """Not even if the process is killed while it replaces the parts of an earlier corpus."""
     given, folder, replaced = Given(Path("corpus.yaml"), tmp_path), tmp_path / "own", Path.replace
     write_whole(own, folder, given, **LANGUAGES)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for text in tmp_path.glob("*.??"):
-        text.write_text(text.read_text().replace("a b", "a c").replace("x y", "x z"))
 
     def killed(path, target):
-        if target == folder / f"{part}.target":
+        if target == folder / "test.target":
             raise SystemExit
         return replaced(path, target)
 
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(SystemExit):
         write_whole(own, folder, given, **LANGUAGES)
-    left = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert "corpus.json" not in left
-    assert left != before
+    assert not (folder / "corpus.json").exists()
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -100,13 +87,6 @@ def test_only_train_is_cleaned(tmp_path, own, prepare):
     }
 
 
-def test_dev_and_test_may_have_lines_of_4096_words(tmp_path, own, prepare):
-    for path in own.dev[0].values():
-        Path(path).write_text("x " * 4096 + "\n")
-    prepare(own)
-    assert len((tmp_path / "own/dev.source").read_text().split()) == 4096
-
-
 def test_the_texts_of_a_part_follow_each_other_and_may_be_files_or_downloads(tmp_path, own, prepare):
     folder = tmp_path / "downloads/example.org"
     folder.mkdir(parents=True)
@@ -128,7 +108,7 @@ def test_the_texts_of_a_part_follow_each_other_and_may_be_files_or_downloads(tmp
         (b"x\n\xff\nz\n", "dev.de, line 2: byte 0xff is not UTF-8"),
         (b"x\n\xc2\xa0\nz\n", "dev.en and .*dev.de, line 2: empty side"),
         (b"x\ny\n\0z\n", "dev.en and .*dev.de, line 3: NUL character"),
-        ("x\n \u200b\u200f\n".encode(), "dev.en and .*dev.de, line 2: no subword on a side, only U.200B, U.200F; corr"),
+        ("x\n \u200b\u200f\n".encode(), "dev.en and .*dev.de, line 2: no subword; correct or remove this pair"),
         (b"", "dev.en has 3 lines and .*dev.de has 0"),
         (b"x\ny\n" + b"z " * 4097 + b"\n", "dev.en and .*dev.de, line 3: more than 4096 words on a side; correct or"),
     ],
@@ -141,45 +121,6 @@ def test_bad_dev_text_is_refused_before_train_is_read(tmp_path, own, prepare, co
     assert not list((tmp_path / "own").glob("[!u]*"))  # nothing but the empty folder `unpacked`
 
 
-def test_pairs_without_a_subword_are_counted_in_train(tmp_path, own, prepare):
-    for path in own.train[0].values():
-        with Path(path).open("a") as stream:
-            stream.write("\u200c\x7f\n")
-    prepare(own)
-    removed = json.loads((tmp_path / "own/corpus.json").read_text())["removed"]
-    assert list(removed.items())[:3] == [("empty side", 0), ("NUL character", 0), ("no subword", 1)]
-
-
-def test_a_step_that_removes_many_pairs_is_told_with_the_first_of_them(own, prepare, capsys):
-    for path, text in zip(own.train[0].values(), ("a b\n" + "c d e f\n" * 2, "x y\nz\nz\n"), strict=True):
-        Path(path).write_text(text * 6 + "a b\n" * 2)
-    prepare(replace(own, cleaning=Cleaning(ratio=3, identical="remove")))
-    said = (
-        "warning: own: cleaning removes 12 of 20 pairs of train (60%) for `ratio`; look at the first, 'c d e f | z'; "
-    )
-    told = [line for line in capsys.readouterr().err.splitlines() if "cleaning removes" in line]
-    assert told == [said + "if it is good, set `cleaning: ratio`"]  # and not for 2 identical ones
-
-
-@pytest.mark.parametrize(("long", "warns"), [(2, False), (3, True)])
-def test_a_text_with_many_long_lines_is_told_with_a_remedy(own, prepare, capsys, long, warns):
-    for path in own.train[0].values():
-        Path(path).write_text("a b c d\n" * (100 - long) + ("狗" * 202 + "\n") * long)
-    prepare(replace(own, cleaning=Cleaning()))
-    said = f"warning: own: {long} of 100 pairs of train ({long}%) have a side of more than 100 words, so lines may be"
-    assert capsys.readouterr().err.startswith(said) == warns
-
-
-def test_few_pairs_in_two_parts_need_no_warning(tmp_path, own, prepare, capsys):
-    for language in ("en", "de"):
-        common = f"in {language}\n"
-        (tmp_path / f"train.{language}").write_text(common)
-        for part in ("dev", "test"):
-            (tmp_path / f"{part}.{language}").write_text(common + "".join(f"{part} {i}\n" for i in range(99)))
-    prepare(own)
-    assert "flatter" not in capsys.readouterr().err
-
-
 def test_pairs_of_dev_and_test_that_another_part_has_are_counted(tmp_path, own, prepare, capsys):
     (tmp_path / "dev.en").write_text(
         "ａ  b\nb c\nother\n", encoding="utf-8"
@@ -187,46 +128,30 @@ def test_pairs_of_dev_and_test_that_another_part_has_are_counted(tmp_path, own, 
     prepare(own)
     warnings = [line.partition("; ")[0] for line in capsys.readouterr().err.splitlines() if "flatter" in line]
     assert warnings == [
-        f"warning: own: {one} has {count} of the 3 pairs of {part} ({', '.join(getattr(own, part)[0].values())}), so "
-        "scores flatter"
+        f"warning: own: {one} has {count} of the 3 pairs of {part}, so scores flatter"
         for one, count, part in (("train", 1, "dev"), ("train", 2, "test"), ("dev", 3, "test"))
     ]
 
 
 @pytest.mark.parametrize("part", ["dev", "test"])
-@pytest.mark.parametrize("same", [False, True])  # files, or only their lines
-def test_a_part_of_which_train_has_all_pairs_is_refused_with_its_files_and_a_remedy(tmp_path, own, prepare, part, same):
-    corpus = replace(own, cleaning=Cleaning())
-    files = getattr(corpus, "train" if same else part)[0]
-    other = {"test": "dev", "dev": "test"}[part]
-    (tmp_path / f"{other}.en").write_text("x\ny\nz\n")
-    said = rf"^corpora\.own: train has 3 of the 3 pairs of {part} \({files['en']}, {files['de']}\), so scores flatter; "
-    said += rf"remove them from train, or leave out {part} and hold .* as in hold_out: {{{part}: 1000}}$"
+def test_a_part_of_which_train_has_all_pairs_is_refused_with_a_remedy(tmp_path, own, prepare, part):
+    for other in {"dev", "test"} - {part}:
+        (tmp_path / f"{other}.en").write_text("x\ny\nz\n")
+    said = rf"^corpora\.own: train has 3 of the 3 pairs of {part}, so scores flatter; remove .* or leave out {part} and"
     with pytest.raises(InputError, match=said):
-        prepare(replace(corpus, **{part: (files,)}))
-
-
-@pytest.mark.parametrize(("equal", "warns"), [(90, False), (91, True)])
-def test_two_files_with_nearly_the_same_lines_are_told(own, prepare, capsys, equal, warns):
-    for language, path in own.train[0].items():
-        Path(path).write_text("same\n" * equal + f"{language}\n" * (100 - equal))
-    prepare(replace(own, cleaning=Cleaning()))
-    said = "warning: own: 91 of 100 pairs of train (91%) have two equal sides, so both may be one language; "
-    assert (said in capsys.readouterr().err) == warns
+        prepare(replace(own, cleaning=Cleaning()))
 
 
 @pytest.mark.parametrize(
-    ("source", "target"), [("a.en", "a.en"), ("a.en", "./a.en"), ("a.en", "link"), *2 * [2 * ("a.tsv#2",)]]
+    ("source", "target"), [("a.en", "a.en"), ("a.en", "./a.en"), ("a.en", "link"), 2 * ("a.tsv#2",)]
 )
 def test_one_text_for_both_languages_is_refused(tmp_path, monkeypatch, own, source, target):
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("a.en")
     with pytest.raises(
-        InputError,
-        match=rf"^corpora\.own\.dev\[0\]: {source} is named for both en and de; name a text for each language",
-    ) as error:
+        InputError, match=rf"^corpora\.own\.dev\[0\]: {source} is named for both en and de; name a text "
+    ):
         replace(own, dev=({"en": source, "de": target},)).files("own", "en", "de")
-    assert ("or two columns of a .tsv: FILE.tsv#1 and FILE.tsv#2" in str(error.value)) == ("tsv" not in source)
 
 
 @pytest.mark.parametrize(
@@ -244,46 +169,27 @@ def test_an_empty_part_is_refused(tmp_path, own, prepare):
         prepare(own)
 
 
-def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_step(own, prepare):
-    with pytest.raises(InputError, match=r"train has no pair left.*words: 2"):
+def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_step(tmp_path, own, prepare):
+    with pytest.raises(
+        InputError, match=r"train has no pair left; relax its cleaning, or hold out fewer \(.*words: 2\)"
+    ):
         prepare(replace(own, cleaning=replace(STRICT, words=(5, 9))))
-
-
-def test_of_text_that_no_cleaning_would_keep_the_remedy_is_another_text(tmp_path, own, prepare):
     for path in own.train[0].values():
         (tmp_path / path).write_text("\n a\0\n")
+    with pytest.raises(InputError, match=r"no pair left; repair the text \(empty side: 1, NUL character: 1\)"):
+        prepare(own)
+
+
+def test_a_wrong_location_and_a_language_that_a_text_lacks_are_reported_with_their_key(own):
+    dev = replace(own, dev=({"en": "pairs.tsv#1", "de": "pairs.tsv"},))
+    with pytest.raises(InputError, match=r"^corpora.own.dev\[0\].de: location 'pairs.tsv': add a column, as in pairs"):
+        dev.files("own", "en", "de")
     with pytest.raises(
-        InputError, match=r"train has no pair left; repair the text \(empty side: 1, NUL character: 1\)"
+        InputError, match=r"own\.train\[0\]: unknown language EN; did you mean en\? \(the task is from EN "
     ):
-        prepare(replace(own, train=own.train[:1]))
-
-
-def test_a_language_that_a_text_lacks_is_named(own, prepare):
-    with pytest.raises(InputError, match=r"corpora\.own\.dev\[0\]: unknown language fr; known: en, de"):
-        prepare(own, target="fr")
-    with pytest.raises(InputError, match=r"unknown language EN; did you mean en\? \(the task is from EN to de\)$"):
-        prepare(own, source="EN")
-
-
-def test_a_file_with_both_languages_that_is_named_for_one_is_told_how(own):
-    with pytest.raises(InputError, match=r"unknown language de; .*; a file .* twice: \{en: a\.tmx, de: a\.tmx\}$"):
+        own.files("own", "EN", "de")
+    with pytest.raises(InputError, match=r"unknown language de; known: en .*; name a file that has both languages"):
         replace(own, train=({"en": "a.tmx"},)).files("own", "en", "de")
-
-
-@pytest.mark.parametrize(
-    ("location", "problem"),
-    [
-        ("pairs.tsv", "add a column"),
-        ("~/dev.de", "~ does not stand for your home here; write the whole path"),
-        ("${DATA}/dev.de", "variables are not replaced here; write the whole path"),
-        ("{task}.de", "{, }, < and > are special to Snakemake; rename the file"),
-        ("<temp>.de", "{, }, < and > are special to Snakemake; rename the file"),
-    ],
-)
-def test_a_wrong_location_is_reported_with_its_key(own, location, problem):
-    with pytest.raises(InputError) as error:
-        replace(own, dev=({"en": "pairs.tsv#1", "de": location},)).files("own", "en", "de")
-    assert str(error.value).startswith(f"corpora.own.dev[0].de: location '{location}': {problem}")
 
 
 def test_units_without_a_translation_are_counted_for_train_and_told_for_dev(tmp_path, own, prepare, capsys):
@@ -301,5 +207,5 @@ def test_units_without_a_translation_are_counted_for_train_and_told_for_dev(tmp_
 def test_a_bad_unit_of_dev_is_named_by_its_place(tmp_path, own, prepare):
     path = tmp_path / "memory.po"
     path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "\u200b"\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"memory.po, translated unit 1: no subword on a side, only U\+200B; correct"):
+    with pytest.raises(InputError, match=r"memory.po, translated unit 1: no subword; correct"):
         prepare(replace(own, dev=({"en": str(path), "de": str(path)},)))

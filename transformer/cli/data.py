@@ -237,9 +237,4 @@ def encode(arguments: argparse.Namespace) -> None:
         for text in (arguments.source, arguments.target):
             check_file(text, subwords)
     parts = encode_pairs(arguments.source, arguments.target, arguments.subwords, arguments.threads)
-    if half := write_pairs(arguments.output, parts, len(subwords), subwords.sha256):
-        print(
-            f"warning: {arguments.source} and {arguments.target}: {half:,} pairs have a side without a subword; remove "
-            "them",
-            file=sys.stderr,
-        )
+    write_pairs(arguments.output, parts, len(subwords), subwords.sha256)

@@ -22,7 +22,7 @@ from transformer.cli.command import (
     threads,
     writes,
 )
-from transformer.support.characters import is_void
+from transformer.corpora.usable import EMPTY, NO_SUBWORD, unusable
 from transformer.support.files import (
     InputError,
     as_json,
@@ -270,7 +270,7 @@ def _check_words(name: str, texts: Iterable[str]) -> None:
     for number, text in enumerate(texts, 1):
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -f ENCODING -t utf-8)")
-        if not text.split() or is_void(text):
+        if unusable(text) in (EMPTY, NO_SUBWORD):
             raise InputError(f"{name} {number} has no words; write some, or leave it out")
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 )
 def score(arguments: argparse.Namespace) -> None:
     """Score the translations of a part: perplexity, then BLEU in two ways and chrF, or brackets."""
+    from transformer.corpora.markup import check_plain
     from transformer.decoding.record import read_record
     from transformer.evaluation.metrics import Output
     from transformer.evaluation.perplexity import perplexity as perplexity_of
@@ -43,6 +44,7 @@ def score(arguments: argparse.Namespace) -> None:
     from transformer.package.loading import load_package
     from transformer.support.device import choose_device
 
+    check_plain(arguments.reference)
     with atomic(arguments.output) as stream:
         loaded = load_package(arguments.package, choose_device())
         if loaded.config.kind == "translation":
@@ -70,15 +72,17 @@ def _warn(translations: Path, notes: Iterable[str]) -> None:
 @contextlib.contextmanager
 def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"]:
     """The ids of --source and --target as `package` reads them. InputErrors then begin with the names of both files."""
+    from transformer.corpora.markup import check_plain
     from transformer.support.device import keep_freed_memory
-    from transformer.text.lines import check_nul
+    from transformer.text.lines import check_line
     from transformer.text.subwords import encode_pairs
     from transformer.text.tokens import Pairs
 
     source, target = arguments.source, arguments.target
     for text in (source, target):
+        check_plain(text)
         for number, line in enumerate(stream_lines(text), start=1):
-            check_nul(f"{text}, line {number}", line)
+            check_line(f"{text}, line {number}", line)
     pairs = Pairs.of(encode_pairs(source, target, arguments.package / "subwords.model", 1, package.as_read))
     keep_freed_memory()
     try:
@@ -101,11 +105,14 @@ def _text(arguments: argparse.Namespace, package: "Package") -> Iterator["Pairs"
 )
 def compare(arguments: argparse.Namespace) -> None:
     """Test whether two systems differ in BLEU: paired bootstrap and approximate randomisation."""
+    from transformer.corpora.markup import check_plain
     from transformer.evaluation.bleu import notes
     from transformer.evaluation.significance import compare as comparison_of
 
     for _, fault in not_languages(language=arguments.language):
         raise InputError(f"--language: {fault}")
+    for text in (arguments.baseline, arguments.system, arguments.reference):
+        check_plain(text)
     with atomic(arguments.output) as stream:
         baseline, _ = read_parallel(arguments.baseline, arguments.reference)
         system, references = read_parallel(arguments.system, arguments.reference)

@@ -1,60 +1,98 @@
-"""Read members of archives in bounded memory, and refuse damaged archives and decompression bombs."""
+"""Read compressed files and members of archives in bounded memory, and refuse those that are damaged."""
 
 import bz2
-import functools
+import difflib
 import gzip
-import io
 import lzma
 import posixpath
+import shutil
 import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 from transformer.corpora.location import Location, composed
 from transformer.support.files import InputError
 
-# A file may unpack to 200 times its size, or to 64 MiB if that is more. Anything larger counts as a bomb.
-EXPANSION = 200
-LEAST_LIMIT = 2**26  # bytes
-BUFFER = 2**17  # bytes
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
-class Member(NamedTuple):
-    """A member of an archive.
+def unpacked(path: Path) -> Any:
+    """Open a file to read its bytes, decompressed according to its suffix."""
+    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
 
-    `open` raises InputError when it is not a plain file, lies outside the archive, or unpacks to too many bytes.
+
+@contextmanager
+def undamaged(location: Location) -> Iterator[None]:
+    """Raises InputError that names the location if the enclosed code finds it unreadable or damaged."""
+    try:
+        yield
+    except RuntimeError as error:  # of zipfile: a password, or a method such as Deflate64
+        raise InputError(
+            f"{location}: cannot be unpacked here ({error}); unpack it with another program (7z x {location.file}), "
+            "and name the unpacked text"
+        ) from error
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.errno:  # of the system, not of a decompressor
+            raise InputError(
+                f"{location}: cannot be read or unpacked ({error.strerror}); correct the location, or free space"
+            ) from error
+        raise InputError(
+            f"{location}: damaged or cut short ({error}); remove {location.file} and download it again"
+        ) from error
+
+
+def unpack(file: str, wanted: Collection[str], folder: Path, below: bool = False) -> None:
+    """Copy the members of an archive that are `wanted` into `folder`, under their paths, in one pass.
+
+    With `below`, all files in folders that are wanted. Raises InputError when the archive is damaged, and for a member
+    that is there twice, or missing, or no plain file. Links are not followed.
     """
+    names = []
+    with undamaged(Location(file)):
+        for path, open_member in _plain_files(file):
+            names.append(path)
+            if path in wanted or (below and any(path.startswith(f"{name}/") for name in wanted)):
+                copy = folder / path
+                if copy.exists():
+                    raise InputError(f"{Location(file, path)}: two members have this name; unpack the right one")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                with undamaged(Location(file, path)), open_member() as stream, copy.open("wb") as output:
+                    shutil.copyfileobj(stream, output)
+    for name in () if below else sorted({*wanted}.difference(names)):
+        alike = [other for other in names if other.startswith(f"{name}/") or Path(other).name == Path(name).name]
+        close = ", ".join(alike[:3] or difflib.get_close_matches(name, names)) or "none has a similar name"
+        raise InputError(
+            f"{Location(file, name)}: no such plain file in the archive (closest: {close}); name a file, no link, "
+            f"or, if the archive is cut short, remove {file} and download it again"
+        )
 
-    path: str
-    is_link: bool
-    open: Callable[[], IO[bytes]]
 
-
-def members(file: str) -> Iterator[Member]:
-    """The members of an archive in their order. Read a member before you ask for the next one.
-
-    Raises InputError when the archive is damaged.
-    """
-    archive = Location(file)
+def _plain_files(file: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The path of each member of an archive that is a plain file, and what opens it."""
     if file.lower().endswith(".zip"):
-        with undamaged(archive), zipfile.ZipFile(file) as zipped:
+        with zipfile.ZipFile(file) as zipped:
             for info in zipped.infolist():
-                kind = stat.S_IFMT(info.external_attr >> 16)
-                plain = kind in (0, stat.S_IFREG) and not info.is_dir()
-                is_link, opener = kind == stat.S_IFLNK, functools.partial(zipped.open, info)
-                yield _member(file, _zip_name(info), info.file_size, plain, is_link, opener)
+                if stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG) and not info.is_dir():
+                    yield _path(_zip_name(info)), partial(zipped.open, info)
     else:
-        with open_guarded(Path(file), archive) as content, undamaged(archive), tarfile.open(None, "r|", content) as tar:
+        with unpacked(Path(file)) as content, tarfile.open(None, "r|", content) as tar:
             for head in tar:
-                is_link, extract = head.issym() or head.islnk(), functools.partial(tar.extractfile, head)
-                yield _member(file, head.name, head.size, head.isreg(), is_link, extract)
+                if head.isreg():
+                    yield _path(head.name), partial(tar.extractfile, head)
+            while content.read(2**17):  # to the end, where gzip has its checksum
+                pass
+
+
+def _path(name: str) -> str:
+    """The path of a member below its archive, whatever its name: /a, ../a and ./a are a."""
+    return composed(posixpath.normpath(f"/{name}").lstrip("/"))
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
@@ -63,90 +101,3 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
         if not info.flag_bits & 0x800:
             return info.filename.encode("cp437").decode()
     return info.filename
-
-
-def check_links(file: str, path: str, links: Iterable[str]) -> None:
-    """Raises InputError if the path of a member leads through one of the archive's links."""
-    for link in links:
-        if f"{path}/".startswith(f"{link}/"):
-            raise InputError(
-                f"{Location(file, path)}: {link} is a link; name the folder that it links to, or unpack the archive"
-            )
-
-
-def _member(file: str, name: str, size: int, plain: bool, is_link: bool, opener: Callable[[], Any]) -> Member:
-    path = composed(posixpath.normpath(name).lstrip("/"))
-    location = Location(file, path)
-
-    def open_member() -> IO[bytes]:
-        limit = limit_of(Path(file))
-        if not plain:
-            problem = "is not a plain file but a link, a folder or a device"
-        elif name.startswith("/") or ".." in name.split("/"):
-            problem = f"lies outside the archive, at {name}"
-        elif size > limit:
-            problem = f"unpacks to {size} bytes, and the limit for this archive is {limit}"
-        else:
-            with undamaged(location):
-                return io.BufferedReader(_Guarded(opener(), location, limit), BUFFER)
-        raise InputError(f"{location}: the member {problem}; unpack it yourself if you trust it")
-
-    return Member(path, is_link, open_member)
-
-
-def limit_of(path: Path) -> int:
-    """How many bytes a file may unpack to."""
-    return max(LEAST_LIMIT, EXPANSION * path.stat().st_size)
-
-
-def open_guarded(path: Path, location: Location) -> io.BufferedReader:
-    """The bytes of a file, decompressed according to its suffix, as a `_Guarded` stream.
-
-    Raises InputError when the file cannot be opened.
-    """
-    with undamaged(location):
-        stream = OPENERS.get(path.suffix.lower(), open)(path, "rb")
-        return io.BufferedReader(_Guarded(stream, location, limit_of(path)), BUFFER)
-
-
-@contextmanager
-def undamaged(location: Location) -> Iterator[None]:
-    """Raises InputError that names the location if the enclosed code finds it unreadable or damaged."""
-    try:
-        yield
-    except RuntimeError as error:  # of zipfile, which lacks methods such as Deflate64
-        why = "needs a password" if "password" in str(error) else f"is packed by a method that we do not have ({error})"
-        raise InputError(
-            f"{location}: {why}; unpack it with another program (7z x {location.file}), and name the unpacked text"
-        ) from error
-    except DAMAGE as error:
-        if isinstance(error, OSError) and error.errno:  # of the system, not of a decompressor
-            raise InputError(f"{location}: cannot be read ({error.strerror}); correct the location") from error
-        raise InputError(
-            f"{location}: damaged or cut short ({error}); remove {location.file} and download it again"
-        ) from error
-
-
-class _Guarded(io.RawIOBase):
-    """A stream that raises InputError where it is damaged and when more than `limit` bytes come."""
-
-    def __init__(self, stream: IO[bytes], location: Location, limit: int) -> None:
-        self.stream, self.location, self.limit, self.count = stream, location, limit, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with undamaged(self.location):
-            content = self.stream.read(len(buffer))
-        buffer[: len(content)] = content
-        self.count += len(content)
-        if self.count > self.limit:
-            raise InputError(
-                f"{self.location}: unpacks to more than {self.limit} bytes; unpack it yourself if you trust it"
-            )
-        return len(content)
-
-    def close(self) -> None:
-        self.stream.close()
-        super().close()

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.model.ids import LONGEST
-from transformer.support.characters import is_void
+from transformer.corpora.usable import UNUSABLE, unusable
 from transformer.support.fields import AS_NUMBER, STRICT, Config, Range
 from transformer.support.scripts import count_words
 
@@ -27,32 +26,10 @@ class Cleaning(Config):
     )
 
 
-EMPTY, NUL, NO_SUBWORD = UNUSABLE = ("empty side", "NUL character", "no subword")
 MANY = 0.1  # a warning reports each step that removes more than this share of the pairs
 LONG = 100  # words; few sentences have more
 NEARLY_ALL = 0.9  # if more than this share of the pairs have equal sides, these may be one language
 MANY_LONG = 0.02  # if more than this share of the pairs have a side above LONG, lines may be paragraphs
-SHOWN = 60  # characters of an example
-# What to set if a step removes pairs that are good.
-SETTINGS = {"words": "words", "ratio": "ratio", "identical sides": "identical"}
-
-
-def unusable(source: str, target: str) -> str:
-    """Why a pair is unusable; empty if it is usable."""
-    if not source.strip() or not target.strip():
-        return EMPTY
-    if "\0" in source or "\0" in target:
-        return NUL
-    return NO_SUBWORD if is_void(source) or is_void(target) else ""
-
-
-def undecodable(source: str, target: str) -> str:
-    """Why a pair of dev or test is unusable; empty if it is usable. A word has at least one subword."""
-    if (reason := unusable(source, target)) == NO_SUBWORD:
-        left_out = {letter for side in (source, target) if is_void(side) for letter in side if not letter.isspace()}
-        reason += f" on a side, only {', '.join(f'U+{ord(letter):04X}' for letter in sorted(left_out))}"
-    too_long = any(len(side.split()) > LONGEST for side in (source, target))
-    return reason or (f"more than {LONGEST} words on a side" if too_long else "")
 
 
 class Cleaner:
@@ -75,49 +52,44 @@ class Cleaner:
             self.removed[self.duplicate] = 0
         self.seen: set[bytes] = set()
         self.read = self.long = self.equal = 0
-        self.first: dict[str, tuple[str, str]] = {}  # the first pair that each step removed
 
     def keeps(self, source: str, target: str) -> bool:
         """Whether a pair is kept."""
         self.read += 1
-        return self._counted(self.fault(source, target), source, target)
-
-    def warn(self, name: str) -> None:
-        """Warn of many long lines, of equal sides, and of each step that removed many pairs of corpus `name`."""
-        if self.long > MANY_LONG * self.read:
-            print(
-                f"warning: {name}: {self.long:,} of {self.read:,} pairs of train ({self.long / self.read:.0%}) have a "
-                f"side of more than {LONG} words, so lines may be paragraphs; put one sentence on a line "
-                "(docs/reading.md names programs), because training leaves out pairs longer than `longest_pair`",
-                file=sys.stderr,
-            )
-        if self.equal > NEARLY_ALL * self.read:
-            print(
-                f"warning: {name}: {self.equal:,} of {self.read:,} pairs of train ({self.equal / self.read:.0%}) have "
-                "two equal sides, so both may be one language; name the text of each language, or remove these pairs "
-                "with `cleaning: {identical: remove}`",
-                file=sys.stderr,
-            )
-        for step, count in self.removed.items():
-            if count > MANY * self.read:
-                shown = " | ".join(text if len(text) <= SHOWN else f"{text[:SHOWN]}..." for text in self.first[step])
-                setting = SETTINGS.get(step, "duplicates" if step == self.duplicate else "")
-                good = f"if it is good, set `cleaning: {setting}`" if setting else "otherwise repair the text"
-                print(
-                    f"warning: {name}: cleaning removes {count:,} of {self.read:,} pairs of train "
-                    f"({count / self.read:.0%}) for `{step}`; look at the first, {shown!r}; {good}",
-                    file=sys.stderr,
-                )
+        return self._counted(self.fault(source, target))
 
     def usable(self, source: str, target: str) -> bool:
         """Whether a pair that was kept is still usable after a later step has changed it."""
-        return self._counted(unusable(source, target), source, target)
+        return self._counted(unusable(source, target))
 
-    def _counted(self, fault: str, source: str, target: str) -> bool:
+    def _counted(self, fault: str) -> bool:
         if fault:
             self.removed[fault] += 1
-            self.first.setdefault(fault, (source, target))
         return not fault
+
+    def warn(self, name: str) -> None:
+        """Warn of many long lines, of equal sides, and of each step that removed many pairs of corpus `name`."""
+        told = [
+            (
+                self.long,
+                MANY_LONG,
+                f"have a side of more than {LONG} words, so lines may be paragraphs; put one sentence on a line "
+                "(docs/reading.md names programs), because training leaves out pairs longer than `longest_pair`",
+            ),
+            (
+                self.equal,
+                NEARLY_ALL,
+                "have two equal sides, so both may be one language; name the text of each language, or remove these "
+                "pairs with `cleaning: {identical: remove}`",
+            ),
+        ]
+        for step, count in self.removed.items():
+            cure = "repair the text" if step in UNUSABLE else "if they are good, change `cleaning`"
+            told.append((count, MANY, f"are removed by cleaning for `{step}`; {cure}"))
+        for count, share, what in told:
+            if count > share * self.read:
+                part = f"{count:,} of {self.read:,} pairs of train ({count / self.read:.0%})"
+                print(f"warning: {name}: {part} {what}", file=sys.stderr)
 
     def fault(self, source: str, target: str) -> str:
         """The step that removes a pair; empty if the pair is kept."""

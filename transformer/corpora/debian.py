@@ -21,7 +21,8 @@ from transformer.support.files import InputError, check_mirror, read_bytes
 POOL = Path("deb.debian.org/debian/pool/main/libr/libreoffice")  # the folder of the packages in a mirror
 SECONDS = 600  # one call of apt-get may take this long
 PAGE = re.compile(r"(?:\./)?usr/share/libreoffice/help/[^/]+/text/(.+\.html)")
-HEADER = re.compile(rb"(.{16})[\d ]{32}(\d[\d ]{9})`\n")  # of a member of an ar archive; groups: its name, its size
+# The tar archive of a package's files, in its ar archive; groups: its size, and all that follows its header.
+DATA = re.compile(rb"data\.tar\.xz[ /]+[\d ]{32}(\d+) *`\n(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class DebianPackage:
 def download_packages(packages: Sequence[str], folder: Path, seconds: float = SECONDS) -> list[Path]:
     """Download Debian packages into `folder` with apt-get. This needs no root, and apt's lists are kept there, too.
 
-    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or fails, or when
+    Returns the .deb files in the order of `packages`. Raises InputError when apt-get is missing or leaves none, or when
     its update or its download takes more than `seconds`.
     """
     folder = Path(folder).absolute()
@@ -48,7 +49,7 @@ def download_packages(packages: Sequence[str], folder: Path, seconds: float = SE
     for option, name in (("State", "state"), ("State::Lists", "state/lists"), ("Cache", "cache")):
         (folder / name).mkdir(parents=True, exist_ok=True)
         options += ["-o", f"Dir::{option}={folder / name}"]
-    complaints: list[str] = []
+    said = ""
     # If the update fails, the download may still work: another source may be broken, or a hook may need root.
     for command in (["update"], ["download", *packages]):
         try:
@@ -66,29 +67,13 @@ def download_packages(packages: Sequence[str], folder: Path, seconds: float = SE
             raise InputError(f"apt-get {command[0]} did not end within {seconds} seconds") from error
         except OSError as error:
             raise InputError(f"apt-get cannot be run ({error.strerror})") from error
-        complaints += [line for line in finished.stderr.splitlines() if line.startswith(("E:", "W:"))]
-    if finished.returncode != 0:
-        complaints = complaints or [f"exit status {finished.returncode}"]
+        said += finished.stderr
+    archives = {package: next(folder.glob(f"{package}_*.deb"), None) for package in packages}
+    if missing := [package for package, deb in archives.items() if not deb]:
+        complaints = [line for line in said.splitlines() if line.startswith(("E:", "W:"))] or ["it does not say why"]
         reason = "; ".join(dict.fromkeys([complaints[0], complaints[-1]]))
-        raise InputError(f"apt-get cannot download {', '.join(packages)} ({reason})")
-    archives = []
-    for package in packages:
-        matching = list(folder.glob(f"{package}_*.deb"))
-        if len(matching) != 1:
-            raise InputError(f"apt-get left {len(matching)} files of {package}, expected 1")
-        archives += matching
-    return archives
-
-
-def _data(deb: bytes) -> bytes:
-    """The tar archive of a package's files. Raises ValueError when it is missing, LZMAError when it is damaged."""
-    place = len(b"!<arch>\n")
-    while header := HEADER.match(deb, place):
-        start, size = header.end(), int(header[2])
-        if header[1].rstrip(b" /") == b"data.tar.xz":
-            return lzma.decompress(deb[start : start + size])
-        place = start + size + size % 2
-    raise ValueError("no data.tar.xz in it")
+        raise InputError(f"apt-get cannot download {', '.join(missing)} ({reason})")
+    return [deb for deb in archives.values() if deb]
 
 
 def read_pages(deb: Path) -> dict[str, bytes]:
@@ -97,7 +82,9 @@ def read_pages(deb: Path) -> dict[str, bytes]:
     Nothing is written to disk. Raises InputError when the package is damaged or not packed like those of Debian 12.
     """
     try:
-        with tarfile.open(fileobj=BytesIO(_data(read_bytes(deb))), mode="r:") as archive:
+        if not (data := DATA.search(read_bytes(deb))):
+            raise ValueError("no data.tar.xz in it")
+        with tarfile.open(fileobj=BytesIO(lzma.decompress(data[2][: int(data[1])])), mode="r:") as archive:
             pages = {
                 page[1]: stream.read()
                 for member in archive

@@ -3,11 +3,10 @@
 import hashlib
 import os
 import re
+import shutil
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import closing, suppress
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote
@@ -31,6 +30,7 @@ class Download(Config):
 
 ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new
 BLOCK = 2**16  # bytes
+SILENCE = 30.0  # seconds after which a silent connection is closed
 RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
@@ -47,19 +47,15 @@ def local_path(url: str) -> Path:
     return Path(place)
 
 
-def download(
-    url: str, path: Path, size: int, sha256: str, mirror: Path | None = None, pause: float = 1.0, stall: float = 30.0
-) -> None:
+def download(url: str, path: Path, size: int, sha256: str, mirror: Path | None = None, pause: float = 1.0) -> None:
     """Download a file of `size` bytes from `url` to `path`, or copy it from `mirror` if `local_path(url)` is there.
 
     The content is written to `path`.part, which a later call continues after a break. `path` appears when size and
-    SHA-256 are right. A connection that is silent for `stall` seconds is closed. A new attempt begins after `pause`
-    seconds, and the pause doubles each time that an attempt brings nothing new. If another process downloads to the
-    same path, this one waits for it. Raises InputError when the file cannot be downloaded or stored, and when its size
-    or SHA-256 is wrong; the wrong file is kept as `path`.bad.
+    SHA-256 are right. A new attempt begins after `pause` seconds, and the pause doubles each time that an attempt
+    brings nothing new. Raises InputError when the file cannot be downloaded or stored, when another process downloads
+    to the same path, and when size or SHA-256 is wrong; the wrong file is kept as `path`.bad.
     """
     check_mirror(mirror)
-    path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file to write")
     part, bad = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.bad")
@@ -69,42 +65,30 @@ def download(
         if mirror and mirrored.exists():
             source = mirrored
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(part) as stream:
-            if path.exists():  # it was downloaded earlier, or by another process while this one waited
+        with part.open("ab") as stream:
+            if not locked(stream):
+                raise InputError(f"{url}: another process downloads it to {part}; wait until it has ended")
+            if path.exists():  # it was downloaded earlier
                 part.unlink()
                 part = path
             elif source:
-                if fault := _fault(source, size, sha256):
-                    remedy = "replace it with the file from" if source == mirrored else "name the right file, not"
-                    raise InputError(f"{source}: {fault}; {remedy} {url}")
                 stream.truncate(stream.seek(0))
                 with source.open("rb") as given:
-                    _append(iter(partial(given.read, BLOCK), b""), stream, size, url)
+                    shutil.copyfileobj(given, stream)
             else:
-                _fetch(url, stream, size, pause, stall)
+                _fetch(url, stream, size, pause)
+            stream.flush()
             os.fsync(stream.fileno())
             if fault := _fault(part, size, sha256):
                 part.replace(bad)
-                raise _error(url, f"{fault}, kept as {bad}")
+                raise _error(f"{source or url}: {fault}, kept as {bad}", url)
             part.replace(path)
     except OSError as error:
         reason = f"{error.filename or part}: {error.strerror or error}"
         raise InputError(f"{url}: {reason}; check that path, its permissions and the free space") from error
 
 
-def _lock(part: Path) -> BinaryIO:
-    """Wait until no other process writes a partial file, and open it at its end."""
-    while True:
-        stream = part.open("ab")
-        locked(stream, wait=True)
-        stream.seek(0, os.SEEK_END)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(stream.fileno()), part.stat()):
-                return stream
-        stream.close()  # another process renamed the file while this one waited
-
-
-def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) -> None:
+def _fetch(url: str, stream: BinaryIO, size: int, pause: float) -> None:
     """Fill `stream` up to `size` bytes. Raises InputError after ATTEMPTS attempts in a row that bring nothing new."""
     import requests  # slow to load, and most commands download nothing
     import urllib3
@@ -114,60 +98,51 @@ def _fetch(url: str, stream: BinaryIO, size: int, pause: float, stall: float) ->
     most, failures = stream.tell(), 0
     while stream.tell() != size:
         try:
-            _attempt(url, stream, size, stall)
+            _attempt(url, stream, size)
         except ValueError as error:  # requests raises it for an invalid URL, host, proxy or redirection
-            raise _error(url, _reason(error)) from error
+            raise _error(f"{url}: {error}", url) from error
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             # Progress means more bytes than ever before. A server that always starts over and breaks off makes none.
             failures = 0 if stream.tell() > most else failures + 1
             most = max(most, stream.tell())
+            problem = f"{url}: {' '.join(f'{type(error).__name__}: {error}'.split())}"
             if failures == ATTEMPTS:
-                raise _error(url, f"{_reason(error)} ({ATTEMPTS} attempts in a row)") from error
-            wait = pause * 2**failures
-            print(f"{url}: {_reason(error)}; trying again in {wait:g} s", file=sys.stderr, flush=True)
-            time.sleep(wait)
+                raise _error(f"{problem} ({ATTEMPTS} attempts in a row)", url) from error
+            print(f"{problem}; trying again in {pause * 2**failures:g} s", file=sys.stderr, flush=True)
+            time.sleep(pause * 2**failures)
 
 
-def _attempt(url: str, stream: BinaryIO, size: int, stall: float) -> None:
+def _attempt(url: str, stream: BinaryIO, size: int) -> None:
     """Request the missing part of `stream` and append it. Raises InputError if another attempt would not help."""
     import requests
 
     have = stream.tell()
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    with requests.get(url, headers=headers, stream=True, timeout=stall) as response:
+    with requests.get(url, headers=headers, stream=True, timeout=SILENCE) as response:
         status = response.status_code
         sent = RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        start, total = sent.groups() if sent else ("", "")
+        start, total = sent.groups() if sent and status == 206 else ("0", response.headers.get("Content-Length", ""))
         if status == 416 or (status == 206 and start != str(have)):
             stream.truncate(stream.seek(0))
             raise requests.HTTPError(f"the server does not go on at byte {have}")
         if status in (408, 429) or status >= 500:
             raise requests.HTTPError(f"{status} {response.reason}")
         if status not in (200, 206):
-            raise _error(url, f"HTTP status {status} {response.reason}")
-        total = response.headers.get("Content-Length", "") if status == 200 else total
+            raise _error(f"{url}: HTTP status {status} {response.reason}", url)
         if total.isdecimal() and int(total) != size:
-            raise _error(url, f"{total} bytes offered, expected {size}: an error page, or the file has changed")
+            raise _error(f"{url}: {total} bytes offered, expected {size}: an error page, or the file has changed", url)
         if status == 200:
             stream.truncate(stream.seek(0))
-        # If the server declares a .gz file as a content encoding, iter_content would unpack it.
-        _append(response.raw.stream(BLOCK, decode_content=False), stream, size, url)
+        with closing(Progress(url, -(-size // 10**6), "MB", -(-stream.tell() // 10**6))) as progress:
+            # If the server declares a .gz file as a content encoding, iter_content would unpack it.
+            for block in response.raw.stream(BLOCK, decode_content=False):
+                stream.write(block[: size - stream.tell()])
+                if more := -(-stream.tell() // 10**6) - progress.done:
+                    progress.update(more)
+                if stream.tell() == size:
+                    break
     if stream.tell() < size:
         raise requests.ConnectionError(f"closed after {stream.tell()} of {size} bytes")
-
-
-def _append(blocks: Iterable[bytes], stream: BinaryIO, size: int, url: str) -> None:
-    """Append `blocks` and show progress. Raises InputError when they exceed `size`, and then empties `stream`."""
-    done, total = (-(-count // 10**6) for count in (stream.tell(), size))
-    with closing(Progress(url, total, "MB", done)) as progress:
-        for block in blocks:
-            if stream.tell() + len(block) > size:
-                stream.truncate(stream.seek(0))
-                raise _error(url, f"more than {size} bytes arrived: an error page, or the file has changed")
-            stream.write(block)
-            if more := -(-stream.tell() // 10**6) - progress.done:
-                progress.update(more)
-    stream.flush()
 
 
 def _fault(path: Path, size: int, sha256: str) -> str:
@@ -179,13 +154,5 @@ def _fault(path: Path, size: int, sha256: str) -> str:
     return "" if got == sha256.lower() else f"SHA-256 {got}, expected {sha256}"
 
 
-def _reason(error: BaseException) -> str:
-    """The name of an exception, and the message of the innermost exception that led to it."""
-    inner = error
-    while deeper := inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__):
-        inner = deeper
-    return f"{type(error).__name__}: {' '.join(str(inner).split())}"
-
-
-def _error(url: str, fault: str) -> InputError:
-    return InputError(f"{url}: {fault}; try again later, or put the file into a mirror folder as {local_path(url)}")
+def _error(fault: str, url: str) -> InputError:
+    return InputError(f"{fault}; try again later, or put the file of {url} into a mirror folder as {local_path(url)}")

@@ -3,14 +3,13 @@
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.cleaning import undecodable
 from transformer.corpora.parts import Pair, write_part
+from transformer.corpora.usable import undecodable
 from transformer.support.characters import normalised
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, check
 from transformer.support.files import InputError, stream_lines
@@ -45,15 +44,15 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
     """
     drawn = _drawn(_pairs(folder, "train"), sum(wanted.parts.values()), wanted.seed)
     sides = [set(map(normalised, side)) for side in zip(*drawn, strict=True)]
-    counts = " and ".join(f"{count} of {part}" for part, count in wanted.parts.items())
+    if len(drawn) < sum(wanted.parts.values()):
+        counts = " and ".join(f"{count} of {part}" for part, count in wanted.parts.items())
+        raise InputError(
+            f"corpora.{name}.hold_out: train has only {len(drawn)} pairs with sides that no other has, too few for "
+            f"{counts}; hold out fewer"
+        )
     sizes: dict[str, int] = {}
     for part, pairs in wanted.parts.items():
         first = sum(sizes.values())
-        if len(drawn) < first + pairs:
-            raise InputError(
-                f"corpora.{name}.hold_out: train has only {len(drawn)} pairs with sides that no other has, too few "
-                f"for {counts}; hold out fewer"
-            )
         sizes[part] = write_part(folder, part, drawn[first : first + pairs], removed, name)
         removed[f"held out for {part}"] = pairs
     removed[SHARED] = -len(drawn)  # `kept` counts the pairs that were drawn, too
@@ -65,10 +64,7 @@ def hold_out(folder: Path, wanted: HoldOut, removed: dict[str, int], name: str) 
             else:
                 yield pair
 
-    left = kept()
-    if (first_left := next(left, None)) is None:
-        raise InputError(f"corpora.{name}.hold_out: {counts} leave no pair to train; hold out fewer")
-    return {"train": write_part(folder, "train", chain([first_left], left), removed, name), **sizes}
+    return {"train": write_part(folder, "train", kept(), removed, name), **sizes}
 
 
 def shared(folder: Path, one: str, parts: Iterable[str]) -> dict[str, int]:

@@ -15,7 +15,6 @@ from transformer.support.files import InputError
 URL = re.compile(r"(?:https?://((?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?)|file://)(/[^?#]+)", re.IGNORECASE)
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 SPECIAL = "[{}<>]"  # in a path, {NAME} is a wildcard of Snakemake's, and <NAME> one of its variables
-VARIABLE = "variables are not replaced here; write the whole path"
 _ARCHIVE = re.compile(f"(?:{'|'.join(map(re.escape, ARCHIVES))})(?=/|$)", re.IGNORECASE)
 
 
@@ -40,27 +39,21 @@ class Location:
         path, column = marked.groups() if marked else (text, "")
         file, member = _into_archive(_on_disk(path))
         location = cls(file, member, int(column) if re.fullmatch("[1-9][0-9]{0,5}", column) else None)
-        table = location.kind == ".tsv"
-        if not path.strip():
-            problem = "it is empty; give a path or a URL"
-        elif text.splitlines() != [text]:
-            problem = "it has a line break; remove it"
+        is_table = location.kind == ".tsv"
+        if not path.strip() or text.splitlines() != [text]:
+            problem = "it is empty or has a line break; give a path or a URL"
         elif "://" in file and (not URL.fullmatch(file) or ".." in file.split("/")):
             problem = "write a URL as http://HOST/PATH, https://HOST/PATH or file:///PATH, without .. ? #"
-        elif path.startswith("~"):
-            problem = "~ does not stand for your home here; write the whole path"
-        elif "${" in file:
-            problem = VARIABLE
+        elif path.startswith("~") or "${" in file:
+            problem = "~ does not stand for your home here, nor ${NAME} for a variable; write the whole path"
         elif re.search(SPECIAL, file):
             problem = "{, }, < and > are special to Snakemake; rename the file"
-        elif member == "":
-            problem = f"it is an archive; add a member, as in {file}/MEMBER"
-        elif member and (_ARCHIVE.search(member) or {"", ".", ".."} & set(member.split("/"))):
-            problem = f"{member!r} is not a member; give a path without . and .. that is not inside another archive"
-        elif marked and (not table or not location.column):
-            problem = "only a column of a .tsv, counted from 1, may follow #; correct it or rename the file"
-        elif table and not marked:
-            problem = f"add a column, as in {path}#1"
+        elif member is not None and (_ARCHIVE.search(member) or {"", ".", ".."} & set(member.split("/"))):
+            problem = f"add the path of a member that is no archive, without . and .., as in {file}/MEMBER"
+        elif is_table and not location.column:
+            problem = f"add a column, as in {path}#1 (the first is 1)"
+        elif marked and not is_table:
+            problem = "only the column of a .tsv may follow #; remove it or rename the file"
         else:
             return location
         raise InputError(f"location {text!r}: {problem}")
@@ -107,27 +100,7 @@ def _on_disk(path: str) -> str:
 
 
 def why_missing(path: str, wanted: Literal["file", "folder"]) -> str:
-    """Why there is no such file or folder, or none that can be read, and the remedy."""
-    try:
-        if path.endswith("/") and Path(path).is_file() and wanted == "file":
-            return "is a file; remove the / behind it"
-        return _why_missing(Path(path), wanted)
-    except OSError as error:  # a name that is too long, or a folder that the user may not enter
-        return f"cannot be read ({error.strerror}); correct the path, or make it readable"
-
-
-def _why_missing(path: Path, wanted: str) -> str:
-    is_a_file = f"is a file, not a folder; if it is an archive, let its name end in {', '.join(ARCHIVES)}"
-    for place in (*reversed(path.parents), path):
-        if place.is_symlink() and not place.exists():
-            return f"{place} is a link to {place.readlink()}, which does not exist"
-        if place.is_file() and (wanted == "folder" or place != path):
-            return is_a_file if place == path else f"{place} {is_a_file}"
-    if wanted == "file" and path.is_dir():
-        return "is a folder; name a file in it"
-    if path.exists():
-        return f"is a device or a pipe; name a {wanted}"
-    if str(path).startswith("$"):
-        return f"no such {wanted}; {VARIABLE}"
-    hint = "its name has a blank at an end; " if str(path).strip() != str(path) else ""
-    return f"no such {wanted}; {hint}paths are relative to {Path.cwd()}"
+    """Why there is no such file or folder, and the remedy."""
+    if os.path.lexists(path):
+        return f"is not a {wanted}; name a {wanted}"
+    return f"no such {wanted}; paths are relative to {Path.cwd()}"

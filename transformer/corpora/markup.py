@@ -2,6 +2,11 @@
 
 import codecs
 import re
+from pathlib import Path
+
+from transformer.support.files import InputError, opened
+
+HEAD = 2**17  # bytes; they show whether a file begins with markup
 
 # Elements with which a line of text may begin: those of HTML and XLIFF in a text, and symbols of vocabularies.
 _IN_TEXT = re.compile(
@@ -35,3 +40,11 @@ def markup(head: bytes) -> str:
     else:
         found = tag["attributes"] or re.search(f"</{name}" if not before_another else "</", rest)
     return tag[0] if found else ""
+
+
+def check_plain(path: Path) -> None:
+    """Raises InputError for a file that begins with markup, such as a set of WMT or IWSLT: its tags are no text."""
+    with opened(path) as stream:
+        found = " ".join(markup(stream.read(HEAD)).split())
+    if found:
+        raise InputError(f"{path}: begins with markup, {found[:40]}; give its segments, one a line, as `corpus` writes")

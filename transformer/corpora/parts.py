@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from transformer.corpora.cleaning import NO_SUBWORD, UNUSABLE
+from transformer.corpora.usable import NO_SUBWORD, UNUSABLE
 from transformer.support.fields import Config
 from transformer.support.files import InputError, atomic, part_folder, same_file, write_json
 from transformer.trees.symbols import Leaves
@@ -93,7 +93,7 @@ def write_part(folder: Path, part: str, pairs: Iterable[Pair], removed: Mapping[
         if not count:
             reason = "no text; its files have no lines, or no units"
             if steps := [step for step, pairs in removed.items() if pairs]:
-                remedy = "repair the text" if {*steps} <= {*UNUSABLE} else "relax its cleaning"
+                remedy = "repair the text" if {*steps} <= {*UNUSABLE} else "relax its cleaning, or hold out fewer"
                 reason = f"no pair left; {remedy} ({', '.join(f'{step}: {removed[step]}' for step in steps)})"
             raise InputError(f"corpus {name}: {part} has {reason}")
     return count

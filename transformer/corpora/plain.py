@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.cleaning import unusable
+from transformer.corpora.usable import unusable
 from transformer.support.fields import STRICT, Config, Positive, Range, Seed
 from transformer.support.files import InputError, stream_lines
 

@@ -1,28 +1,26 @@
 """The semi-supervised corpora of Table 4: gold trees, and plain text parsed by the first parser or by another one."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.cleaning import NO_SUBWORD
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import open_text
-from transformer.support.characters import is_void
+from transformer.corpora.usable import unusable
 from transformer.support.fields import STRICT, Positive, Share, Some
 from transformer.support.files import InputError, read_json, read_lines, read_parallel, write_lines
 from transformer.trees.linear import linearise, misread
 from transformer.trees.penn import TreesError, is_failed, read_mrg
 from transformer.trees.symbols import Leaves, split_words
-from transformer.trees.tree import Tree, words
+from transformer.trees.tree import words
 
 FAULTS = 1000  # in parsed text; a file that has more is not read further
 
@@ -48,7 +46,7 @@ class _WithGold(Kind):
     ) -> None:
         """Write the corpus into `folder`. Train has the pairs of train in `gold`, `copies` times, and then the parses.
 
-        Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves`.
+        Raises the InputErrors of `read_parallel` and `read_json`.
         """
         trees = list(zip(*read_parallel(gold / "train.source", gold / "train.target"), strict=True))
         pairs = chain(chain.from_iterable(repeat(trees, self.copies)), parses)
@@ -119,12 +117,7 @@ class ParsedText(_WithGold):
 
 
 def _leaves_of(gold: Path) -> Leaves:
-    leaves, known = read_json(gold / "corpus.json").get("leaves"), get_args(Leaves)
-    if leaves not in known:
-        raise InputError(
-            f"{gold}/corpus.json: `leaves` is {leaves}, not one of {', '.join(known)}; make the corpus again"
-        )
-    return cast(Leaves, leaves)
+    return cast(Leaves, read_json(gold / "corpus.json")["leaves"])
 
 
 def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) -> tuple[list[Pair], dict[str, int]]:
@@ -132,8 +125,8 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
 
     `parses` and `log_probabilities` have a line for each plain sentence of the folder `gold`: the linearised tree and
     its log P per subword. A parse that is not a tree over its sentence, or whose leaves are other words, is removed as
-    `malformed`. Raises the InputErrors of `read_parallel`, and InputError when the record of `gold` has no `leaves` and
-    when a log P is not a number.
+    `malformed`. Raises the InputErrors of `read_parallel` and `read_json`, and InputError when a log P is not a finite
+    number.
     """
     sentences = gold / "plain.source"
     of_words = _leaves_of(gold) == "words"
@@ -141,12 +134,10 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
     _, texts = read_parallel(sentences, log_probabilities)
     try:
         sure = np.array(texts, float)
+        if not np.isfinite(sure).all():
+            raise ValueError("not all numbers are finite")
     except ValueError as error:
         raise InputError(f"{log_probabilities}: {error}; parse the sentences again") from None
-    if (bad := np.flatnonzero(~np.isfinite(sure))).size:
-        raise InputError(
-            f"{log_probabilities}, line {bad[0] + 1}: {sure[bad[0]]} is no log P; parse the sentences again"
-        )
     least = np.quantile(sure, 1 - keep)
     removed = {"malformed": 0, "less sure": 0}
     pairs = []
@@ -164,47 +155,31 @@ def best_parses(gold: Path, parses: Path, log_probabilities: Path, keep: float) 
 def parsed_text(corpus: ParsedText, gold: Path, downloads: Path, folder: Path, removed: Counter[str]) -> Iterator[Pair]:
     """The words and the linearised form of each tree in a corpus's files, in a stream.
 
-    Lines whose sentence the parser failed to parse (`is_failed`) are left out and counted in `removed`, and a message
-    says how many. Trees whose words have no subword are left out and counted, too. Raises the InputErrors of
-    `open_text`, InputError when a file holds no tree and when the record of `gold` has no `leaves`, and TreesError with
-    the other faults of all files.
+    Lines whose sentence the parser failed to parse (`is_failed`), and trees whose words have no subword, are left out
+    and counted in `removed`. Raises the InputErrors of `open_text` and `read_json`, InputError when a file holds no
+    tree, and with the other faults of all files.
     """
     form = _leaves_of(gold)
     faults: list[str] = []
     for location in corpus.trees:
+        has_trees = False
         with open_text(location, lambda url: downloads / local_path(url), folder) as lines:
-            for tree in _trees(location, lines, removed, faults):
-                sentence = " ".join(words(tree))
-                if is_void(sentence):
-                    removed[NO_SUBWORD] += 1
-                else:
-                    yield sentence, linearise(tree, form)
+            for number, line in enumerate(lines, start=1):
+                if is_failed(line):
+                    removed["failed parse"] += 1
+                    continue
+                try:
+                    for tree in read_mrg(location, line, number):
+                        has_trees, sentence = True, " ".join(words(tree))
+                        if reason := unusable(sentence):
+                            removed[reason] += 1
+                        else:
+                            yield sentence, linearise(tree, form)
+                except TreesError as error:
+                    faults += error.faults
+                if len(faults) > FAULTS:
+                    break
+        if not has_trees and not faults:
+            raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")
     if faults:
         raise InputError(f"{TreesError(faults)}; write parsed text as one tree a line")
-
-
-def _trees(location: str, lines: Iterable[str], removed: Counter[str], faults: list[str]) -> Iterator[Tree]:
-    """The trees of one file for `parsed_text`. Adds its faults to `faults`."""
-    trees = number = 0
-    failed: list[int] = []
-    for number, line in enumerate(lines, start=1):
-        if is_failed(line):
-            failed.append(number)
-            continue
-        try:
-            for tree in read_mrg(location, line, number):
-                trees += 1
-                yield tree
-        except TreesError as error:
-            faults += error.faults
-        if len(faults) > FAULTS:
-            break
-    if not trees and not faults:
-        raise InputError(f"{location}: holds no tree; name a file of trees in Penn brackets, one a line")
-    if failed:
-        removed["failed parse"] += len(failed)
-        print(
-            f"{location}: {len(failed):,} of {number:,} lines hold no tree, as where a parser fails, and are left out; "
-            f"the first is line {failed[0]}",
-            file=sys.stderr,
-        )

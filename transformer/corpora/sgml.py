@@ -14,12 +14,14 @@ from transformer.support.files import InputError
 _ATTRIBUTES = r"""(?:[^"'<>]|"[^"<]*"|'[^'<]*')*"""
 _NAME_ENDS = r"(?![\w.:-])"
 _ATTRIBUTE = re.compile(r"""([^\s=/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))""")
-# Comments, the tags of documents, sides and segments, and the beginnings of other markup but start tags.
+# Comments, the tags of documents and sides, whole segments, and beginnings without an end.
 _MARKUP = re.compile(
-    rf"<!--.*?-->|<(?P<tag>doc|seg|src|ref|hyp){_NAME_ENDS}(?P<attributes>{_ATTRIBUTES})>|(?P<end></\s*seg\s*>)"
-    rf"|(?P<endless><!--|<(?:doc|seg){_NAME_ENDS})|<[!?/]",
+    rf"<!--.*?-->|<(?P<tag>doc|src|ref|hyp){_NAME_ENDS}(?P<attributes>{_ATTRIBUTES})>"
+    rf"|<seg{_NAME_ENDS}(?P<of_segment>{_ATTRIBUTES})(?:(?<=/)>|>(?P<text>.*?)</\s*seg\s*>)"
+    rf"|(?P<loose><!--|<(?:doc|seg){_NAME_ENDS}|</\s*seg\s*>)",
     re.DOTALL | re.IGNORECASE,
 )
+_NO_TEXT = re.compile(rf"<[!?/]|<(?:doc|seg){_NAME_ENDS}", re.IGNORECASE)
 _TAG_OR_REFERENCE = re.compile(rf"<[a-z]{_ATTRIBUTES}>|&(#[0-9]{{1,9}}|#x[\da-f]{{1,9}}|\w+);", re.IGNORECASE)
 
 _REPLACEMENT = re.compile("#(x0*fffd|0*65533)", re.IGNORECASE)
@@ -37,41 +39,33 @@ def read_segments(name: str, lines: Iterable[str]) -> dict[str, dict[str, str]]:
     segments: dict[str, str] = {}  # of the open side
     sets = {"": segments}
     sides: set[str] = set()  # of the open document
-    document, key, start = "", "", 0  # `start`: where the text of the open segment begins
+    document = ""
 
     def fail(place: int, problem: str) -> NoReturn:
-        raise InputError(f"{name}, line {text.count(chr(10), 0, place) + 1}: {problem}; correct the file")
+        found = " ".join(text[place : place + 40].split())
+        raise InputError(f"{name}, line {text.count(chr(10), 0, place) + 1}: {problem} ({found}); correct the file")
 
     for match in _MARKUP.finditer(text):
-        place, tag, written = match.start(), (match["tag"] or "").lower(), match["attributes"] or ""
+        tag, written = (match["tag"] or "").lower(), match["attributes"] or match["of_segment"] or ""
         attributes = {name.lower(): _resolved("".join(values)) for name, *values in _ATTRIBUTE.findall(written)}
-        if match["end"]:
-            if not key:
-                fail(place, f"{match[0]} closes no segment")
-            segments[key], key = _resolved(text[start:place]), ""
-        elif tag == "seg":
-            opened = f"segment {attributes.get('id')} of document {document!r}"
-            if key or opened in segments or not attributes.get("id"):
-                fail(place, f"{opened} comes twice, has no id or lies in another segment")
-            segments[opened] = ""
-            if not written.endswith("/"):
-                key, start = opened, match.end()
-        elif tag in ("src", "ref", "hyp"):
-            language = attributes.get("lang", "")
-            if not key and (tag == "hyp" or language in sides):  # a system's output, or a further reference
-                segments = {}
-            elif not key and language:
-                segments = sets.setdefault(language, {})
-                sides.add(language)
-        elif key:
-            markup = " ".join(text[place : text.find(">", place) + 1 or None][:40].split())
-            fail(place, f"{key} has markup ({markup}); write &lt; if its < is text")
+        if match["loose"]:
+            fail(match.start(), "markup without its end or beginning")
         elif tag == "doc":
             document, sides, segments = attributes.get("docid") or attributes.get("id", ""), set(), sets[""]
-        elif match["endless"]:
-            fail(place, f"the markup that begins here, {text[place : place + 20]!r}, has no end")
-    if key:
-        fail(start, f"{key} has no end")
+        elif tag:
+            language = attributes.get("lang", "")
+            if tag == "hyp" or language in sides:  # a system's output, or a further reference
+                segments = {}
+            elif language:
+                segments = sets.setdefault(language, {})
+                sides.add(language)
+        elif match["of_segment"] is not None:
+            key, content = f"segment {attributes.get('id')} of document {document!r}", match["text"] or ""
+            if key in segments or not attributes.get("id"):
+                fail(match.start(), f"{key} comes twice, or has no id")
+            if markup := _NO_TEXT.search(content):
+                fail(match.start("text") + markup.start(), f"{key} has markup; write &lt; if its < is text")
+            segments[key] = _resolved(content)
     return {language: segments for language, segments in sets.items() if segments}
 
 

@@ -9,13 +9,14 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.cleaning import Cleaner, Cleaning, undecodable
+from transformer.corpora.cleaning import Cleaner, Cleaning
 from transformer.corpora.fetch import local_path
 from transformer.corpora.hold_out import HoldOut, hold_out, shared
 from transformer.corpora.location import Location
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, Pair, write_part, write_record
 from transformer.corpora.reading import XML, Asked, open_pairs
 from transformer.corpora.units import UNITS
+from transformer.corpora.usable import undecodable
 from transformer.support.faults import ConfigError, Fault, Keys, unknown
 from transformer.support.fields import STRICT, Faults, Positive, Some, check
 from transformer.support.files import InputError, same_file
@@ -88,12 +89,12 @@ class Files(Kind):
                         yield changed
 
         def checked(pairs: Iterable[Pair], texts: tuple[str, str]) -> Iterator[Pair]:
+            place = "translated unit" if Location.parse(texts[0]).kind in UNITS else "line"
             for number, pair in enumerate(pairs, start=1):
-                if reason := undecodable(*pair):
-                    raise InputError(_fault(texts, number, reason))
                 changed = written(*pair)
-                if reason := undecodable(*changed):
-                    raise InputError(_fault(texts, number, f"{reason}, after {self.origin}"))
+                if reason := undecodable(*pair) or undecodable(*changed):
+                    files = " and ".join(dict.fromkeys(texts))
+                    raise InputError(f"{files}, {place} {number}: {reason}; correct or remove this pair")
                 yield changed
 
         def read(part: str) -> Iterator[Pair]:
@@ -114,10 +115,10 @@ class Files(Kind):
         cleaner.removed = {**asked.left_out, **cleaner.removed}
         if self.hold_out:
             sizes |= hold_out(folder, self.hold_out, cleaner.removed, name)
-        self._check_shared(folder, sizes, name, source, target)
+        self._check_shared(folder, sizes, name)
         write_record(folder, sizes, cleaner.removed, self, name=name, source=source, target=target)
 
-    def _check_shared(self, folder: Path, sizes: Mapping[str, int], name: str, source: str, target: str) -> None:
+    def _check_shared(self, folder: Path, sizes: Mapping[str, int], name: str) -> None:
         """Warn if train has many pairs of dev or test, too, or dev of test. See `shared`.
 
         Raises InputError if train has all pairs of a part.
@@ -125,11 +126,10 @@ class Files(Kind):
         parts = [part for part in self._parts() if part != "train"]
         for one, others in (("train", parts), ("dev", [part for part in parts if part != "dev"])):
             for part, count in shared(folder, one, others).items():
-                files = dict.fromkeys(text for texts in self._texts(part, name, source, target) for text in texts)
-                told = f"{one} has {count:,} of the {sizes[part]:,} pairs of {part} ({', '.join(files)})"
-                told += f", so scores flatter; remove them from {one}"
-                if part in PARTS:
-                    told += f", or leave out {part} and hold pairs of train out, as in hold_out: {{{part}: 1000}}"
+                told = (
+                    f"{one} has {count:,} of the {sizes[part]:,} pairs of {part}, so scores flatter; remove them from "
+                )
+                told += f"{one}, or leave out {part} and hold pairs of train out, as in hold_out: {{test: 1000}}"
                 if one == "train" and count == sizes[part]:
                     raise InputError(f"corpora.{name}: {told}")
                 if count > FEW * sizes[part]:
@@ -153,30 +153,16 @@ class Files(Kind):
             place, sides = ("corpora", name, *keys, i), (source, target)
             for language in sides:
                 if language not in text:
-                    raise ConfigError("", [Fault(place, _unknown(language, text, sides))])
+                    fault = f"{unknown(language, text, 'language')} (the task is from {source} to {target}); name a "
+                    fault += "file that has both languages, such as a .tmx, for each of them"
+                    raise ConfigError("", [Fault(place, fault)])
             one, other = (Location.of((*place, language), text[language]) for language in sides)
             same = one == replace(other, file=one.file) and same_file(Path(one.file), Path(other.file))
             if same and one.kind not in (*UNITS, XML):
-                fault = f"{text[source]} is named for both {source} and {target}; name a text for each language"
-                if not one.column:
-                    fault += ", or two columns of a .tsv: FILE.tsv#1 and FILE.tsv#2"
+                fault = f"{text[source]} is named for both {source} and {target}; name a text or column for each"
                 raise ConfigError("", [Fault(place, fault)])
         return [(text[source], text[target]) for text in texts]
 
     def _part(self, part: str) -> tuple[Keys, Texts]:
         """The keys of a part in the corpus's config, and its texts."""
         return (part,), getattr(self, part) or ()
-
-
-def _unknown(language: str, text: Mapping[str, str], sides: Pair) -> str:
-    """The fault that a text does not have the language of a task between two languages."""
-    fault = f"{unknown(language, text, 'language')} (the task is from {sides[0]} to {sides[1]})"
-    file = next(iter(text.values()), "")
-    if len(text) == 1 and file.lower().endswith(UNITS):
-        fault += f"; a file that has both is named twice: {{{sides[0]}: {file}, {sides[1]}: {file}}}"
-    return fault
-
-
-def _fault(texts: tuple[str, str], number: int, reason: str) -> str:
-    place = "translated unit" if Location.parse(texts[0]).kind in UNITS else "line"
-    return f"{' and '.join(dict.fromkeys(texts))}, {place} {number}: {reason}; correct or remove this pair"

@@ -12,13 +12,13 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from transformer.corpora.archives import check_links, members
+from transformer.corpora.archives import unpack
 from transformer.corpora.fetch import local_path
 from transformer.corpora.location import Location, why_missing
 from transformer.corpora.parts import DESCRIPTION, LICENCE, PARTS, Given, Kind, write_record
 from transformer.corpora.plain import PlainText
 from transformer.corpora.tree_parts import write_trees
-from transformer.support.characters import is_void
+from transformer.corpora.usable import unusable
 from transformer.support.fields import STRICT, Faults, Range, check
 from transformer.support.files import InputError, read_lines
 from transformer.trees.penn import TreesError, read_mrg
@@ -82,25 +82,18 @@ class Treebank(Kind):
         Sources are words, targets are linearised trees, and `.trees` are in Penn brackets. Raises the InputErrors of
         `read_treebank`, and InputError when a part has no trees, or when their number is not the one in `sentences`.
         """
-        parts: dict[str, list[Tree]] = {}
-        faults: list[str] = []
         with _folder_of(self.trees, given.downloads) as trees:
-            for part in PARTS:
-                try:
-                    parts[part] = read_treebank(trees, *getattr(self, part))
-                except TreesError as error:
-                    faults += error.faults
-            if faults:
-                raise TreesError(faults)
+            read, faults = zip(*(read_treebank(trees, *getattr(self, part)) for part in PARTS), strict=True)
+        if any(faults):
+            raise TreesError([fault for each in faults for fault in each])
+        parts = dict(zip(PARTS, read, strict=True))
         sizes = {part: len(trees) for part, trees in parts.items()}
-        if self.sentences is not None and sizes != self.sentences:
+        if 0 in sizes.values() or (self.sentences is not None and sizes != self.sentences):
+            wanted = f"not {_counts(self.sentences)}" if self.sentences else "and each part needs some"
             raise InputError(
-                f"corpora.{name}: {self.trees} has {_counts(sizes)} trees, not {_counts(self.sentences)}; "
-                "copy the treebank again, or correct `trees` and `sentences`"
+                f"corpora.{name}: {self.trees} has {_counts(sizes)} trees, {wanted}; copy the treebank again, or "
+                "correct `trees`, `sentences` and the ranges of the parts"
             )
-        for part, chosen in parts.items():
-            if not chosen:
-                raise InputError(f"corpora.{name}: {part} has no trees; correct its files in {self.trees}, or `{part}`")
         if self.constituents:
             parts["train"] = [*parts["train"], *constituents(parts["train"], *self.constituents)]
         sizes = {part: len(trees) for part, trees in parts.items()}
@@ -136,11 +129,10 @@ def treebank_files(folder: Path, first: int, last: int) -> list[Path]:
     return [path for _, path in sorted(files.items())]
 
 
-def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
-    """The trees of the files of `treebank_files`, whose errors it raises.
+def read_treebank(folder: Path, first: int, last: int) -> tuple[list[Tree], list[str]]:
+    """The trees of the files of `treebank_files`, whose errors it raises, and the faults of all these files.
 
-    Raises TreesError with all faults of all files: those of `read_mrg`, trees whose words have no subword, and lines
-    that are not UTF-8.
+    Faults are those of `read_mrg`, trees whose words have no subword, and lines that are not UTF-8.
     """
     trees: list[Tree] = []
     faults: list[str] = []
@@ -148,15 +140,13 @@ def read_treebank(folder: Path, first: int, last: int) -> list[Tree]:
         try:
             for number, tree in enumerate(read_mrg(str(path), "\n".join(read_lines(path))), start=1):
                 trees.append(tree)
-                if is_void(" ".join(words(tree))):
-                    faults.append(f"{path}, tree {number}: its words have no subword; remove it")
+                if reason := unusable(" ".join(words(tree))):
+                    faults.append(f"{path}, tree {number}: {reason} in its words; remove it")
         except TreesError as error:
             faults += error.faults
         except InputError as error:
             faults.append(str(error))
-    if faults:
-        raise TreesError(faults)
-    return trees
+    return trees, faults
 
 
 @contextmanager
@@ -166,23 +156,13 @@ def _folder_of(trees: str, downloads: Path) -> Iterator[Path]:
     if location.member is None:
         yield Path(location.file)
         return
-    archive = downloads / local_path(location.file) if "://" in location.file else Path(location.file)
+    archive = str(downloads / local_path(location.file) if "://" in location.file else location.file)
     with TemporaryDirectory(prefix="transformer-") as folder:
-        links = []
-        for name, is_link, open_member in members(str(archive)):
-            links += [name] * is_link
-            if name.startswith(f"{location.member}/") and name.lower().endswith(".mrg"):
-                with open_member() as stream:
-                    path = Path(folder, name)
-                    if path.exists():
-                        raise InputError(f"{archive}/{name}: two members have this name; unpack the right one")
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(stream.read())
-        check_links(str(archive), location.member, links)
+        unpack(archive, {location.member}, Path(folder), below=True)
         try:
             yield Path(folder)
         except InputError as error:
-            raise InputError(str(error).replace(folder, str(archive))) from error
+            raise InputError(str(error).replace(folder, archive)) from error
 
 
 def _counts(sizes: Mapping[str, int]) -> str:

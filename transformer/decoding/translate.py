@@ -12,7 +12,7 @@ from transformer.decoding.search import Decode, Sentence
 from transformer.model.config import last_position
 from transformer.package.config import PackageConfig
 from transformer.package.loading import Package
-from transformer.text.lines import WITHOUT, Limit, check_length, check_nul, of_positions
+from transformer.text.lines import WITHOUT, Limit, check_length, check_line, of_positions
 
 LINES = 8192  # lines in memory at a time
 ON_CPU = 8192  # padded subwords of a batch on a CPU
@@ -58,7 +58,7 @@ def translate(
     stream, first = iter(lines), 1
     while chunk := list(islice(stream, at_once or LINES)):
         for number, line in enumerate(chunk, first):
-            check_nul(f"{name} {number}", line)
+            check_line(f"{name} {number}", line)
         ids = package.subwords.encode(chunk)
         check_lengths(package, map(len, ids), first, name)
         results = hypotheses(list(map(Sentence, range(first, first + len(ids)), ids)), decode, batch_tokens, report)

@@ -1,10 +1,11 @@
-"""Lines that are too long or damaged: refuse those that cannot be decoded, and select pairs too long for training."""
+"""Refuse lines that models cannot read, decode or score, and select pairs that are too long for training."""
 
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from transformer.corpora.usable import NUL, unusable
 from transformer.model.ids import LONGEST
 from transformer.support.files import InputError, count_parallel, stream_lines
 from transformer.text.subwords import Subwords, encode_pairs
@@ -25,29 +26,26 @@ def of_positions(model: str, last: int) -> Limit:
     return Limit(last, f"{model} has learned {last} positions (max_length)")
 
 
-def check_nul(where: str, line: str) -> None:
-    """Raises InputError for a line with NUL. The message begins with `where`."""
-    if "\0" in line:
-        raise InputError(f"{where}: a NUL character, as in damaged files; repair the file or remove NUL (tr -d '\\0')")
-
-
 def check_length(where: str, length: int, limit: Limit) -> None:
     """Raises InputError for a line with too many subwords. The message begins with `where`."""
     if length > limit.most:
         raise InputError(f"{where}: {length} subwords, but {limit.reason}; split the line")
 
 
-def check_file(path: Path, subwords: Subwords, limit: Limit = WITHOUT) -> None:
-    """Raises InputError for the first line of a text that cannot be decoded, and the InputErrors of `stream_lines`.
+def check_line(where: str, line: str, may_be_void: bool = True) -> None:
+    """Raises InputError for a line with NUL and, unless it `may_be_void`, without a subword."""
+    reason = unusable(line)
+    if reason == NUL:
+        raise InputError(f"{where}: a NUL character, as in damaged files; repair the file or remove NUL (tr -d '\\0')")
+    if reason and not may_be_void:
+        raise InputError(f"{where}: {line[:20]!a} has no subword; correct or remove this line")
 
-    Such a line has a NUL character, too many subwords, or none.
-    """
+
+def check_file(path: Path, subwords: Subwords, limit: Limit = WITHOUT) -> None:
+    """Raises InputError for the first line of a text that cannot be decoded, and the InputErrors of `stream_lines`."""
     for number, line in enumerate(stream_lines(path), start=1):
-        where, length = f"{path}, line {number}", len(subwords.encode([line])[0])
-        check_nul(where, line)
-        check_length(where, length, limit)
-        if length == 1:
-            raise InputError(f"{where}: {line[:20]!a} has no subword; correct or remove this line")
+        check_line(f"{path}, line {number}", line, may_be_void=False)
+        check_length(f"{path}, line {number}", len(subwords.encode([line])[0]), limit)
 
 
 def longer(source: Path, target: Path, subwords: Path, than: int) -> Iterator[tuple[str, str]]:

@@ -35,30 +35,27 @@ def vocabulary_name(vocabulary: int, sha256: str) -> str:
     return f"{vocabulary} subwords, SHA-256 {sha256}"
 
 
-def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: str = "") -> int:
+def write_pairs(prefix: Path, parts: Iterable[Packed], vocabulary: int, sha256: str = "") -> None:
     """Write `prefix`.ids.npy (as in `Packed`) and `prefix`.offsets.npy (where each sentence begins).
 
-    Returns how many pairs have a side that is only the end of a sentence. Raises the InputErrors of `atomic`.
-
     Only one part is held in memory at a time. ids.npy has one field. The name of this field is the name of the
-    vocabulary: its size and the `sha256` of its model. So ids cannot be separated from it.
+    vocabulary: its size and the `sha256` of its model. So ids cannot be separated from it. Raises the InputErrors of
+    `atomic`.
     """
     kinds = np.dtype([(vocabulary_name(vocabulary, sha256), _kind(vocabulary))]), np.dtype(np.int64)
     with atomic(_path(prefix, "ids")) as ids, atomic(_path(prefix, "offsets")) as offsets:
         for stream, kind in zip((ids, offsets), kinds, strict=True):
             _write_header(stream, kind, 0)
         offsets.write(np.int64(0).tobytes())
-        end, sentences, half = 0, 0, 0
+        end, sentences = 0, 0
         for part in parts:
             ids.write(part.ids.data)
             offsets.write((end + np.cumsum(part.lengths)).data)
             end += len(part.ids)
             sentences += len(part.lengths)
-            half += int((part.lengths.reshape(-1, 2).min(1) == 1).sum())
         for stream, kind, count in zip((ids, offsets), kinds, (end, sentences + 1), strict=True):
             stream.seek(0)
             _write_header(stream, kind, count)
-    return half
 
 
 def _write_header(stream: BinaryIO, kind: np.dtype[Any], count: int) -> None:
