@@ -268,7 +268,8 @@ def test_all_verdicts_can_be_given(center, error, verdict):
 
 
 def test_rows_without_any_spread_differ():
-    assert compare(unpaired([2.0] * 3, [1.0] * 3), 0.5, 1).verdict == "better"
+    judged = compare(unpaired([2.0] * 3, [1.0] * 3), 0.5, 1)
+    assert (judged.verdict, judged.interval) == ("better", (1, 1))
 
 
 def test_of_rows_that_are_equal_or_at_the_margin_at_most_a_share_as_large_as_the_level_gets_a_false_verdict():

@@ -77,12 +77,17 @@ def job(plan, **output):
 
 @pytest.mark.parametrize("name", ["quick", "quick-captions", "small", "replication"])
 def test_every_released_table_is_that_of_the_released_scores(select, tmp_path, name):
+    """All that other tables and figures read of the runs is released, too."""
     (tmp_path / "tables").mkdir()
     released = {path.name: path.read_bytes() for path in (ROOT / f"docs/{name}/tables").glob("*.csv")}
-    for _, result, made in select(name).planned:
+    planned = select(name).planned
+    for _, result, made in planned:
         if isinstance(result, Table) and f"{result.name}.csv" in released:
             result.make(job(made, **result.files(str(tmp_path))))
     assert {path.name: path.read_bytes() for path in (tmp_path / "tables").glob("*.csv")} == released
+    inputs = [files for _, result, made in planned if result.packed for files in made.input.values()]
+    read = [path for files in inputs for path in (files if isinstance(files, list) else [files])]
+    assert [path for path in read if "/runs/" in str(path) and not Path(path).exists()] == []
 
 
 def test_notes_of_claims_say_what_the_papers_alpha_gives(select):
