@@ -1,6 +1,6 @@
-"""The statistics of claims and trials: Student's t tests of differences, and their corrections.
+"""The statistics of claims, of trials, and of comparisons with base: Student's t tests, and their corrections.
 
-Of seeds, the differences count as a sample. A positive one is in favour of what is tested.
+The differences of several seeds are a sample. A positive difference is in favour of the claim or of the row.
 """
 
 import math
