@@ -79,7 +79,6 @@ def test_claims_are_judged_by_the_scores_that_tables_show(select):
     assert claims["scaling"].scores == [[]]  # neither row is run
     assert not claims["scaling"].judged
     assert claims["many-heads"].widths == [4, 16]  # of keys
-    assert claims["scaling"].widths == []
 
 
 def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(select):

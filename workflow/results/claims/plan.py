@@ -26,7 +26,7 @@ class Planned:
     # this scale count once. A claim about time has the names of the runs whose steps are timed (task/model) instead.
     scores: list[list[str]]
     beside: list[list[str]]  # the same on dev, if test decides
-    widths: list[int]  # the d_k of the rows
+    widths: list[int]  # the d_k of the rows that are run
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> "Planned":
@@ -51,12 +51,10 @@ def planned(claims: Mapping[str, Claim], runs: Runs) -> list[Planned]:
     told = {name: claim for name, claim in claims.items() if paper & runs.rows.keys() or claim.section == "own"}
     found = []
     for name, claim in told.items():
-        each = Planned(name, claim, _scores(claim, runs, "dev" if claim.part == "dev" else "test"), [], [])
-        if each.judged:
-            beside = _scores(claim, runs, "dev") if claim.part == "both" else []
-            widths = (runs.experiment.run(*run, runs.seeds[0]).architecture.d_k for run in claim.runs())
-            each = Planned(name, claim, each.scores, beside, list(dict.fromkeys(widths)))
-        found.append(each)
+        scores = _scores(claim, runs, "dev" if claim.part == "dev" else "test")
+        beside = _scores(claim, runs, "dev") if claim.part == "both" else []
+        run = [runs.experiment.run(*each, runs.seeds[0]) for each in claim.runs() if each in runs.run_of]
+        found.append(Planned(name, claim, scores, beside, list(dict.fromkeys(each.architecture.d_k for each in run))))
     return found
 
 

@@ -8,7 +8,6 @@ from functools import cache
 from itertools import chain
 from operator import itemgetter
 from statistics import fmean
-from typing import NamedTuple
 
 from transformer.evaluation.metrics import number_of
 from transformer.evaluation.statistics import Hypothesis, effects, judge, pooled
@@ -67,15 +66,14 @@ def pooled_p(scores: Iterable[str], tested: Sequence[Tested]) -> dict[str, float
     A claim whose rows are not scored alike has none.
     """
     read = cache(read_json)
-    rows: dict[tuple[str, str], dict[str, dict[str, str]]] = {}  # task, way -> model -> seed -> file
+    rows: dict[str, dict[str, dict[str, str]]] = {}  # way -> model -> seed -> file
     for path in scores:
-        task, model, seed, way = _place(path)
-        rows.setdefault((task, way), {}).setdefault(model, {})[seed] = path
+        way, model, seed = _place(path)
+        rows.setdefault(way, {}).setdefault(model, {})[seed] = path
 
     def pool(each: Tested) -> Hypothesis | None:
         """What the claim says, of a mean with this error."""
-        places = [_place(path) for row in each.planned.scores for path in row]
-        ways, seeds = {(place.task, place.way) for place in places}, {place.seed for place in places}
+        ways, _, seeds = map(set, zip(*(_place(path) for row in each.planned.scores for path in row), strict=True))
         if each.claim.metric in ("within", "longer") or len(ways) > 1:
             return None
         alike = [row for row in rows[ways.pop()].values() if seeds <= row.keys()]
@@ -91,14 +89,7 @@ def pooled_p(scores: Iterable[str], tested: Sequence[Tested]) -> dict[str, float
     return {name: one.p for name, one in opinions if judged[name][1] and one.p is not None}
 
 
-class _Place(NamedTuple):
-    """Where a score file belongs: its run, and how it is scored."""
-
-    task: str
-    model: str
-    seed: str
-    way: str
-
-
-def _place(path: str) -> _Place:
-    return _Place(*re.split(r".*runs/([^/]+)/([^/]+)/(\d+)/", path)[1:])
+def _place(path: str) -> tuple[str, str, str]:
+    """The task of a score file with how it is scored; its model; its seed."""
+    task, model, seed, way = re.split(r".*runs/([^/]+)/([^/]+)/(\d+)/", path)[1:]
+    return f"{task}/{way}", model, seed

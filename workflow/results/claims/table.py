@@ -96,7 +96,7 @@ def table_row(each: Tested, pooled: float | None = None, released: Row | None = 
         ("Claim", ""): claim.claim,
         ("Measure", ""): measure.heading + part,
         ("Rows", ""): each.rows,
-        ("Key width", ""): ", ".join(map(str, each.planned.widths)),
+        ("Key width", ""): ", ".join(map(str, each.planned.widths * each.planned.judged)),
         ("Verdict", ""): each.verdict,
         **(released or {}),
         ("Size", ""): each.size or "",
