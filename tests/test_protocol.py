@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.dag.paths import Paths
-from workflow.dag.runs import Runs
 from workflow.experiment.config import read_experiment
-from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[1]
 SCORES = ROOT / "docs/replication/scores.tar.gz"
@@ -86,15 +83,3 @@ def test_the_runs_have_one_clean_commit_and_the_configs_of_the_protocol(replicat
     assert {run["software"]["commit"] for run in done.values()} == {"b214df02fe8a6f7e6bea6950a8b14fe7a491c79a"}
     for run, record in done.items():
         assert record["config_sha256"] == replication.run(*run).sha256()
-
-
-def test_all_that_results_read_of_the_runs_is_packed(replication):
-    """Otherwise their models, which nobody has any more, would have to be trained again for the tables."""
-    selection = Selection(replication, Runs(replication, Paths.of(replication)), ROOT / "config/published.yaml")
-    inputs = (files for _, result, plan in selection.planned if result.packed for files in plan.input.values())
-    read = {str(path) for files in inputs for path in (files if isinstance(files, list) else [files])}
-    with tarfile.open(SCORES) as archive:
-        packed = set(archive.getnames())
-    of_runs = {path for path in read if path.startswith("results/replication/runs/")}
-    assert len(of_runs) > 230
-    assert of_runs <= packed

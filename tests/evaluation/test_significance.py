@@ -28,14 +28,9 @@ def test_the_comparison_has_sacrebleus_scores_and_signatures(text):
     assert [result.baseline, result.system] == [sacrebleu(system, references).score for system in systems]
     assert "|bs:200|seed:12345|" in result.bootstrap.signature
     assert "|ar:200|seed:12345|" in result.randomisation.signature
-
-
-def test_the_comparison_has_the_chrf_of_both_systems(text):
-    references = text(1, 30)
-    systems = [spoilt(references, share, 2) for share in (0.1, 0.2)]
-    chrf = compare(*systems, references, 20).chrf
-    assert [chrf.baseline, chrf.system] == [CHRF().corpus_score(system, [references]).score for system in systems]
-    assert "|nc:6|nw:0|" in chrf.signature
+    chrf = [CHRF().corpus_score(system, [references]).score for system in systems]
+    assert [result.chrf.baseline, result.chrf.system] == chrf
+    assert "|nc:6|nw:0|" in result.chrf.signature
 
 
 def test_the_language_chooses_the_tokens_of_the_scores_the_tests_and_the_differences():
@@ -53,7 +48,6 @@ def test_sentences_together_tell_the_difference_and_its_error(text):
     references = text(1, 200)
     systems = [spoilt(references, share, 2) for share in (0.1, 0.2)]
     result = compare(*systems, references, 20)
-    assert len(result.differences) == 200
     assert np.mean(result.differences) == pytest.approx(result.system - result.baseline, abs=0.1)
     metric, rng = BLEU(), np.random.default_rng(1)
     base, other = (np.array(metric._extract_corpus_statistics(each, [references])) for each in systems)
@@ -77,39 +71,17 @@ def test_the_error_of_bleu_over_sentences_is_that_of_sacrebleus_bootstrap(text):
     references = text(1, 200)
     system = spoilt(references, 0.2, 2)
     score = BLEU(tokenize="none", smooth_method="none").corpus_score(system, [references], n_bootstrap=1000)
-    half = 1.96 * token_bleu_error(system, references)
-    assert f"± {score._ci:.2f})" in str(score)  # what sacreBLEU prints
-    assert half == pytest.approx(score._ci, rel=0.15)
+    assert 1.96 * token_bleu_error(system, references) == pytest.approx(score._ci, rel=0.15)
 
 
-def test_a_clear_difference_has_a_small_p_and_none_a_large_one(text):
+def test_a_clear_difference_has_a_small_p_and_chance_or_none_a_large_one(text):
     references = text(1, 100)
     baseline, alike, worse = (spoilt(references, *how) for how in ((0.1, 1), (0.1, 2), (0.3, 3)))
     for other, differs in ((alike, False), (worse, True)):
         result = compare(baseline, other, references)
         assert (result.bootstrap.p < 0.05) == (result.randomisation.p < 0.05) == differs
-
-
-def test_the_same_translations_give_the_same_p_again(text):
-    references = text(1, 30)
-    systems = [spoilt(references, 0.2, seed) for seed in (1, 2)]
-    assert compare(*systems, references) == compare(*systems, references)
-
-
-def test_swapping_the_systems_does_not_change_the_randomisation_test(text):
-    references = text(1, 100)
-    one, other = (spoilt(references, 0.1, seed) for seed in (1, 2))
-    there, back = compare(one, other, references), compare(other, one, references)
-    assert there.randomisation.p == pytest.approx(back.randomisation.p, abs=0.02)
-    assert there.randomisation.p > 0.5  # no least value, which swapping could not change
-
-
-def test_equal_systems_do_not_differ(text):
-    references = text(1, 30)
-    system = spoilt(references, 0.2, 1)
-    result = compare(system, list(system), references)
-    assert (result.bootstrap.p, result.randomisation.p) == (1, 1)
-    assert set(result.differences) == {0}
+    result = compare(baseline, list(baseline), references)
+    assert (result.bootstrap.p, result.randomisation.p, set(result.differences)) == (1, 1, {0})
 
 
 @pytest.mark.parametrize("system", ["a b c d", "", "x"])

@@ -1,16 +1,12 @@
-"""The score files in docs/small: docs/small.md says how to make tables from them, and how to train further seeds."""
+"""The released scores: the released tables are made from them; docs/small.md says how, and how to train more seeds."""
 
-import csv
 import dataclasses
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
-from statistics import fmean, median, stdev
 from types import SimpleNamespace
 
 import pytest
@@ -19,10 +15,10 @@ from tests.workflow.calls import jobs, snakemake
 from workflow.dag.paths import Paths
 from workflow.dag.runs import Runs
 from workflow.experiment.config import read_experiment
-from workflow.results.claims import table as claims
-from workflow.results.claims.claimed import Claims
+from workflow.results.claims.plan import plan
 from workflow.results.claims.verdicts import decide
-from workflow.results.common.table_formats import heading_of
+from workflow.results.common.result import Table
+from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/small.md").read_text()
@@ -58,88 +54,52 @@ def test_tables_and_figures_are_made_from_the_released_scores_without_training(c
     assert not (OF_TEXT | OF_MODELS) & found
 
 
-def test_the_released_table_has_the_released_scores():
-    scores: dict[str, list[tuple[float, ...]]] = {}
-    with tarfile.open(ROOT / "docs/small/scores.tar.gz") as archive:
-        for name in archive.getnames():
-            if name.endswith("/average-1/dev.scores.json"):
-                score = json.load(archive.extractfile(name))
-                numbers = (score["perplexity"], score["paper_bleu"]["score"], score["sacrebleu"]["length"])
-                scores.setdefault(score["model"], []).append(numbers)
-    with (ROOT / "docs/small/tables/table3.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert len(rows) == 20
-    for row in rows:
-        shown = (row["Perplexity, ours"], row["BLEU, ours"], row["sacreBLEU, length"])
-        seeds = zip(*scores[row["Model"].partition(":")[0]], strict=True)
-        for text, each, digits in zip(shown, seeds, (2, 1, 2), strict=True):
-            assert text == f"{fmean(each):.{digits}f} ± {stdev(each):.{digits}f}"
-
-
 @pytest.fixture
-def unpack(tmp_path, monkeypatch):
-    """Read an experiment, in a folder with its released scores."""
+def select(tmp_path, monkeypatch):
+    """The results of an experiment with other claims, in a folder with its released scores."""
+    monkeypatch.chdir(tmp_path)
 
-    def read(name):
-        subprocess.run(["tar", "-xf", ROOT / f"docs/{name}/scores.tar.gz"], cwd=tmp_path, check=True)
-        monkeypatch.chdir(tmp_path)
-        return read_experiment([ROOT / f"config/{name}.yaml"])
+    def read(name, **claims):
+        overlays = [ROOT / f"config/{name}.yaml"] * (name != "quick")
+        experiment = read_experiment(overlays)
+        experiment = dataclasses.replace(experiment, claims={**experiment.claims, **claims})
+        subprocess.run(["tar", "-xf", ROOT / f"docs/{name}/scores.tar.gz"], check=True)
+        return Selection(experiment, Runs(experiment, Paths.of(experiment)), ROOT / "config/published.yaml")
 
     return read
 
 
-def decided(experiment, of):
-    """What the released scores say of claims."""
-    runs = Runs(experiment, Paths.of(experiment))
-    resolved = Claims(of, runs)
-    given = SimpleNamespace(
-        published=ROOT / "config/published.yaml",
-        packages=runs.packages_behind(resolved.scores),
-        times=runs.step_times,
-    )
-    params = SimpleNamespace(claims=resolved.all, longest=experiment.models["base"]["longest_pair"])
-    return decide(SimpleNamespace(input=given, params=params))
+def job(plan, **output):
+    """Snakemake's object of the job of a result."""
+    params = SimpleNamespace(title="A title", **plan.params)
+    return SimpleNamespace(input=SimpleNamespace(**plan.input), params=params, output=output)
 
 
-@pytest.mark.parametrize("name", ["small", "replication"])
-def test_the_released_verdicts_are_those_of_the_released_scores(unpack, name):
-    unpacked = unpack(name)
-    rows = map(claims.table_row, decided(unpacked, unpacked.claims))
-    cells = [{heading_of(column): cell for column, cell in row.items()} for row in rows]
-    with (ROOT / f"docs/{name}/tables/claims.csv").open() as stream:
-        released = list(csv.DictReader(stream))
-    beside = {"In favour, unpenalised", "In favour, chrF", "Length", "p, pooled"}  # which decide nothing
-    beside |= {"Verdict, released", "Verdict, same way"}
-    assert cells == [{heading: cell for heading, cell in row.items() if heading not in beside} for row in released]
+@pytest.mark.parametrize("name", ["quick", "quick-captions", "small", "replication"])
+def test_every_released_table_is_that_of_the_released_scores(select, tmp_path, name):
+    """All that other tables and figures read of the runs is released, too."""
+    (tmp_path / "tables").mkdir()
+    released = {path.name: path.read_bytes() for path in (ROOT / f"docs/{name}/tables").glob("*.csv")}
+    planned = select(name).planned
+    for _, result, made in planned:
+        if isinstance(result, Table) and f"{result.name}.csv" in released:
+            result.make(job(made, **result.files(str(tmp_path))))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "tables").glob("*.csv")} == released
+    inputs = [files for _, result, made in planned if result.packed for files in made.input.values()]
+    read = [path for files in inputs for path in (files if isinstance(files, list) else [files])]
+    assert [path for path in read if "/runs/" in str(path) and not Path(path).exists()] == []
 
 
-def test_the_spread_of_the_replication_is_what_its_page_says(unpack):
-    """Of the claims in BLEU that `small` tested: those of the protocol's first two families, and learned positions."""
-    unpacked = unpack("replication")
-    known = {each.claim for each in read_experiment([ROOT / "config/small.yaml"]).claims.values()}
-    spreads = [
-        stdev(each.each)
-        for each in decided(unpacked, unpacked.claims)
-        if each.claim["metric"] == "bleu"
-        and each.claim["family"]
-        and each.claim["claim"] in known
-        and "convolutional" not in each.claim["claim"]
-    ]
-    assert len(spreads) == 16
-    page = " ".join((ROOT / "docs/replication.md").read_text().split())
-    assert f"was 0.57 when the protocol was written, and with fresh seeds it is {median(spreads):.2f}." in page
-
-
-def test_notes_of_claims_say_what_the_papers_alpha_gives(unpack):
+def test_notes_of_claims_say_what_the_papers_alpha_gives(select):
     """Claims about the beam and the length penalty are tested again, with the paper's alpha in the better row."""
-    unpacked = unpack("small")
-    chosen = {name: claim for name, claim in unpacked.claims.items() if claim.note}
+    chosen = {name: claim for name, claim in read_experiment([ROOT / "config/small.yaml"]).claims.items() if claim.note}
     assert list(chosen) == ["beam", "length-penalty"]
     instead = {
         name: dataclasses.replace(claim, rows=(claim.rows[0], "ende/base/beam-4.alpha-0.6"), note=None)
         for name, claim in chosen.items()
     }
-    of_name = {each.claim["name"]: each for each in decided(unpacked, unpacked.claims | instead)}
+    made = plan(select("small", **instead))
+    of_name = {each.planned.name: each for each in decide(job(made))}
     for name, claim in chosen.items():
         given = of_name[name]
         said = f"alpha chosen on this text; with the paper's 0.6: {given.difference(given.ours)}, {given.verdict}"

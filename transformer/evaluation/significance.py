@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer.evaluation.bleu import check, sacrebleu_metric, token_metric
 from transformer.evaluation.chrf import chrf
-from transformer.evaluation.standard_error import standard_error
+from transformer.evaluation.statistics import standard_error
 from transformer.support.files import InputError
 
 
@@ -68,33 +68,30 @@ def compare(
         raise InputError(f"SACREBLEU_SEED={seed} is not a whole number; correct it, or unset it")
     check(baseline, references)
     check(system, references)
-    systems: list[tuple[str, Sequence[str]]] = [("baseline", baseline), ("system", system)]
+    metric, systems = sacrebleu_metric(language), (baseline, system)
     tests = []
     for kind in ("bs", "ar"):
+        named = list(zip(("baseline", "system"), systems, strict=True))
         try:
             signatures, results = PairedTest(
-                systems, {"BLEU": sacrebleu_metric(language)}, [references], kind, resamples
+                named, {"BLEU": sacrebleu_metric(language)}, [references], kind, resamples
             )()
         except (MemoryError, ValueError) as error:
             if isinstance(error, ValueError) and "too big" not in str(error):  # NumPy's words for more than any memory
                 raise
             raise InputError(f"--resamples {resamples}: out of memory; give fewer") from error
         first, second = cast(list[Any], results["BLEU"])
-        p = 1.0 if first.score == second.score else second.p_value
-        tests.append(Significance(p, str(signatures["BLEU"])))
+        tests.append(Significance(1.0 if first.score == second.score else second.p_value, str(signatures["BLEU"])))
     bootstrap, randomisation = tests
-    one, other = (chrf(each, references) for each in (baseline, system))
-    of_system, of_baseline = (
-        pseudo_values(sacrebleu_metric(language), each, references) for each in (system, baseline)
-    )
-    differences = of_system - of_baseline
+    one, other = (chrf(each, references) for each in systems)
+    of_baseline, of_system = (pseudo_values(metric, each, references) for each in systems)
     return Comparison(
         first.score,
         second.score,
         bootstrap,
         randomisation,
         Chrf(one.score, other.score, one.signature),
-        differences.round().astype(int).tolist(),
+        (of_system - of_baseline).round().astype(int).tolist(),
     )
 
 

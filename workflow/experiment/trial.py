@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from transformer.evaluation.claims import SEEDS
+from transformer.evaluation.statistics import SEEDS
 from transformer.model.config import ModelConfig, last_position
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import InputError, read_json

@@ -6,8 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformer.evaluation.differences import compare, level, paired, unpaired
+import numpy as np
+
 from transformer.evaluation.metrics import number_of
+from transformer.evaluation.statistics import compare, level, mean, unpaired
 from transformer.support.files import InputError, read_json, write_json
 from transformer.support.strict import read_config
 from workflow.dag.trial import look
@@ -57,8 +59,8 @@ def main(job: Any) -> None:
         measure = MEASURES[name]
         numbers = [[number_of(each, measure.key) for each in scores]]
         numbers.append([number_of(known[seed].scores, measure.key) for seed in experiment.seeds])
-        values = [[measure.value(number) for number in row] for row in numbers]
-        difference = paired(*values) if equal else unpaired(*values)
+        row, against = (np.array(list(map(measure.value, each))) for each in numbers)
+        difference = mean(row - against) if equal else unpaired(row, against)
         judged = asdict(compare(difference, measure.margin(margin) or 0.0, len(looks), len(MARGINS)))
         if not any(map(any, numbers)):  # of BLEU, if no model has learnt to translate
             judged["verdict"] = "undecided, every score is 0"

@@ -9,6 +9,7 @@ from typing import Any
 # In this order the tables' runs are groups of the training curves.
 ROOMS = (
     "claims.table",
+    "claims.figure",
     "claims.replication",
     "tables.marks",
     "tables.table1",

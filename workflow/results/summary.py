@@ -11,7 +11,7 @@ from textwrap import fill
 
 from tabulate import tabulate
 
-from transformer.evaluation.claims import SEEDS
+from transformer.evaluation.statistics import SEEDS
 from transformer.support.files import InputError
 from workflow.dag.paths import Paths
 from workflow.dag.runs import Runs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.evaluation.seeds_and_sentences import p_over_seeds_and_sentences
+from transformer.evaluation.statistics import p_over_seeds_and_sentences
 
 
 def test_rows_that_differ_from_base_are_marked(results):

@@ -1,14 +1,13 @@
-from collections import Counter
-from pathlib import Path
+from dataclasses import asdict
 
 import pytest
 
+from tests.pages import ROOT
+from tests.workflow.claims import planned
 from workflow.experiment.config import read_experiment
-from workflow.results.claims.claimed import read_first
-from workflow.results.claims.replication import counted, outcome
+from workflow.results.claims.replication import outcome
+from workflow.results.claims.same_way import read_released
 from workflow.results.claims.verdicts import MEASURES
-
-ROOT = Path(__file__).parents[3]
 
 FIRST = """Section,Claim,Measure,Rows,"In favour, ours","In favour, interval",Verdict
 6.2 A,One head is worse,"BLEU, dev",A-h1 < base,+1.0,+0.5 to +1.5,reproduced: trend
@@ -26,7 +25,6 @@ FIRST = """Section,Claim,Measure,Rows,"In favour, ours","In favour, interval",Ve
         ("contrary", "contrary", "replicated"),
         ("reproduced", "undecided", "not replicated"),
         ("reproduced", "contrary", "reversed"),
-        ("contrary", "reproduced", "reversed"),
         ("undecided", "reproduced", "reproduced now"),
         ("undecided", "undecided", "still undecided"),
         (None, "undecided", "new: undecided"),
@@ -36,50 +34,41 @@ def test_two_verdicts_have_an_outcome(first, now, expected):
     assert outcome(first, now) == expected
 
 
-def test_what_did_not_happen_is_counted_too():
-    assert counted(Counter({"replicated": 2, "new: undecided": 1})) == (
-        "replicated 2, not replicated 0, reversed 0, new: undecided 1"
-    )
-    assert counted(Counter({"reproduced now": 1, "still undecided": 2})) == "reproduced now 1, still undecided 2"
-
-
-def test_with_too_few_seeds_for_any_verdict_the_table_has_no_rows(results, tmp_path):
+@pytest.fixture
+def replicated(results, tmp_path):
+    """The rows and the notes of the table, from what some seeds of two rows score."""
     (tmp_path / "first.csv").write_text(FIRST)
-    inputs = {"first": str(tmp_path / "first.csv")}
-    rows, (text, *_) = results.table("replication", [], claims=[], table3=[], longest=20, inputs=inputs)
-    assert rows == []
-    assert "A verdict is replicated if" in text
+
+    def make(**scores):
+        runs = {
+            model: [
+                results.run("ende", model, seed, paper_bleu={"score": score, "signature": "s"})
+                for seed, score in enumerate(each, 6)
+            ]
+            for model, each in scores.items()
+        }
+        files = [[run.scores for run in each] for each in runs.values()]
+        claims = [
+            planned(*scores, scores=files, name=words, section=f"6.2 {letter}", claim=words, family=family, **bound)
+            for letter, words, family, bound in [
+                ("A", "One head is worse", "decided", {}),
+                ("C", "Few layers are worse", "new", {}),
+                ("B", "Small keys are worse", "decided", {}),
+                ("D", "Dropout helps", "new", {"least": 0.5}),
+                ("E", "Positions are alike", "new", {"margin": 1.0}),
+            ]
+        ]
+        given = {"claims": list(map(asdict, claims)), "table3": [], "longest": 20}
+        every = [run for each in runs.values() for run in each]
+        rows, [text, *_] = results.table("replication", every, inputs={"first": str(tmp_path / "first.csv")}, **given)
+        return rows, text
+
+    return make
 
 
-def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
+def test_fresh_verdicts_stand_beside_the_first_ones(replicated):
     """Every claim is the same pair of rows; what the first experiment said of it differs, and at the end its bound."""
-    (tmp_path / "first.csv").write_text(FIRST)
-    scores = {"A-h1": (15.0, 16.1, 16.9), "base": (20.0, 21.0, 22.0)}
-    runs = {
-        model: [
-            results.run("ende", model, seed, paper_bleu={"score": score, "signature": "s"})
-            for seed, score in enumerate(each, 6)
-        ]
-        for model, each in scores.items()
-    }
-    claim = {"metric": "bleu", "part": "both", "group": "printed", "judged": True, "widths": [8]}
-    claim |= {"rows": ["ende/A-h1", "ende/base"], "runs": [("ende", "A-h1"), ("ende", "base")], "ways": ["", ""]}
-    claim["scores"] = [[run.scores for run in each] for each in runs.values()]
-    told = [
-        {**claim, "name": words, "section": f"6.2 {letter}", "claim": words, "seeds": [6, 7, 8], "family": family}
-        | bound
-        for letter, words, family, bound in [
-            ("A", "One head is worse", "decided", {}),
-            ("C", "Few layers are worse", "new", {}),
-            ("B", "Small keys are worse", "decided", {}),
-            ("D", "Dropout helps", "new", {"least": 0.5}),
-            ("E", "Positions are alike", "new", {"margin": 1.0}),
-        ]
-    ]
-    every = [run for each in runs.values() for run in each]
-    rows, [text, *_] = results.table(
-        "replication", every, claims=told, table3=[], longest=20, inputs={"first": str(tmp_path / "first.csv")}
-    )
+    rows, text = replicated(**{"A-h1": (15.0, 16.1, 16.9), "base": (20.0, 21.0, 22.0)})
     new = ["new: reproduced", "new: reproduced", "new: contrary"]
     assert [row["Outcome"] for row in rows] == ["replicated", "reproduced now", *new]
     assert [row["First, verdict"] for row in rows] == ["reproduced: trend", "undecided", "", "undecided", "reproduced"]
@@ -89,8 +78,14 @@ def test_fresh_verdicts_stand_beside_the_first_ones(results, tmp_path):
     assert "Family new, claims 3: new: reproduced 2, new: contrary 1." in text
 
 
+def test_with_too_few_seeds_for_any_verdict_the_table_has_no_rows(replicated):
+    rows, text = replicated(**{"A-h1": (15.0,), "base": (20.0,)})
+    assert rows == []
+    assert "A verdict is replicated if" in text
+
+
 def test_the_claims_that_small_decided_have_its_verdicts_and_its_rows():
-    known = read_first(str(ROOT / "docs/small/tables/claims.csv"))
+    known = read_released(ROOT / "docs/small/tables/claims.csv")
     claims = read_experiment([ROOT / "config/replication.yaml"]).claims.values()
     decided = [claim for claim in claims if claim.family == "decided"]
     assert decided

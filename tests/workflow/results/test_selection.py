@@ -11,7 +11,7 @@ from overlays import only, plans
 from workflow.dag.inputs import Inputs
 from workflow.experiment.downloads import downloads_of
 from workflow.results import load
-from workflow.results.claims.claimed import Claims
+from workflow.results.claims.plan import planned
 from workflow.results.common.result import BASE, EVERY, Table
 from workflow.results.figures.curves import draw
 from workflow.results.tables import decoding
@@ -21,8 +21,13 @@ ROOT = Path(__file__).parents[3]
 
 
 def claims_of(selection):
-    """The claims of an experiment."""
-    return Claims(selection.experiment.claims, selection.runs)
+    """The claims of an experiment, by name."""
+    return {each.name: each for each in planned(selection.experiment.claims, selection.runs)}
+
+
+def scores_of(selection):
+    """The scores that its table of claims reads."""
+    return plans(selection)["write_claims"].input["scores"]
 
 
 def test_curves_are_grouped_by_the_papers_select(select):
@@ -65,53 +70,52 @@ def test_a_table_without_tasks_is_not_made(select):
 
 def test_claims_are_judged_by_the_scores_that_tables_show(select):
     found = select(seeds=[1, 2])
-    assert set(claims_of(found).scores) <= set(found.scored)
-    claims = {claim["name"]: claim for claim in claims_of(found).all}
+    assert set(scores_of(found)) <= set(found.scored)
+    claims = claims_of(found)
     layers = [f"results/quick/runs/ende/{model}/{{}}/average-1/dev.scores.json" for model in ("C-N2", "base", "C-N8")]
     seeds = [[path.format(seed) for seed in (1, 2)] for path in layers]
-    assert claims["layers"]["scores"] == seeds  # C-N4 is C-N2 at this scale, and counts once
-    assert [Path(path).parent.name for path in claims["big-en-de"]["scores"][1]] == ["average-20"] * 2
-    assert claims["scaling"]["scores"] == [[]]  # neither row is run
-    assert not claims["scaling"]["judged"]
-    assert claims["many-heads"]["widths"] == [4, 16]  # of keys
-    assert claims["scaling"]["widths"] == []
+    assert claims["layers"].scores == seeds  # C-N4 is C-N2 at this scale, and counts once
+    assert [Path(path).parent.name for path in claims["big-en-de"].scores[1]] == ["average-20"] * 2
+    assert claims["scaling"].scores == [[]]  # neither row is run
+    assert not claims["scaling"].judged
+    assert claims["many-heads"].widths == [4, 16]  # of keys
 
 
 def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(select):
-    claims = {claim["name"]: claim for claim in claims_of(select()).all}
+    claims = claims_of(select())
     base = "results/quick/runs/ende/base/1"
-    assert claims["averaging"]["scores"] == [
+    assert claims["averaging"].scores == [
         [f"{base}/average-1/dev.scores.json"],
         [f"{base}/average-5/dev.scores.json"],
     ]
-    assert claims["beam"]["scores"][0] == [f"{base}/average-5/beam-1/dev.scores.json"]
-    assert claims_of(select()).lengths == [
+    assert claims["beam"].scores[0] == [f"{base}/average-5/beam-1/dev.scores.json"]
+    assert plans(select())["write_claims"].input["lengths"] == [
         f"results/quick/runs/ende/{model}/1/average-1/lengths.csv" for model in ("E-learned", "base")
     ]
     without = select(searches=None)
-    assert {claim["name"]: claim for claim in claims_of(without).all}["beam"]["scores"][0] == []
+    assert claims_of(without)["beam"].scores[0] == []
 
 
 def test_a_claim_may_name_the_tasks_own_decoding(select):
     mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/base/beam-4.alpha-0.6", "ende/base/beam-4.alpha-0"]
-    [claim] = [claim for claim in claims_of(select(claims={"mine": mine})).all if claim["name"] == "mine"]
+    claim = claims_of(select(claims={"mine": mine}))["mine"]
     folder = "results/quick/runs/ende/base/1/average-5"
-    assert claim["scores"] == [[f"{folder}/dev.scores.json"], [f"{folder}/beam-4.alpha-0/dev.scores.json"]]
+    assert claim.scores == [[f"{folder}/dev.scores.json"], [f"{folder}/beam-4.alpha-0/dev.scores.json"]]
 
 
 def test_a_claim_may_have_further_seeds_and_both_parts(select):
     changes = {"part": "both", "further_seeds": [4, 5]}
     found = select(seeds=[1], claims={"one-head": changes, "averaging": changes, "beam": {"part": "both"}})
-    claims = {claim["name"]: claim for claim in claims_of(found).all}
+    claims = claims_of(found)
     rows = [[f"ende/{model}/{seed}/average-1" for seed in (1, 4, 5)] for model in ("A-h1", "base")]
     for key, part in (("scores", "test"), ("beside", "dev")):
         expected = [[f"results/quick/runs/{run}/{part}.scores.json" for run in row] for row in rows]
-        assert claims["one-head"][key] == expected
-    averages = [[Path(path).parent.name for path in row] for row in claims["averaging"]["scores"]]
+        assert getattr(claims["one-head"], key) == expected
+    averages = [[Path(path).parent.name for path in row] for row in claims["averaging"].scores]
     assert averages == [["average-1"] * 3, ["average-5"] * 3]
-    assert claims["beam"]["scores"][0] == ["results/quick/runs/ende/base/1/average-5/beam-1/test.scores.json"]
-    assert [len(row) for row in claims["many-heads"]["scores"]] == [1, 1]
+    assert claims["beam"].scores[0] == ["results/quick/runs/ende/base/1/average-5/beam-1/test.scores.json"]
+    assert [len(row) for row in claims["many-heads"].scores] == [1, 1]
     more = [
         f"results/quick/runs/ende/{model}/{seed}/average-1/dev.scores.json"
         for model in ("base", "A-h1")
@@ -120,24 +124,24 @@ def test_a_claim_may_have_further_seeds_and_both_parts(select):
     assert set(more) <= set(found.all_scores)
     assert len(found.all_scores) == len(more) + sum(len(models) for models in found.runs.trained.values())
     scored = set(found.scored)
-    assert {path for claim in claims.values() for row in claim["beside"] for path in row} <= scored
+    assert {path for claim in claims.values() for row in claim.beside for path in row} <= scored
 
 
 def test_a_claim_between_equal_rows_is_not_judged(select):
     mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/C-N2", "ende/C-N4"]
     found = select(tasks=only(ende=["C-N2", "C-N4", "base"]), claims={"mine": mine})
-    [claim] = [claim for claim in claims_of(found).all if claim["name"] == "mine"]
-    assert not claim["judged"]
+    claim = claims_of(found)["mine"]
+    assert not claim.judged
 
 
 def test_the_steps_of_the_rows_of_claims_about_time_are_timed(select):
     found = select()
     assert found.runs.timed == {"ende": ["base", "A-h1", "aop1", "aop2", "recurrent", "convolutional"]}
-    claims = {claim["name"]: claim for claim in claims_of(found).all}
-    assert claims["heads-cost"]["scores"] == [["ende/A-h1"], ["ende/base"]]
-    assert claims["dot-fast"]["scores"] == [[], ["ende/base"]]  # quick does not run additive-dk64
-    assert not claims["dot-fast"]["judged"]
+    claims = claims_of(found)
+    assert claims["heads-cost"].scores == [["ende/A-h1"], ["ende/base"]]
+    assert claims["dot-fast"].scores == [[], ["ende/base"]]  # quick does not run additive-dk64
+    assert not claims["dot-fast"].judged
     times = ["results/quick/step_time/ende.json"]
     assert plans(found)["write_claims"].input["times"] == plans(found)["write_step_time"].input["times"] == times
     assert "ende/A-h1" not in found.scored
@@ -147,16 +151,16 @@ def test_no_steps_are_timed_without_two_models_or_with_given_packages(select):
     for found in (select(tasks=only(ende=["base", "C-N2"])), select(packages="given")):
         assert found.runs.timed == {}
         assert "write_step_time" not in plans(found)
-        claims = {claim["name"]: claim for claim in claims_of(found).all}
-        assert not claims["heads-cost"]["judged"]
+        claims = claims_of(found)
+        assert not claims["heads-cost"].judged
     assert "write_claims" in plans(found)
 
 
 def test_one_model_alone_has_a_table_of_claims_only_if_the_user_claims_something(select):
     mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
     mine["rows"] = ["ende/base", "ende/base/beam-4.alpha-0"]
-    assert not claims_of(select(tasks=only(ende=["base"]))).scores
-    assert claims_of(select(tasks=only(ende=["base"]), claims={"mine": mine})).scores
+    assert "write_claims" not in plans(select(tasks=only(ende=["base"])))
+    assert scores_of(select(tasks=only(ende=["base"]), claims={"mine": mine}))
 
 
 def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(select):
@@ -309,7 +313,7 @@ def test_scores_of_claims_are_among_those_that_readmes_have(select):
     mine = {"claim": "c", "section": "own", "metric": "bleu", "part": "test", "rows": ["ende/A-h1", "ende/base"]}
     found = select(claims={"mine": mine})
     assert "results/quick/runs/ende/A-h1/1/average-5/test.scores.json" in found.scored
-    assert set(claims_of(found).scores) <= set(found.scored)
+    assert set(scores_of(found)) <= set(found.scored)
 
 
 def test_quick_has_every_result_but_marks_a_replication_and_a_trial_and_claims_come_first(select):
@@ -412,14 +416,14 @@ def test_a_task_of_ones_own_changes_no_table_of_the_others(select):
     assert with_it.shown["own"] == [("nlen", "base")]
     assert with_it.experiment.drawn == ("ende", "base")
     assert "write_own" not in plans(without)
-    assert claims_of(with_it).all == claims_of(without).all
+    assert claims_of(with_it) == claims_of(without)
 
 
 def test_without_a_task_of_the_paper_only_claims_of_ones_own_are_told(select):
     mine = {"claim": "c", "section": "own", "metric": "bleu", "part": "dev", "rows": ["nlen/base", "nlen/A-h1"]}
     found = select(only=["nlen"], claims={"mine": mine}, **own_task("base", "A-h1"))
-    assert [claim["name"] for claim in claims_of(found).all] == ["mine"]
-    assert claims_of(found).scores
+    assert list(claims_of(found)) == ["mine"]
+    assert scores_of(found)
 
 
 def test_a_parsing_task_of_ones_own_is_in_table_4(select):

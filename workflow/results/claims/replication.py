@@ -7,7 +7,9 @@ from collections import Counter, defaultdict
 from itertools import chain
 from typing import Any
 
-from workflow.results.claims import claimed
+from workflow.results.claims import plan as claims
+from workflow.results.claims.same_way import read_released
+from workflow.results.claims.verdicts import decide
 from workflow.results.common.cells import chance
 from workflow.results.common.result import EVERY, Content, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
@@ -30,7 +32,7 @@ REPEATED = ("replicated", "not replicated", "reversed")
 
 def plan(selection: Selection) -> Plan | None:
     """The plan of the claims, and the first experiment's released table; None if the experiment replicates none."""
-    made = claimed.plan(selection)
+    made = claims.plan(selection)
     first = selection.experiment.replicates
     return made.reading(first=selection.released(first) / "claims.csv") if made and first else None
 
@@ -54,31 +56,27 @@ def counted(outcomes: Counter[str]) -> str:
 
 def content(job: Any) -> Content:
     """The table and its notes."""
-    from workflow.results.claims.verdicts import decide, family
-
-    known = claimed.read_first(job.input.first)
+    known = read_released(job.input.first)
     rows: dict[str, list[Row]] = defaultdict(list)
     for each in decide(job):
-        if not each.judged or each.timed:
+        if not (judged := each.judged) or each.timed:
             continue
-        measure, judged = each.measure, each.judged
-        first = known.get((each.claim["section"], each.claim["claim"], measure.heading), {})
+        first = known.get(each.key, {})
         same = first.get("Rows") == each.rows  # with the bound, if any
         became = outcome(first["Verdict"].partition(":")[0] if same else None, judged.verdict)
-        named = family(each.claim)
-        rows[named].append(
+        rows[each.family].append(
             {
-                ("Section", ""): each.claim["section"],
-                ("Claim", ""): each.claim["claim"],
+                ("Section", ""): each.claim.section,
+                ("Claim", ""): each.claim.claim,
                 ("Rows", ""): each.rows,
-                ("Measure", ""): measure.heading,
-                ("Family", ""): named,
+                ("Measure", ""): each.measure.heading,
+                ("Family", ""): each.family,
                 ("First", "difference"): first.get("In favour, ours", ""),
                 ("First", "interval"): first.get("In favour, interval", ""),
                 ("First", "verdict"): first.get("Verdict", ""),
                 ("Fresh", "difference"): each.difference(each.ours),
                 ("Fresh", "interval"): each.difference(*judged.interval),
-                ("Fresh", "seeds"): str(judged.seeds),
+                ("Fresh", "seeds"): str(len(each.each)),
                 ("Fresh", "p"): chance(judged.p),
                 ("Fresh", "verdict"): each.verdict,
                 ("Outcome", ""): became,

@@ -2,29 +2,33 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
-from transformer.evaluation.claims import (
+from transformer.evaluation.metrics import number_of
+from transformer.evaluation.statistics import (
     APART,
     SEEDS,
-    Effects,
+    Hypothesis,
     Judged,
     Size,
     effects,
-    first_decided,
     judge,
     judge_rounds,
+    mean,
     size,
 )
-from transformer.evaluation.metrics import number_of
-from workflow.experiment.claims import Group, Section
+from workflow.experiment.claims import Claim, Group, Section
+from workflow.results.claims.plan import Planned
 from workflow.results.common.records import KEYS, between, perplexity, read_classes, read_json, read_yaml
 from workflow.results.common.times import read_times
+
+Printed = Mapping[tuple[str, str, str], Mapping[str, float]]  # part, task, model -> a row of published.yaml
 
 
 @dataclass(frozen=True)
@@ -94,38 +98,66 @@ MEASURES = {
 class Tested:
     """A claim with the paper's difference and ours."""
 
-    claim: Mapping[str, Any]
-    measure: Measure
-    paper: float | None
-    each: Sequence[float]  # our difference for each seed, or for each round; empty if a row is not run
-    in_order: bool  # whether the means of our rows are in the claimed order
-    judged: Judged | None  # None if there are fewer than SEEDS seeds
-    reason: str  # why there is no difference although all rows are run
+    planned: Planned
+    paper: float | None = None
+    each: Sequence[float] = ()  # our difference for each seed, or for each round; empty if a row is not run
+    in_order: bool = False  # whether the means of our rows are in the claimed order
+    judged: Judged | None = None  # None if there are fewer than SEEDS seeds
+    reason: str = "the rows are the same here"  # why there is no difference although all rows are run
     beside: float | None = None  # the mean on dev, if test decides
+
+    @property
+    def claim(self) -> Claim:
+        """The claim of the config."""
+        return self.planned.claim
+
+    @property
+    def measure(self) -> Measure:
+        """What the claim is about."""
+        return MEASURES[self.claim.metric]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What a released table names the claim by: its section, its words and its measure."""
+        return self.claim.section, self.claim.claim, self.measure.heading
+
+    @property
+    def family(self) -> str:
+        """The claims among which this one is corrected. Empty if seeds do not decide it."""
+        return "" if self.timed else self.claim.family or self.claim.group
 
     @property
     def ours(self) -> float | None:
         """The mean."""
-        return float(np.mean(self.each)) if len(self.each) else None
+        return float(np.mean(self.each)) if self.each else None
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """What the claim says of the mean of our differences."""
+        margin = self.measure.margin
+        return Hypothesis(mean(self.each), margin(self.claim.margin), margin(self.claim.least) or 0.0)
 
     @property
     def verdict(self) -> str:
         """The verdict, or the reason why there is none."""
         if self.judged:
-            trend = len(self.claim["scores"]) > 2
+            trend = len(self.planned.scores) > 2
             told = {
                 "trend": trend,
                 "not in order": trend and not self.in_order,
                 "less than 10 % apart": self.timed and not self.alike and max(map(abs, self.judged.interval)) < APART,
-                "see note": self.claim.get("note"),
+                "see note": self.claim.note,
             }
             details = ", ".join(words for words, said in told.items() if said)
             return self.judged.verdict + (f": {details}" if details else "")
-        if len(self.each):
+        if self.each:
             return f"undecided: {('one seed', 'two seeds')[len(self.each) - 1]}"
-        if not all(self.claim["scores"]):
-            return "not run"
-        return f"not run: {self.reason}"
+        return f"not run: {self.reason}" if all(self.planned.scores) else "not run"
+
+    @property
+    def note(self) -> str:
+        """What a reader must know to judge the verdict, if there is one."""
+        return (self.claim.note or "") if self.judged else ""
 
     @property
     def size(self) -> Size | None:
@@ -145,25 +177,25 @@ class Tested:
     @property
     def names(self) -> list[str]:
         """The rows, the worse first."""
-        return [row.removeprefix("ende/") for row in self.claim["rows"]]
+        return [row.removeprefix("ende/") for row in self.claim.rows]
 
     @property
     def rows(self) -> str:
         """The rows, the worse first, and by how much they are claimed to differ at most or at least."""
         named = (" ≈ " if self.alike else " < ").join(self.names)
-        bounds = {"within": self.claim.get("margin"), "by at least": self.claim.get("least")}
+        bounds = {"within": self.claim.margin, "by at least": self.claim.least}
         unit = " %" * self.measure.relative
         return named + "".join(f" ({words} {bound:g}{unit})" for words, bound in bounds.items() if bound is not None)
 
     @property
     def timed(self) -> bool:
         """Whether the claim is about time: it is decided by rounds, not by seeds."""
-        return self.measure.key == "step_time"
+        return self.claim.metric == "step_time"
 
     @property
     def alike(self) -> bool:
         """Whether the rows are claimed to be alike."""
-        return self.claim.get("margin") is not None
+        return self.claim.margin is not None
 
     @property
     def could_show(self) -> str:
@@ -179,131 +211,72 @@ class Tested:
         return f"{float(f'{shown:.1g}'):g}{' %' * measure.relative}"
 
 
-def effects_of(claim: Mapping[str, Any], each: Sequence[float] | np.ndarray) -> Effects:
-    """The effects of a claim's seeds, with the bounds that the claim has."""
-    margin = MEASURES[claim["metric"]].margin
-    return Effects(np.asarray(each), margin(claim.get("margin")), margin(claim.get("least")) or 0.0)
-
-
-def family(claim: Mapping[str, Any]) -> str:
-    """The claims among which a claim is corrected."""
-    family: str = claim.get("family") or claim["group"]
-    return family
-
-
 def decide(job: Any) -> list[Tested]:
-    """Every claim, sorted by group; in a group, first those about scores, then those about time, then those not run.
+    """Every claim of a job, sorted by group; in a group, first those about scores, then those about time.
 
-    Each of these parts is sorted by section. Verdicts are corrected within their family.
+    Those not run come last. Each of these parts is sorted by section. Verdicts are corrected within their family.
     """
-    printed = printed_numbers(read_yaml(job.input.published))
-    times = read_times(getattr(job.input, "times", ()))
-
-    def measured(path: str, key: str) -> float:
-        longest = job.params.longest
-        if bounds := {"within": (1, longest), "longer": (longest + 1, 2 * longest)}.get(key):
-            return perplexity(between(read_classes(Path(path).with_name("lengths.csv")), *bounds))
-        return number_of(read_json(path), key)
-
-    def values(claim: Mapping[str, Any], files: str) -> list[list[float]]:
-        """The values [rows, seeds] of a claim that is judged, from the files under this key."""
-        measure, rows = MEASURES[claim["metric"]], claim.get(files, ()) if claim["judged"] else ()
-        if measure.key == "step_time":
-            return [list(map(measure.value, times[run])) for [run] in rows]
-        return [[measure.value(measured(path, measure.key)) for path in row] for row in rows]
-
-    tested = [
-        _tested(claim, _printed_difference(claim, printed), values(claim, "scores"), values(claim, "beside"))
-        for claim in job.params.claims
-    ]
-    judged = _judged(tested)
+    printed = _printed(read_yaml(job.input.published))
+    measured = partial(_measured, times=read_times(job.input.times), longest=job.params.longest)
+    tested = [_tested(each, printed, measured) for each in map(Planned.read, job.params.claims)]
+    families = defaultdict[str, dict[str, Hypothesis]](dict)
+    judged: dict[str, Judged] = {}
+    for each in tested:
+        if each.timed and each.each:
+            judged[each.planned.name] = judge_rounds(each.each, each.measure.margin(each.claim.margin))
+        elif len(each.each) >= SEEDS:
+            families[each.family][each.planned.name] = each.hypothesis
+    for family in families.values():
+        judged |= judge(family)
     groups, sections = get_args(Group), get_args(Section)
 
     def place(each: Tested) -> tuple[int, bool, bool, int]:
-        section = sections.index(each.claim["section"])
-        return groups.index(each.claim["group"]), each.ours is None, each.timed, section
+        return groups.index(each.claim.group), each.ours is None, each.timed, sections.index(each.claim.section)
 
-    return sorted((replace(each, judged=judged.get(each.claim["name"])) for each in tested), key=place)
-
-
-def _printed_difference(claim: Mapping[str, Any], printed: Mapping[tuple[str, str, str], Any]) -> float | None:
-    """The paper's difference; None if it does not print the numbers of all rows."""
-    measure, part = MEASURES[claim["metric"]], "test" if claim["part"] == "test" else "dev"
-    numbers: list[Any] = [printed.get((part, *run), {}).get(measure.published) for run in claim["runs"]]
-    if None in numbers or any(claim["ways"]):
-        return None
-    [difference] = effects([[measure.value(each)] for each in numbers])
-    return float(difference)
+    return sorted((replace(each, judged=judged.get(each.planned.name)) for each in tested), key=place)
 
 
-def _tested(
-    claim: Mapping[str, Any], paper: float | None, values: Sequence[Sequence[float]], dev: Sequence[Sequence[float]]
-) -> Tested:
-    """A claim before it is judged. `values` [rows, seeds] decide it and are empty if a row is not run.
+def _tested(planned: Planned, printed: Printed, measured: Callable[[str, str], Sequence[float]]) -> Tested:
+    """A claim before it is judged. `measured` gives the numbers of a file in a measure: one, or one of each round."""
+    claim, measure = planned.claim, MEASURES[planned.claim.metric]
 
-    `dev` has those on dev, if test decides.
-    """
-    tested = Tested(claim, MEASURES[claim["metric"]], paper, [], False, None, "the rows are the same here")
-    if not values:
+    def values(rows: Sequence[Sequence[str]]) -> list[list[float]]:  # [rows, seeds]
+        return [[measure.value(each) for path in row for each in measured(path, measure.key)] for row in rows]
+
+    part = "test" if claim.part == "test" else "dev"
+    numbers = [printed.get((part, *run), {}).get(measure.published, math.nan) for run in claim.runs()]
+    [paper] = effects([[measure.value(each)] for each in numbers])
+    tested = Tested(planned, None if any(claim.ways()) or np.isnan(numbers).any() else float(paper))
+    if not planned.judged:
         return tested
-    known = np.isfinite(values).all(1)
+    ours = values(planned.scores)
+    known = np.isfinite(ours).all(1)
     if not known.all():  # only perplexity beyond training can be unknown
         return replace(tested, reason="longer than the learned positions" if known.any() else "no pairs of this length")
     return replace(
         tested,
-        each=effects(values).tolist(),
-        in_order=bool((np.diff(np.mean(values, 1)) > 0).all()),
-        beside=float(np.mean(effects(dev))) if dev else None,
+        each=effects(ours).tolist(),
+        in_order=bool((np.diff(np.mean(ours, 1)) > 0).all()),
+        beside=float(np.mean(effects(values(planned.beside)))) if planned.beside else None,
     )
 
 
-def _judged(tested: Sequence[Tested]) -> dict[str, Judged]:
-    """What the rounds, or enough seeds, say about claims, by their names."""
-    families = defaultdict[str, dict[str, Effects]](dict)
-    judged: dict[str, Judged] = {}
-    for each in tested:
-        name = each.claim["name"]
-        if each.timed and each.each:
-            judged[name] = judge_rounds(np.array(each.each), each.measure.margin(each.claim.get("margin")))
-        elif len(each.each) >= SEEDS:
-            families[family(each.claim)][name] = effects_of(each.claim, each.each)
-    return judged | {name: one for claims in families.values() for name, one in judge(claims).items()}
+def _measured(path: str, key: str, times: Mapping[str, Sequence[float]], longest: int) -> Sequence[float]:
+    """The numbers of a score file, or of the times of a run, under the key of a measure."""
+    if key == "step_time":
+        return times[path]
+    if bounds := {"within": (1, longest), "longer": (longest + 1, 2 * longest)}.get(key):
+        return [perplexity(between(read_classes(Path(path).with_name("lengths.csv")), *bounds))]
+    return [number_of(read_json(path), key)]
 
 
-def power_note(tested: Sequence[Tested]) -> list[str]:
-    """The families, and how large a difference must be to be decided. Empty if nothing is judged."""
-    families = defaultdict[str, list[int]](list)
-    for each in tested:
-        if each.judged and not each.timed:
-            families[family(each.claim)].append(each.judged.seeds)
-    needed = []
-    for name, seeds in families.items():
-        counts = sorted(set(seeds))
-        times = " or ".join(f"{first_decided(len(seeds), count):.1f}" for count in counts)
-        told = f"{len(seeds)} claim{'s' * (len(seeds) > 1)}, {' or '.join(map(str, counts))} seeds"
-        needed.append(f"{name} {times} ({told})")
-    if not needed:
-        return []
-    fewest = min(min(seeds) for seeds in families.values())
-    return [
-        "Each family of claims is corrected by itself. Its first verdict needs a mean difference of so many times the "
-        f"standard deviation over the seeds: {'; '.join(needed)}. If a single claim is left undecided, "
-        f"{first_decided(1, fewest):.1f} times is enough. Claims that rows are alike, or apart by a least difference, "
-        "need another."
-    ]
-
-
-def own_notes(tested: Sequence[Tested]) -> list[tuple[str, str]]:
-    """The claims that have a verdict and a note, with their notes."""
-    return [(each.claim["claim"], each.claim["note"]) for each in tested if each.judged and each.claim.get("note")]
-
-
-def printed_numbers(published: Mapping[str, Any]) -> dict[tuple[str, str, str], dict[str, float]]:
+def _printed(published: Mapping[str, Any]) -> Printed:
     """The paper's numbers by part, task and model. The part is dev in Table 3 and the appendix, else test."""
-    numbers = {("dev", "ende", row["model"]): dict(row) for row in (*published["table3"], *published["appendix"])}
+    numbers: dict[tuple[str, str, str], Mapping[str, float]] = {
+        ("dev", "ende", row["model"]): row for row in (*published["table3"], *published["appendix"])
+    }
     for row in published["table2"]:
         for task, model in row.get("model", {}).items():
             if task in row["bleu"]:
                 numbers["test", task, model] = {"bleu": row["bleu"][task]}
-    numbers |= {("test", row["task"], row["model"]): dict(row) for row in published["table4"] if "task" in row}
-    return numbers
+    return numbers | {("test", row["task"], row["model"]): row for row in published["table4"] if "task" in row}

@@ -88,7 +88,7 @@ def _over_both(differences: pd.Series) -> float:
     """The p over the seeds and sentences of a row; NaN for one of either, or if a comparison has no differences."""
     if len(differences) == 1 or differences.isna().any() or len(differences.iloc[0]) == 1:
         return math.nan
-    from transformer.evaluation.seeds_and_sentences import p_over_seeds_and_sentences  # it loads SciPy
+    from transformer.evaluation.statistics import p_over_seeds_and_sentences
 
     return p_over_seeds_and_sentences(differences.tolist())
 

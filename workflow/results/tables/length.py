@@ -110,7 +110,7 @@ def claim_notes(runs: pd.DataFrame) -> list[str]:
 
     No note if `none` is not run, if nothing else is, or if there are fewer than SEEDS seeds.
     """
-    from transformer.evaluation.claims import SEEDS, Effects, judge
+    from transformer.evaluation.statistics import SEEDS, Hypothesis, judge, mean
 
     leads = {}
     for task, each in runs.groupby("task", sort=False):
@@ -119,7 +119,7 @@ def claim_notes(runs: pd.DataFrame) -> list[str]:
             leads[str(task)] = (unseen["none"] - unseen.drop(columns="none").max(axis=1)).to_numpy()
     judged = [
         f"{task} {one.effect:+.2f} (95 % interval {one.interval[0]:+.2f} to {one.interval[1]:+.2f}), {one.verdict}"
-        for task, one in judge({task: Effects(lead) for task, lead in leads.items()}).items()
+        for task, one in judge({task: Hypothesis(mean(lead)) for task, lead in leads.items()}).items()
     ]
     claim = (
         "Kazemnejad et al. claim that a decoder without positions (none) loses least as problems get longer. We "

@@ -33,7 +33,7 @@ def plan(selection: Selection) -> Plan | None:
 
 def table_row(row: Mapping[str, Any], base: Mapping[str, Any], published: float | None) -> Row:
     """A row of the table. `published` is the ratio of the paper's hours."""
-    from transformer.evaluation.claims import interval  # it loads SciPy, which planning does not need
+    from transformer.evaluation.statistics import interval
 
     seconds, ratio = np.array(row["seconds"]), np.log(row["seconds"]) - np.log(base["seconds"])
     times = " to ".join(number(1e3 * bound, 1) for bound in interval(seconds))

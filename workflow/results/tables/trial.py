@@ -71,7 +71,7 @@ def _spread(values: list[float]) -> str:
 
 def costs(answer: Mapping[str, Any]) -> list[Row]:
     """The rows of parameters, FLOPs and time of a step: by how many percent the row is above the other."""
-    from transformer.evaluation.claims import interval  # it loads SciPy, which planning does not need
+    from transformer.evaluation.statistics import interval
 
     by_model = {each["model"]: each for each in answer["times"]["rows"]}
     row, against = (by_model[answer[key]] for key in ("row", "against"))
