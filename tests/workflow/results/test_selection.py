@@ -16,6 +16,7 @@ from workflow.results.common.result import BASE, EVERY, Table
 from workflow.results.figures.curves import draw
 from workflow.results.tables import decoding
 from workflow.results.tables.marks import marks
+from workflow.results.tables.table4 import trees
 
 ROOT = Path(__file__).parents[3]
 
@@ -230,7 +231,7 @@ def test_a_user_s_own_model_with_a_published_mark_keeps_its_row(select, tmp_path
     (tmp_path / "published.yaml").write_text(yaml.safe_dump(published | {"marks": [mark]}))
     found = select(tmp_path / "published.yaml", tasks=only(ende=["base", "mine"]), models={"mine": {"d_ff": 1024}})
     assert [row["model"] for row in marks(found)] == ["mine"]
-    assert [row["model"] for row in found.own_rows("table3")] == ["mine"]
+    assert [row["model"] for row in found.own_rows["table3"]] == ["mine"]
     assert "results/quick/runs/ende/mine/1/average-5/test.scores.json" in found.scored
 
 
@@ -238,9 +239,9 @@ def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
     overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
     overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])
     found = select(**overlay)
-    assert found.own_rows("table3") == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
-    assert found.own_rows("table2") == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
-    assert found.own_rows("table4") == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
+    assert found.own_rows["table3"] == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
+    assert found.own_rows["table2"] == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
+    assert found.own_rows["table4"] == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
     assert found.curves["Your own models"] == [BASE, ("ende", "mine")]
     planned = plans(found)
     for name, score in (
@@ -258,15 +259,15 @@ def test_a_parser_that_learns_from_a_user_s_own_trees_is_a_row_with_the_name_of_
     trees = {"origin": "treebank", "trees": "bank", "train": [1, 2], "dev": [3, 3], "test": [4, 4]}
     plain = {"task": "ende", "sentences": 9, "words": [1, 9], "seed": 1}
     overlay = {"tasks": only(wsj=["parser"], semi=["parser"]), "corpora": {"mine": {**trees, "plain": plain}}}
-    assert select(**overlay).own_rows("table4") == []
+    assert select(**overlay).own_rows["table4"] == []
     overlay["tasks"]["wsj"]["corpus"] = "mine"
-    rows = [(row["task"], row["model"], row["training"]) for row in select(**overlay).own_rows("table4")]
+    rows = [(row["task"], row["model"], row["training"]) for row in select(**overlay).own_rows["table4"]]
     assert rows == [("wsj", "parser", "mine"), ("semi", "parser", "self-parsed-english")]
 
 
 def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
     found = select(tasks=only(ende=["base", "big-enfr"]))
-    assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
+    assert [row["model"] for row in found.own_rows["table3"]] == ["big-enfr"]
 
 
 def test_notes_name_models_that_are_equal_at_a_scale(select):
@@ -363,9 +364,9 @@ def test_captions_have_the_values_of_the_experiment(select):
     assert "Our base" not in captions["draw_table3"]
     assert "There are 5 tasks and 90 runs." in captions["draw_length"]
     assert "They learn from lengths 2 to 8 and" in captions["write_length"].replace("\n", " ")
-    trees = found.trees()
-    assert f"wsj on {trees['wsj']}; semi on {trees['semi']}.\nThe paper's" in captions["write_table4"]
-    assert f"is trained on {trees['wsj']}.\nTags" in captions["draw_trees"]
+    of = trees(found)
+    assert f"wsj on {of['wsj']}; semi on {of['semi']}.\nThe paper's" in captions["write_table4"]
+    assert f"is trained on {of['wsj']}.\nTags" in captions["draw_trees"]
 
 
 def test_the_text_of_lengths_is_named(select):
@@ -425,7 +426,7 @@ def test_without_a_task_of_the_paper_only_claims_of_ones_own_are_told(select):
 def test_a_parsing_task_of_ones_own_is_in_table_4(select):
     parsing = {"kind": "parsing", "corpus": "generated-english", "source": "words", "target": "brackets"}
     found = select(only=["mine"], tasks={"mine": parsing | {"vocabulary": 400, "models": ["parser"]}})
-    assert found.own_rows("table4") == [{"name": "parser", "model": "parser", "task": "mine", "training": "own"}]
+    assert found.own_rows["table4"] == [{"name": "parser", "model": "parser", "task": "mine", "training": "own"}]
     assert list(plans(found)["write_table4"].params["trained_on"]) == ["mine"]
     assert plans(found)["draw_trees"].params["task"] == "mine"
     assert found.experiment.drawn == ("mine", "parser")

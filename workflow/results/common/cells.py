@@ -1,11 +1,11 @@
 """The text of cells."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
 from transformer.evaluation.metrics import Metric
+from workflow.results.common.plan import Job
 from workflow.results.common.records import Ours
 from workflow.results.common.table_formats import Row
 
@@ -83,6 +83,6 @@ def metric_cells(
     return cells
 
 
-def is_shown(job: Any, ours: Ours, task: str, model: str | None) -> bool:
+def is_shown(job: Job, ours: Ours, task: str, model: str | None) -> bool:
     """Whether the table has this row of the paper: it is run, or its task is shown in full."""
     return task in job.params.in_full or (task, model) in ours

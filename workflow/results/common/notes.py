@@ -7,11 +7,12 @@ import pandas as pd
 
 from transformer.evaluation.metrics import METRICS
 from workflow.results.common.cells import power
+from workflow.results.common.plan import Job
 from workflow.results.common.provenance import difference_notes
 from workflow.results.common.records import read_json, read_runs, read_trained, read_yaml
 
 
-def read_inputs(job: Any, which: str = "") -> tuple[dict[str, Any], pd.DataFrame, list[str], list[str]]:
+def read_inputs(job: Job, which: str = "") -> tuple[dict[str, Any], pd.DataFrame, list[str], list[str]]:
     """The paper's numbers, the runs, the notes that a reader needs to compare, and what our numbers are made of.
 
     `which` tells the rows that are scored so, if not all are.

@@ -12,8 +12,8 @@ from transformer.evaluation import metrics
 from transformer.evaluation.bleu import Counts, sacrebleu_of
 from transformer.support import files, strict
 from transformer.training.attempts import kept_attempts
+from workflow.results.common.plan import Equal
 
-Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
 Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
 # For each row, a frame for each seed. A length class has shortest, longest, pairs, subwords, perplexity, BLEU's counts.
 Lengths = Mapping[str, Sequence[pd.DataFrame]]

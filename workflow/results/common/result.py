@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.support.languages import name_of
 from transformer.support.markdown import without_breaks
-from workflow.results.common.drawing import Drawing, own_look, save
-from workflow.results.common.plan import Plan, Run
+from workflow.results.common.plan import Job, Plan, Run
 from workflow.results.common.table_formats import Content, write_table
 
 if TYPE_CHECKING:  # a table does not depend on the code of these
     from workflow.experiment.tasks import Task
+    from workflow.results.rows import Rows
     from workflow.results.selection import Selection
 else:
-    Selection = Task = Any
+    Rows = Selection = Task = Any
 
 BASE: Run = ("ende", "base")
 EVERY = ""  # the section of what concerns the whole paper; it comes first
@@ -33,9 +33,13 @@ def own_translation(name: str, task: Task) -> bool:
     return task.kind == "translation" and name not in ("ende", "enfr")
 
 
-def ende_rows(name: str) -> Callable[[Selection], list[Run]]:
+def ende_rows(name: str) -> Callable[[Rows], list[Run]]:
     """The function that gives the runs of the paper's rows of a table of en-de."""
-    return lambda selection: [("ende", row["model"]) for row in selection.published[name]]
+
+    def shows(rows: Rows) -> list[Run]:
+        return [("ende", row["model"]) for row in rows.published[name]]
+
+    return shows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +69,7 @@ class Result(ABC):
         """The labels in the report of the first file of an output, by the name of the output."""
 
     @abstractmethod
-    def make(self, job: Any) -> None:
+    def make(self, job: Job) -> None:
         """Write the outputs of a job."""
 
     @property
@@ -84,13 +88,13 @@ class Table(Result):
     """A table. `content` computes it from Snakemake's object of its job."""
 
     title: str
-    content: Callable[[Any], Content]
+    content: Callable[[Job], Content]
     # In brackets after the title. It may have {name} for a parameter, and {ende} for the languages of the task `ende`.
     detail: str = ""
-    shows: Callable[[Selection], list[Run]] = lambda _: []  # the runs of the paper's rows
-    owns: Callable[[str, Task], bool] = lambda *_: False  # whether it shows the user's own rows of a task
-    own_row: Callable[[Selection, str, str], dict[str, Any]] | None = None  # a row for a run of the user's own
-    curves: Callable[[Selection], Mapping[str, Sequence[Run]]] = lambda _: {}  # groups of the training curves
+    shows: Callable[[Rows], list[Run]] | None = None  # the runs of the paper's rows
+    # A row for the run (task, model) of the user's own, in the form of config/published.yaml; None if it has none
+    own_row: Callable[[Rows, str, str], dict[str, Any] | None] | None = None
+    curves: Callable[[Rows], Mapping[str, Sequence[Run]]] | None = None  # groups of the training curves
     # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
     printed: Mapping[str, str] = field(default_factory=dict)
     verb: str = "write"
@@ -115,7 +119,7 @@ class Table(Result):
         formats = {"html": "HTML", "csv": "csv"}
         return {kind: {"section": self.section, "table": self.title, "format": formats[kind]} for kind in formats}
 
-    def make(self, job: Any) -> None:
+    def make(self, job: Job) -> None:
         """Compute and write it."""
         write_table(self.content(job), job.params.title, {kind: path for kind, [path] in job.output.items()})
 
@@ -125,7 +129,7 @@ class Figure(Result):
     """A figure, or several that one rule draws. `draw` gives a drawing or a text for each of the `titles`, in order."""
 
     titles: Mapping[str, str]  # file name -> title
-    draw: Callable[[Any], Sequence[Drawing | str]]
+    draw: Callable[[Job], Sequence[Any]]
     kinds: Sequence[str] = ("svg", "pdf", "png")  # the report shows the first
     verb: str = "draw"
     category: str = "Figures"
@@ -140,8 +144,10 @@ class Figure(Result):
         """The labels of each figure's first kind."""
         return {name: {"section": self.section, "figure": title} for name, title in self.titles.items()}
 
-    def make(self, job: Any) -> None:
+    def make(self, job: Job) -> None:
         """Draw and write them."""
+        from workflow.results.common.drawing import own_look, save
+
         if "pdf" in self.kinds:  # matplotlib draws it
             own_look()
         for name, drawing in zip(self.titles, self.draw(job), strict=True):

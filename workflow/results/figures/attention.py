@@ -12,7 +12,7 @@ import numpy as np
 
 from workflow.results.common.drawing import Axes, Drawing, literal, panels
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Figure, Plan, Selection
+from workflow.results.common.result import Figure, Job, Plan, Selection
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
@@ -151,7 +151,7 @@ def draw(words: Sequence[str], weights: np.ndarray, shown: Sequence[Panel]) -> D
     return figure
 
 
-def figures(job: Any) -> list[Drawing]:
+def figures(job: Job) -> list[Drawing]:
     """Figures 3, 4 and 5."""
     figures = read_yaml(job.input.published)["attention"]["figures"]
     sentences = {each["source"]: each for each in read_json(job.input.attention)["sentences"]}

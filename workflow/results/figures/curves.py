@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from transformer.training.history import HISTORY
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.common.records import Equal, read_csv, read_training
-from workflow.results.common.result import Figure, Plan, Run, Selection
+from workflow.results.common.result import Figure, Job, Plan, Run, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,
@@ -137,7 +136,7 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
         axes.yaxis.set_minor_locator(NullLocator())
 
 
-def figure(job: Any) -> list[Drawing]:
+def figure(job: Job) -> list[Drawing]:
     """The figure."""
     params = job.params
     curves = read_curves(job.input.packages, job.input.histories, params.equal)

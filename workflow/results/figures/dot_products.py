@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from transformer.evaluation.dot_products import against_d_k
 from workflow.results.common.drawing import COLOURS, Drawing, panels
-from workflow.results.common.result import Figure, Plan
+from workflow.results.common.result import Figure, Job, Plan, Selection
 
 CAPTION = """\
 **Why scores are divided by √d_k** (section 3.2.1, footnote 4). We draw 2,000 queries with 32 keys each, with
@@ -25,6 +25,11 @@ TITLES = {
     "entropy": f"Entropy of the softmax\nover {KEYS} keys, nats",
     "gradient": "Norm of the Jacobian\nof the softmax",
 }
+
+
+def plan(selection: Selection) -> Plan | None:
+    """Nothing is read. One row of en-de alone has nothing to explain."""
+    return Plan({}) if "ende" in selection.in_full else None
 
 
 def draw(d_k: Sequence[int], queries: int) -> Drawing:
@@ -55,13 +60,18 @@ def draw(d_k: Sequence[int], queries: int) -> Drawing:
     return figure
 
 
+def figure(_: Job) -> list[Drawing]:
+    """The figure."""
+    return [draw(D_K, queries=2000)]
+
+
 RESULTS = (
     Figure(
         name="dot_products",
         section="3.2.1",
         titles={"dot_products": "Why scores are divided by √d_k"},
         caption=CAPTION,
-        plan=lambda selection: Plan({}) if "ende" in selection.in_full else None,
-        draw=lambda _: [draw(D_K, queries=2000)],
+        plan=plan,
+        draw=figure,
     ),
 )

@@ -7,7 +7,7 @@ from workflow.results.common.against_base import CSV_ONLY, against_base, measure
 from workflow.results.common.cells import is_shown, number
 from workflow.results.common.notes import read_inputs
 from workflow.results.common.records import Ours, over_seeds
-from workflow.results.common.result import BASE, Content, Plan, Run, Selection, Table, ende_rows
+from workflow.results.common.result import BASE, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -21,9 +21,9 @@ NOTES = [
 ]
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows beside base."""
-    return selection.curve("Appendix", "appendix", [BASE])
+    return rows.curve("Appendix", "appendix", [BASE])
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -31,7 +31,7 @@ def plan(selection: Selection) -> Plan | None:
     return selection.on_dev(selection.shown["appendix"]) if curves(selection) else None
 
 
-def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
+def table_row(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
     """A row of the paper's table; `paper` is the paper's row of base."""
     ours = all_ours.get(("ende", row["model"]), {})
     return {
@@ -44,7 +44,7 @@ def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> 
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(against_base(runs))

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer.corpora.hold_out import SHARED
 from workflow.results.common.records import read_json
-from workflow.results.common.result import Content, Plan, Selection, Table
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -50,7 +50,7 @@ def corpus_row(task: str, corpus: Mapping[str, Any], step: str, removed: str, le
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     records = [read_json(path) for path in job.input.corpora]
     rows = [row for task, corpus in zip(job.params.tasks, records, strict=True) for row in corpus_rows(task, corpus)]

@@ -11,7 +11,7 @@ from workflow.results.common.cells import LENGTH, signed, spread
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.common.notes import read_inputs
 from workflow.results.common.records import over_seeds, read_json
-from workflow.results.common.result import Content, Figure, Plan, Selection, Table
+from workflow.results.common.result import Content, Figure, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -100,7 +100,7 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     _, runs, notes, made = read_inputs(job, "First row: ")
     shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."

@@ -9,7 +9,7 @@ from transformer.support.strict import plain
 from workflow.results.common.cells import beside, number, spread
 from workflow.results.common.drawing import POSITIONS, Axes, Drawing, panels
 from workflow.results.common.records import over_seeds, read_json, read_yaml
-from workflow.results.common.result import Content, Figure, Plan, Selection, Table
+from workflow.results.common.result import Content, Figure, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -145,7 +145,7 @@ def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
     )
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     study, numbers = job.params.study, read_yaml(job.input.published)
     published, named = numbers["length"], names(numbers)

@@ -12,7 +12,7 @@ from transformer.support.files import read_parallel
 from workflow.results.common.cells import beside, number, printed
 from workflow.results.common.notes import read_inputs
 from workflow.results.common.records import over_seeds
-from workflow.results.common.result import Content, Plan, Selection, Table
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -82,7 +82,7 @@ def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], bleu
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, _, notes, made = read_inputs(job)
     rows = []

@@ -23,7 +23,7 @@ from workflow.results.common.records import (
     read_yaml,
     sacrebleu,
 )
-from workflow.results.common.result import BASE, Content, Figure, Plan, Run, Selection, Table, ende_rows
+from workflow.results.common.result import BASE, Content, Figure, Job, Plan, Rows, Run, Selection, Table, ende_rows
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -52,9 +52,9 @@ NOTES = [
 FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # the fewest with which a length class is drawn
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows with base; none if Table 3 has all of them."""
-    return selection.curve("Positions", "positions", [BASE, *selection.shown["table3"]])
+    return rows.curve("Positions", "positions", [BASE, *rows.shown["table3"]])
 
 
 def held_out(selection: Selection) -> str:
@@ -135,7 +135,7 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
     ]
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours, longest = over_seeds(against_base(runs)), job.params.longest
@@ -199,7 +199,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> D
     return figure
 
 
-def figure(job: Any) -> list[Drawing]:
+def figure(job: Job) -> list[Drawing]:
     """The figure."""
     lengths = read_lengths(job.input.scores, job.input.lengths, job.params.equal)
     return [draw(read_yaml(job.input.published)["positions"], lengths, job.params.longest)]

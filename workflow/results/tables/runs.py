@@ -7,7 +7,7 @@ from transformer.training.attempts import devices
 from workflow.results.common.overfitting import overfitting_notes
 from workflow.results.common.provenance import by_means, difference_notes, short_commit, versions
 from workflow.results.common.records import Equal, read_training
-from workflow.results.common.result import Content, Plan, Selection, Table
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -54,7 +54,7 @@ def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"Made with {each}: {'all' if len(made) == 1 else ', '.join(names)}." for each, names in made.items()]
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     runs = [read_training(package) for package in job.input.packages]
     rows = [run_row(run, job.params.equal) for run in runs]

@@ -6,7 +6,7 @@ from workflow.results.common.against_base import CSV_ONLY, against_base, measure
 from workflow.results.common.cells import is_shown
 from workflow.results.common.notes import read_inputs
 from workflow.results.common.records import over_seeds, read_json
-from workflow.results.common.result import Content, Plan, Run, Selection, Table, ende_rows
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
 
 CAPTION = """\
 **Scaled, unscaled and additive attention.** Scores are divided by √d_k, left as they are, or additive, each for three
@@ -23,9 +23,9 @@ NOTES = [
 ]
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows, unless Table 3 has all of them."""
-    return selection.curve("Section 3.2.1", "scaling", selection.shown["table3"])
+    return rows.curve("Section 3.2.1", "scaling", rows.shown["table3"])
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -52,7 +52,7 @@ def cost_note(complexity: dict[str, Any]) -> str:
     )
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(against_base(runs))

@@ -7,7 +7,7 @@ from transformer.evaluation.layer_sizes import MOST_ADDITIVE
 from workflow.results.common.cells import number
 from workflow.results.common.drawing import COLOURS, Drawing, panels
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Content, Figure, Plan, Selection, Table
+from workflow.results.common.result import Content, Figure, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 
 CAPTION = """\
@@ -106,7 +106,7 @@ def fitted(layers: Mapping[str, Any], size: str) -> str:
     return f"{most} ({others})" if others else most
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     record, published = read_json(job.input.complexity), read_yaml(job.input.published)["table1"]
     lengths, layers = record["sizes"]["n"], record["layers"]

@@ -9,7 +9,7 @@ import numpy as np
 from workflow.results.common.cells import chance, number, power
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.common.records import read_json
-from workflow.results.common.result import EVERY, Content, Figure, Plan, Selection, Table
+from workflow.results.common.result import EVERY, Content, Figure, Job, Plan, Selection, Table
 from workflow.results.common.table_formats import Row
 from workflow.results.common.times import circumstances
 
@@ -105,7 +105,7 @@ def _more(ratio: float) -> str:
     return f"{100 * (ratio - 1):+z.1f} %"
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     answer = read_json(job.input.answer)
     rows = [*(measured(answer, name) for name in answer["measures"]), *costs(answer)]
@@ -158,7 +158,7 @@ def draw_difference(axes: Axes, judged: Mapping[str, Any], measure: Any) -> None
     axes.set_xlabel(f"{measure.axis}, in favour of the row")
 
 
-def figure(job: Any) -> list[Drawing]:
+def figure(job: Job) -> list[Drawing]:
     """The figure."""
     return [draw(read_json(Path(job.input.answer)))]
 
