@@ -15,7 +15,7 @@ from transformer.support.strict import read_yaml
 from workflow.dag.runs import ByTask, Runs
 from workflow.experiment.config import Experiment
 from workflow.results.common.plan import Plan, Run
-from workflow.results.common.result import Result
+from workflow.results.common.result import Result, languages
 from workflow.results.model_notes import model_notes
 from workflow.results.rows import Rows, by_task
 
@@ -57,8 +57,14 @@ class Selection(Rows):
         return self._plan(shown, self.runs.averaged_scores(by_task(shown)), more)
 
     def _plan(self, shown: Sequence[Run], scores: Sequence[str], more: dict[str, Any]) -> Plan:
-        pairs = {name: f"{task.source}-{task.target}" for name, task in self.experiment.tasks.items()}
-        params = {"notes": self.notes(shown), "in_full": self.in_full, "equal": self.runs.equal, "pairs": pairs}
+        tasks = self.experiment.tasks
+        params = {
+            "notes": self.notes(shown),
+            "equal": self.runs.equal,
+            "in_full": self.in_full,
+            "pairs": {name: f"{task.source}-{task.target}" for name, task in tasks.items()},
+            "languages": languages(tasks["ende"]),
+        }
         return Plan(self.measured(by_task(shown), scores), params | more)
 
     def measured(self, some: ByTask, scores: Sequence[str]) -> dict[str, Any]:

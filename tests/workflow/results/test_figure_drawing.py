@@ -57,7 +57,7 @@ def test_coordinates_of_an_svg_are_short_and_scales_are_whole():
 DRAW = """
 from workflow.results.claims import table as claims
 from workflow.results.common import drawing
-from workflow.results.common.result import Figure
+from workflow.results.common.figure import Figure
 figure = Figure(name="x", section="", titles={"x": ""}, caption="", plan=None, draw=lambda job: [draw()])
 def draw():
     from matplotlib.lines import Line2D

@@ -345,19 +345,17 @@ def test_the_title_of_a_table_names_the_languages_of_the_text(select):
 
     def title(name, **languages):
         table, plan = tables[name]
-        return table.params(plan, replace(found.experiment.tasks["ende"], **languages))["title"]
+        return table.params(replace(plan, params={**plan.params, **languages}))["title"]
 
     first = "Table 3: variations on the architecture"
     assert title("table3") == f"{first} (English-German, development set)"
-    assert title("table3", source="nl", target="en") == f"{first} (Dutch-English, development set)"
+    assert title("table3", languages="Dutch-English") == f"{first} (Dutch-English, development set)"
     assert title("table1") == "Table 1: complexity of layers"
 
 
 def test_captions_have_the_values_of_the_experiment(select):
     found = select(tasks=only(ende=["base", "A-h1", "E-t5"], wsj=["parser"], semi=["parser"]))
-    captions = {
-        result.rule: result.params(plan, found.experiment.tasks["ende"])["caption"] for _, result, plan in found.planned
-    }
+    captions = {result.rule: result.params(plan)["caption"] for _, result, plan in found.planned}
     assert not [rule for rule, text in captions.items() if set("{}") & set(text)]
     assert "The paper's rows stand beside 2 runs of ours." in captions["write_table3"]
     assert "\n\n- Our base has N 2, d_model 128" in captions["write_table3"]
@@ -395,7 +393,7 @@ def test_a_task_of_ones_own_has_a_table_of_its_rows_and_rows_in_table_2(select):
     assert tested.input["scores"] == [run.format(model, 5, "test") for model in ("A-h1", "base", "mine")]
     assert [row["model"] for row in tested.params["own"]] == [{"nlen": each} for each in ("A-h1", "base", "mine")]
     [table] = [each for each in found.tables.values() if each.name == "own"]
-    made = table.params(own, found.experiment.tasks["ende"])
+    made = table.params(own)
     assert made["title"] == "Your own tasks (Dutch-English, development set)"
     assert "Each row of Dutch-English, measured on the development set as in Table 3: 3 runs" in made["caption"]
     assert found.curves == {"Task nlen": [("nlen", "base"), ("nlen", "A-h1"), ("nlen", "mine")]}

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from workflow.results.claims.claimed import plan
 from workflow.results.common.cells import NOT_RUN, chance
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
 from workflow.results.common.notes import corpus_note
 from workflow.results.common.provenance import difference_notes
 from workflow.results.common.records import over_seeds, read_json, read_runs, read_trained, read_yaml
-from workflow.results.common.result import EVERY, Content, Figure, Plan, Selection, Table
+from workflow.results.common.result import EVERY, Content, Plan, Selection, Table
 from workflow.results.common.table_formats import Row, heading_of
 from workflow.results.common.times import circumstances
 

@@ -23,7 +23,8 @@ from transformer.evaluation.claims import (
 )
 from transformer.evaluation.metrics import number_of
 from workflow.experiment.claims import Group, Section
-from workflow.results.common.records import KEYS, between, perplexity, read_classes, read_json, read_yaml
+from workflow.results.common.by_length import between, perplexity, read_classes
+from workflow.results.common.records import KEYS, read_json, read_yaml
 from workflow.results.common.times import read_times
 
 

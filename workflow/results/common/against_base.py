@@ -8,8 +8,8 @@ import pandas as pd
 
 from transformer.evaluation.metrics import Column, metrics_of
 from workflow.results.common.cells import beside, metric_cells, number, signed, spread
+from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours
-from workflow.results.common.table_formats import Row
 
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 CSV_ONLY = ("difference", "p, seeds and sentences", "p, randomisation", "p, bootstrap", "from base")

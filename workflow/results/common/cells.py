@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from transformer.evaluation.metrics import Metric
-from workflow.results.common.plan import Job
+from workflow.results.common.plan import Job, Row
 from workflow.results.common.records import Ours
-from workflow.results.common.table_formats import Row
 
 NOT_RUN = "not run"
 LENGTH = (

@@ -1,11 +1,12 @@
-"""What a result is made from: its plan, when the DAG is built, and its job, when it is made."""
+"""What a result is made from: its plan and its job. What a table is made of: its content."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Run = tuple[str, str]  # task, model
 Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
+Row = dict[tuple[str, str], str]  # column -> the text of the cell; a column is a heading and a subheading or ""
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,22 @@ class Job(Protocol):
     input: Inputs
     params: Params
     output: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
+
+    The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
+    """
+
+    rows: Sequence[Row]
+    names: int
+    notes: Sequence[str]
+    made: Sequence[str] = ()
+    csv_only: Collection[str] = ()
+
+
+def heading_of(column: tuple[str, str]) -> str:
+    """Heading and subheading in one."""
+    return ", ".join(filter(None, column))

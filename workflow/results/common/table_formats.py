@@ -6,14 +6,13 @@ A column is a heading and a subheading, which may be empty. The first `names` co
 import csv
 import html
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 
 from transformer.support.markdown import markdown, without_breaks
+from workflow.results.common.plan import Content, Row, heading_of
 
-Row = dict[tuple[str, str], str]  # column -> the text of the cell
 Columns = Sequence[tuple[str, str]]
 Cells = Sequence[Sequence[str]]
 
@@ -28,20 +27,6 @@ LONG = 24  # characters of a text that gets a wider column
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "Para-meters"  # where a heading may break
 
 
-@dataclass(frozen=True)
-class Content:
-    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
-
-    The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
-    """
-
-    rows: Sequence[Row]
-    names: int
-    notes: Sequence[str]
-    made: Sequence[str] = ()
-    csv_only: Collection[str] = ()
-
-
 def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     """Write the csv, md, html and tex of a table to their paths.
 
@@ -50,11 +35,9 @@ def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     """
     every = list(dict.fromkeys(column for row in content.rows for column in row))
     with Path(paths["csv"]).open("w", encoding="utf-8", newline="") as stream:
-        rows = [[row.get(column, "") for column in every] for row in content.rows]
-        csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *rows])
+        csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *cells_of(content.rows, every)])
     shown = [column for column in every if column[1] not in content.csv_only]
-    shown_cells = [[row.get(column, "") for column in shown] for row in content.rows]
-    columns, cells, names, left_out = without_constants(shown, shown_cells, content.names)
+    columns, cells, names, left_out = without_constants(shown, cells_of(content.rows, shown), content.names)
     notes, headings = [*content.notes, *left_out], list(map(heading_of, columns))
     texts = {
         "md": markdown(title, headings, cells, [*notes, *content.made], names),
@@ -65,9 +48,9 @@ def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
         Path(paths[kind]).write_text(text, "utf-8")
 
 
-def heading_of(column: tuple[str, str]) -> str:
-    """Heading and subheading in one."""
-    return ", ".join(filter(None, column))
+def cells_of(rows: Iterable[Row], columns: Columns) -> Cells:
+    """The cells of some columns. One that a row lacks is empty."""
+    return [[row.get(column, "") for column in columns] for row in rows]
 
 
 def without_constants(columns: Columns, cells: Cells, names: int) -> tuple[Columns, Cells, int, list[str]]:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from workflow.results.common.drawing import Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Figure, Job, Plan, Selection
+from workflow.results.common.result import Job, Plan, Selection
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper

@@ -8,8 +8,10 @@ import pandas as pd
 
 from transformer.training.history import HISTORY
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.common.records import Equal, read_csv, read_training
-from workflow.results.common.result import Figure, Job, Plan, Run, Selection
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Equal
+from workflow.results.common.records import read_csv, read_training
+from workflow.results.common.result import Job, Plan, Run, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from transformer.evaluation.dot_products import against_d_k
 from workflow.results.common.drawing import COLOURS, Drawing, panels
-from workflow.results.common.result import Figure, Job, Plan, Selection
+from workflow.results.common.figure import Figure
+from workflow.results.common.result import Job, Plan, Selection
 
 CAPTION = """\
 **Why scores are divided by √d_k** (section 3.2.1, footnote 4). We draw 2,000 queries with 32 keys each, with

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from transformer.support.files import read_lines
 from transformer.trees.drawing import draw_examples
-from workflow.results.common.result import Figure, Job, Plan, Selection
+from workflow.results.common.figure import Figure
+from workflow.results.common.result import Job, Plan, Selection
 from workflow.results.tables.table4 import trees
 
 CAPTION = """\

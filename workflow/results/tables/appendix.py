@@ -6,9 +6,9 @@ from typing import Any
 from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
 from workflow.results.common.cells import is_shown, number
 from workflow.results.common.notes import read_inputs
+from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds
 from workflow.results.common.result import BASE, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
-from workflow.results.common.table_formats import Row
 
 CAPTION = """\
 **Appendix.** Attention over parameters takes the place of the feed-forward layers. Only versions of the paper before v7
@@ -59,7 +59,7 @@ RESULTS = (
         name="appendix",
         section="Appendix",
         title="Attention over parameters",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("appendix"),
         curves=curves,

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transformer.corpora.hold_out import SHARED
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json
 from workflow.results.common.result import Content, Job, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
 
 CAPTION = """\
 **The corpora.** For each task the table has the pairs that were read, the pairs that each cleaning step removed, in the

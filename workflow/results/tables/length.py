@@ -8,9 +8,10 @@ import pandas as pd
 from transformer.support.strict import plain
 from workflow.results.common.cells import beside, number, spread
 from workflow.results.common.drawing import POSITIONS, Axes, Drawing, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds, read_json, read_yaml
-from workflow.results.common.result import Content, Figure, Job, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
 CAPTION = """\
 **Length.** Decoders with each positional encoding learn tasks from short problems and are tested on longer ones, too.

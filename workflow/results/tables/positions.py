@@ -10,21 +10,14 @@ import pandas as pd
 
 from transformer.corpora.libreoffice import LibreOfficeHelp
 from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
+from workflow.results.common.by_length import Lengths, between, perplexity, read_lengths, sacrebleu
 from workflow.results.common.cells import NOT_RUN, is_shown, spread
 from workflow.results.common.drawing import DASHES, POSITIONS, Axes, Drawing, panels
+from workflow.results.common.figure import Figure
 from workflow.results.common.notes import read_inputs
-from workflow.results.common.records import (
-    Lengths,
-    Ours,
-    between,
-    over_seeds,
-    perplexity,
-    read_lengths,
-    read_yaml,
-    sacrebleu,
-)
-from workflow.results.common.result import BASE, Content, Figure, Job, Plan, Rows, Run, Selection, Table, ende_rows
-from workflow.results.common.table_formats import Row
+from workflow.results.common.plan import Row
+from workflow.results.common.records import Ours, over_seeds, read_yaml
+from workflow.results.common.result import BASE, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
 
 CAPTION = """\
 **Positional encodings.** Row (E) of Table 3 and four later encodings: {scores} runs of ours
@@ -210,7 +203,7 @@ RESULTS = (
         name="positions",
         section="3.5",
         title="Positional encodings",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("positions"),
         curves=curves,

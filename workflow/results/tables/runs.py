@@ -5,10 +5,10 @@ from typing import Any
 
 from transformer.training.attempts import devices
 from workflow.results.common.overfitting import overfitting_notes
+from workflow.results.common.plan import Equal, Row
 from workflow.results.common.provenance import by_means, difference_notes, short_commit, versions
-from workflow.results.common.records import Equal, read_training
+from workflow.results.common.records import read_training
 from workflow.results.common.result import Content, Job, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
 
 CAPTION = """\
 **The runs.** For each of {packages} runs the table has its config, the commit of the code, the

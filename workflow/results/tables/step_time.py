@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from workflow.results.common.cells import number, power
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json, read_yaml
 from workflow.results.common.result import Content, Job, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
 from workflow.results.common.times import circumstances
 
 CAPTION = """\

@@ -6,9 +6,10 @@ from typing import Any
 from transformer.evaluation.layer_sizes import MOST_ADDITIVE
 from workflow.results.common.cells import number
 from workflow.results.common.drawing import COLOURS, Drawing, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Content, Figure, Job, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
 CAPTION = """\
 **Table 1.** The paper gives the complexity of a layer, its sequential operations and the longest path between positions

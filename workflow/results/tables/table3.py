@@ -11,10 +11,11 @@ from transformer.support.strict import listed
 from workflow.results.common.against_base import CSV_ONLY, PRINTED, against_base, change, measured, star_notes
 from workflow.results.common.cells import LENGTH, is_shown, number
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
 from workflow.results.common.notes import read_inputs, token_notes
+from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds, read_runs, read_yaml
-from workflow.results.common.result import BASE, OWN, Content, Figure, Job, Plan, Rows, Run, Selection, Table, ende_rows
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import BASE, OWN, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
 
 CAPTION = """\
 **Table 3.** Variations on the architecture, measured on the development set.
@@ -192,7 +193,7 @@ RESULTS = (
         name="table3",
         section="6.2",
         title="Table 3: variations on the architecture",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("table3"),
         own_row=own_row,

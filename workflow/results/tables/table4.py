@@ -9,9 +9,9 @@ from workflow.experiment.config import Experiment
 from workflow.experiment.sources import OWN_FILES
 from workflow.results.common.cells import NOT_RUN, beside, is_shown, number, spread
 from workflow.results.common.notes import read_inputs
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
 from workflow.results.common.result import OWN, Content, Job, Plan, Rows, Run, Selection, Table
-from workflow.results.common.table_formats import Row
 
 CAPTION = """\
 **Table 4.** Constituency parsing, F1 of labelled brackets on the test set. We train

@@ -8,9 +8,10 @@ import numpy as np
 
 from workflow.results.common.cells import chance, number, power
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json
-from workflow.results.common.result import EVERY, Content, Figure, Job, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import EVERY, Content, Job, Plan, Selection, Table, languages
 from workflow.results.common.times import circumstances
 
 CAPTION = """\
@@ -44,7 +45,8 @@ def plan(selection: Selection) -> Plan | None:
     if trial is None:
         return None
     folder = runs.paths.trial.format(task=selection.experiment.drawn[0])
-    return Plan({"answer": f"{folder}/{trial.row}.json"}, {"notes": selection.experiment.notes})
+    params = {"notes": selection.experiment.notes, "languages": languages(selection.experiment.tasks["ende"])}
+    return Plan({"answer": f"{folder}/{trial.row}.json"}, params)
 
 
 def measured(answer: Mapping[str, Any], name: str) -> Row:
@@ -168,7 +170,7 @@ RESULTS = (
         name="trial",
         section=EVERY,
         title="A trial",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         plan=plan,
         content=content,
