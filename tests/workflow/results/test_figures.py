@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from transformer.model.config import Positions
-from workflow.results.common import drawing, records
+from workflow.results.common import by_length, drawing, records
 from workflow.results.common.against_base import against_base
 from workflow.results.figures import attention, curves, dot_products
 from workflow.results.tables import decoding, length, positions, table3
@@ -175,7 +175,7 @@ def test_a_line_of_perplexity_ends_where_the_positions_of_a_model_do(results, pu
     [path] = results.figure("positions", runs, inputs={"lengths": lengths}, longest=20)
     assert all(f"<!-- {name} -->" in path.read_text() for name in ("sinusoids", "learned", "lengths of training"))
     assert "<!-- ALiBi -->" not in path.read_text()
-    read = records.read_lengths(
+    read = by_length.read_lengths(
         [run.scores for run in runs], lengths, {"ende": {"base": ["base"], "E-learned": ["E-learned"]}}
     )
     perplexity, ratio, bleu, difference = positions.draw(published["positions"], read, 20).axes
@@ -192,7 +192,7 @@ def test_lines_by_length_are_means_over_seeds_beside_base_of_the_same_seed(resul
         results.lengths(run, (1, 10, 50, 20, float(4 + 4 * i)), (11, 20, 50, 60, 2.0)) for i, run in enumerate(runs)
     ]
     equal = {"ende": {"base": ["base"], "E-t5": ["E-t5"]}}
-    read = records.read_lengths([run.scores for run in runs], lengths, equal)
+    read = by_length.read_lengths([run.scores for run in runs], lengths, equal)
     perplexity, ratio, *_ = positions.draw(published["positions"], read, 20).axes
     assert perplexity.lines[1].get_ydata().tolist() == [14, 2]  # of 12 and 16
     assert ratio.lines[1].get_ydata().tolist() == [2.5, 1]  # of 12 / 4 and 16 / 8
