@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from transformer.training.history import HISTORY
-from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.drawing import COLOURS, Axes, Drawing, draw_band, literal, panels, plain_numbers
 from workflow.results.common.figure import Figure
 from workflow.results.common.plan import Equal
 from workflow.results.common.records import read_csv, read_training
@@ -111,7 +111,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[s
 
 def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmups: Mapping[str, int]) -> None:
     """Draw a measure of `runs`, a colour and a dash for each model; as differences from base if there are `warmups`."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+    from matplotlib.ticker import MaxNLocator
 
     looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 combinations
     axes.set_axis_on()
@@ -125,17 +125,12 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
         seeds = curves[task, model]
         lines = from_base(key, seeds, curves[task, "base"], warmups[task]) if warmups else by_seed(key, seeds)
         name = literal(model if task == "ende" else f"{task} {model}")
-        axes.plot(lines.mean(axis=1), color=colour, linestyle=dashes, linewidth=1.2, label=name)
-        if len(lines.columns) > 1:
-            least, most = lines.min(axis=1), lines.max(axis=1)
-            axes.fill_between(lines.index, least, most, color=colour, alpha=0.13, linewidth=0)
+        draw_band(axes, lines, 0.13, color=colour, linestyle=dashes, label=name)
     if warmups:
         axes.axhline(0, color="black", linewidth=0.8)
     elif key == "dev_perplexity" and any(len(line.get_xdata()) for line in axes.lines):
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(ScalarFormatter())
-        axes.yaxis.set_minor_locator(NullLocator())
+        plain_numbers(axes.yaxis)
 
 
 def figure(job: Job) -> list[Drawing]:

@@ -6,7 +6,7 @@ from typing import Any
 from transformer.training.attempts import devices
 from workflow.results.common.overfitting import overfitting_notes
 from workflow.results.common.plan import Equal, Row
-from workflow.results.common.provenance import by_means, difference_notes, short_commit, versions
+from workflow.results.common.provenance import by_means, difference_notes, short_commit
 from workflow.results.common.records import read_training
 from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
@@ -50,7 +50,7 @@ def run_row(run: Mapping[str, Any], equal: Equal) -> Row:
 
 def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The versions of the software, each with its runs if there are several."""
-    made = by_means(runs, lambda one: versions(one["software"]))
+    made = by_means(runs, "versions")
     return [f"Made with {each}: {'all' if len(made) == 1 else ', '.join(names)}." for each, names in made.items()]
 
 
