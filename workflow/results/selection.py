@@ -1,23 +1,15 @@
-"""What an experiment's results read: the plan of each, and what other rules make for them."""
+"""What the results of an experiment ask of other rules."""
 
 import math
 import re
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from transformer.model.config import last_position
-from transformer.support.strict import read_yaml
-from workflow.dag.runs import ByTask, Runs
-from workflow.experiment.config import Experiment
-from workflow.results.common.plan import Plan, Run
-from workflow.results.common.result import Result, languages
-from workflow.results.model_notes import model_notes
-from workflow.results.rows import Rows, by_task
+from workflow.results.plans import Plans
 
 ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes
@@ -25,58 +17,10 @@ QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: t
 DECODED = re.compile(r"/runs/([^/]+)/([^/]+)/\d+/average-\d+/(?:[^/]+/)?([^/.]+)\.(?:scores|translation|comparison)\b")
 
 
-class Selection(Rows):
-    """The rows of an experiment's tables, and what its results read. `numbers` is config/published.yaml."""
+class Selection(Plans):
+    """What an experiment's results show, and what other rules make for them."""
 
     translated = 100  # the most pairs of a length class that are translated for BLEU
-
-    def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
-        super().__init__(experiment, runs, read_yaml(numbers))
-        self.numbers = numbers
-
-    @cached_property
-    def planned(self) -> list[tuple[str, Result, Plan]]:
-        """The results that the experiment has: room, result, plan. None has a plan for which no run is scored."""
-        plans = ((room, result, result.plan(self)) for room, result in self.results)
-        return [(room, result, plan) for room, result, plan in plans if plan and plan.input.get("scores") != []]
-
-    def released(self, experiment: str) -> Path:
-        """The folder of an experiment's released tables."""
-        return self.numbers.parents[1] / "docs" / experiment / "tables"
-
-    # What tables of scores read.
-
-    def on_dev(self, shown: Sequence[Run], **more: Any) -> Plan:
-        """The plan of a table of some runs with scores on dev, as in Table 3. `more` are further parameters."""
-        some = by_task(shown)
-        plan = self._plan(shown, self.runs.dev_scores(some), more)
-        return plan.reading(comparisons=self.runs.comparisons(some))
-
-    def on_test(self, shown: Sequence[Run], **more: Any) -> Plan:
-        """The plan of a table of some runs with scores on test."""
-        return self._plan(shown, self.runs.averaged_scores(by_task(shown)), more)
-
-    def _plan(self, shown: Sequence[Run], scores: Sequence[str], more: dict[str, Any]) -> Plan:
-        tasks = self.experiment.tasks
-        params = {
-            "notes": self.notes(shown),
-            "equal": self.runs.equal,
-            "in_full": self.in_full,
-            "pairs": {name: f"{task.source}-{task.target}" for name, task in tasks.items()},
-            "languages": languages(tasks["ende"]),
-        }
-        return Plan(self.measured(by_task(shown), scores), params | more)
-
-    def measured(self, some: ByTask, scores: Sequence[str]) -> dict[str, Any]:
-        """The inputs of a table that shows these scores: also the packages and the corpora behind them."""
-        packages, corpora = self.runs.packages_behind(scores), self.runs.records(some)
-        return {"published": self.numbers, "scores": scores, "packages": packages, "corpora": corpora}
-
-    def notes(self, shown: Sequence[Run]) -> list[str]:
-        """The notes under a table of these runs."""
-        return model_notes(self, shown)
-
-    # What other rules make.
 
     @cached_property
     def all_scores(self) -> list[str]:

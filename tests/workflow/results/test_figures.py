@@ -190,7 +190,7 @@ def test_an_encoding_has_the_same_colour_in_both_figures_whatever_others_there_a
     measured = [pd.DataFrame([{"shortest": 1, "longest": 10} | scores])]
     drawn = positions.draw(published["positions"], {"E-alibi": measured, "E-rotary": measured}, 20)
     colours = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
-    runs = pd.DataFrame([{"task": "copy", "positions": "rotary", "length": 1, "right": 1.0}])
+    runs = pd.DataFrame([{"task": "copy", "model": "rotary", "seed": 1, "length": 1, "right": 1.0, "part": "seen"}])
     study = {"positions": ["rotary"], "tasks": ["copy"], "recipe": {"trained": [1, 2], "tested": 3}}
     [line] = length.draw(runs, study, length.names(published)).axes[0].lines
     assert line.get_color() == colours["rotary"] != colours["ALiBi"]

@@ -40,12 +40,11 @@ def read_csv(path: str | Path, *columns: str) -> pd.DataFrame:
     """The content of a CSV file. Raises InputError if it is not CSV or lacks numbers in one of these columns."""
     try:
         read = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise files.InputError(f"{path}: not CSV ({files.one_line(error)}); make it again") from error
-    if missing := [name for name in columns if name not in read]:
-        raise files.InputError(f"{path}: has no column {', '.join(missing)}; make it again")
-    if texts := [name for name in columns if len(read) and not pd.api.types.is_numeric_dtype(read[name])]:
-        raise files.InputError(f"{path}: not numbers in column {', '.join(texts)}; make it again")
+        for name in columns:
+            read[name] = pd.to_numeric(read[name])
+    except (OSError, ValueError, KeyError) as error:
+        told = f"has no column {error.args[0]}" if isinstance(error, KeyError) else files.one_line(error)
+        raise files.InputError(f"{path}: not CSV with numbers: {told}; make it again") from error
     return read
 
 

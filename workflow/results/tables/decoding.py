@@ -82,10 +82,8 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
     """A row for each setting, in the order of the files."""
     numbers = over_seeds(searches, SETTING)
     rows: list[Row] = []
-    settings: Any = searches[SETTING].drop_duplicates().itertuples(index=False, name=None)
-    for setting in settings:
-        ours = numbers[setting]
-        average, beam, alpha = setting
+    for average, beam, alpha in searches[SETTING].drop_duplicates().itertuples(index=False):
+        ours = numbers[average, beam, alpha]
         cells = {
             ("Checkpoints averaged", ""): str(average),
             ("Beam", ""): str(beam),
@@ -147,6 +145,11 @@ def draw(searches: pd.DataFrame) -> Drawing:
     return figure
 
 
+def figure(job: Job) -> list[Drawing]:
+    """The figure."""
+    return [draw(read_searches(job.input.scores, job.input.others))]
+
+
 RESULTS = (
     Table(
         name="decoding",
@@ -163,6 +166,6 @@ RESULTS = (
         titles={"decoding": "Tuning of decoding"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=lambda job: [draw(read_searches(job.input.scores, job.input.others))],
+        draw=figure,
     ),
 )

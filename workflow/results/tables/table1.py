@@ -159,6 +159,11 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     return figure
 
 
+def figure(job: Job) -> list[Drawing]:
+    """The figure."""
+    return [draw(read_json(job.input.complexity))]
+
+
 RESULTS = (
     Table(
         name="table1",
@@ -174,6 +179,6 @@ RESULTS = (
         titles={"table1": "Table 1: complexity of layers"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=lambda job: [draw(read_json(job.input.complexity))],
+        draw=figure,
     ),
 )

@@ -1,6 +1,6 @@
 """A trial: whether a row of the user's is better than a released one, in a table, a picture and a sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,31 +76,32 @@ def costs(answer: Mapping[str, Any]) -> list[Row]:
     from transformer.evaluation.claims import interval  # it loads SciPy, which planning does not need
 
     by_model = {each["model"]: each for each in answer["times"]["rows"]}
-    row, against = (by_model[answer[key]] for key in ("row", "against"))
-    seconds = [np.array(each["seconds"]) for each in (row, against)]
-    times = [number(1e3 * float(each.mean()), 1) for each in seconds]
-    ratios = np.log(seconds[0] / seconds[1])  # of each round
-    low, high = np.exp(interval(ratios))
+    models = [answer["row"], answer["against"]]
+    row, against = (by_model[model] for model in models)
+    ratios = np.log(np.array(row["seconds"]) / against["seconds"])  # of each round
+    bounds = " to ".join(map(_more, np.exp(interval(ratios))))
 
-    def cells(name: str, shown: list[str], ratio: float, bounds: str = "") -> Row:
-        both = dict(zip((answer["row"], answer["against"]), shown, strict=True))
-        found = {(model, ""): text for model, text in both.items()}
-        return {("Measure", ""): name, **found, ("More", "mean"): _more(ratio), ("More", "interval"): bounds}
+    def cells(name: str, text: Callable[[Mapping[str, Any]], str], ratio: float, bounds: str = "") -> Row:
+        shown = {(model, ""): text(by_model[model]) for model in models}
+        return {("Measure", ""): name, **shown, ("More", "mean"): _more(ratio), ("More", "interval"): bounds}
 
     return [
-        cells(
-            "parameters",
-            [f"{each['parameters']:,}" for each in (row, against)],
-            row["parameters"] / against["parameters"],
-        ),
-        cells("FLOPs of a step", [power(each["flops"]) for each in (row, against)], row["flops"] / against["flops"]),
-        cells(
-            "milliseconds of a step",
-            times,
-            float(np.exp(ratios.mean())),
-            f"{_more(low)} to {_more(high)}",
-        ),
+        cells("parameters", _parameters, row["parameters"] / against["parameters"]),
+        cells("FLOPs of a step", _flops, row["flops"] / against["flops"]),
+        cells("milliseconds of a step", _milliseconds, float(np.exp(ratios.mean())), bounds),
     ]
+
+
+def _parameters(timed: Mapping[str, Any]) -> str:
+    return f"{timed['parameters']:,}"
+
+
+def _flops(timed: Mapping[str, Any]) -> str:
+    return power(timed["flops"])
+
+
+def _milliseconds(timed: Mapping[str, Any]) -> str:
+    return number(1e3 * float(np.mean(timed["seconds"])), 1)
 
 
 def _more(ratio: float) -> str:
