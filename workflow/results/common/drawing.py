@@ -82,7 +82,7 @@ def panels(lines: int, columns: int, width: float, height: float, **how: Any) ->
 
 def draw_band(axes: Axes, seeds: pd.DataFrame, alpha: float, **look: Any) -> None:
     """The mean over seeds, which are columns, as a line, and from the least to the greatest as a band."""
-    axes.plot(seeds.mean(axis=1), linewidth=1.2, **look)
+    axes.plot(seeds.mean(axis=1), **{"linewidth": 1.2, **look})
     if len(seeds.columns) > 1:
         least, most = seeds.min(axis=1), seeds.max(axis=1)
         axes.fill_between(seeds.index, least, most, color=look["color"], alpha=alpha, linewidth=0)

@@ -22,7 +22,7 @@ class Plan:
 
 
 class Inputs(Protocol):
-    """The files of a plan. Tables of scores have those named here; a room may have others."""
+    """The files of a job. Tables of scores have those named here; a room may have others."""
 
     published: str  # config/published.yaml
     scores: Sequence[str]
@@ -33,7 +33,7 @@ class Inputs(Protocol):
 
 
 class Params(Protocol):
-    """The parameters of a plan. Tables of scores have those named here; a room may have others."""
+    """The parameters of a job. Tables of scores have those named here; a room may have others."""
 
     title: str
     notes: Sequence[str]

@@ -169,7 +169,7 @@ def draw_encoding(axes: Axes, right: pd.DataFrame, colour: str, trained: Sequenc
     """The mean over seeds as a line, and from the least to the greatest as a band; the mean over unseen lengths."""
     axes.axvspan(*trained, color="#ececec", linewidth=0)
     by_seed = right.pivot_table(index="length", columns="seed", values="right")
-    draw_band(axes, by_seed, 0.3, color=colour, clip_on=False)
+    draw_band(axes, by_seed, 0.3, color=colour, linewidth=1.6, clip_on=False)
     unseen = right["right"][right["part"] == "unseen"].mean()
     axes.text(0.97, 0.98, f"{unseen:.2f}", transform=axes.transAxes, ha="right", va="top", fontsize=8)
 

@@ -130,8 +130,9 @@ LOOKS = {  # a variant of a layer has its colour and a dashed line, but the dila
 MEASURES = {"seconds": ("time, milliseconds", 1e-3), "bytes": ("memory kept for the backward pass, MB", 1e6)}
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(job: Job) -> list[Drawing]:
     """Time and memory, a line for each layer."""
+    record = read_json(job.input.complexity)
     figure, axes = panels(2, 2, 7.2, 5.6, sharex="col", sharey="row")
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -156,12 +157,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     axes[0, 0].set_title("Against length")
     axes[0, 1].set_title("Against width")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return figure
-
-
-def figure(job: Job) -> list[Drawing]:
-    """The figure."""
-    return [draw(read_json(job.input.complexity))]
+    return [figure]
 
 
 RESULTS = (
@@ -179,6 +175,6 @@ RESULTS = (
         titles={"table1": "Table 1: complexity of layers"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=figure,
+        draw=draw,
     ),
 )

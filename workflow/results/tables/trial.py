@@ -1,7 +1,6 @@
 """A trial: whether a row of the user's is better than a released one, in a table, a picture and a sentence."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,16 +123,17 @@ def content(job: Job) -> Content:
     return Content(rows, 2, [*answer["sentences"], counted, *NOTES, *job.params.notes], made)
 
 
-def draw(answer: Mapping[str, Any]) -> Drawing:
+def draw(job: Job) -> list[Drawing]:
     """For each measure, the scores of both rows, and their difference."""
     from workflow.results.claims.verdicts import MEASURES
 
+    answer = read_json(job.input.answer)
     names = list(answer["measures"])
     figure, grid = panels(len(names), 2, 7.2, 1.5 * len(names), width_ratios=[2, 3])
     for (left, right), name in zip(grid, names, strict=True):
         draw_scores(left, answer, name)
         draw_difference(right, answer["measures"][name], MEASURES[name])
-    return figure
+    return [figure]
 
 
 def draw_scores(axes: Axes, answer: Mapping[str, Any], name: str) -> None:
@@ -161,11 +161,6 @@ def draw_difference(axes: Axes, judged: Mapping[str, Any], measure: Any) -> None
     axes.set_xlabel(f"{measure.axis}, in favour of the row")
 
 
-def figure(job: Job) -> list[Drawing]:
-    """The figure."""
-    return [draw(read_json(Path(job.input.answer)))]
-
-
 RESULTS = (
     Table(
         name="trial",
@@ -184,7 +179,7 @@ RESULTS = (
         titles={"trial": "A trial"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=figure,
+        draw=draw,
         target="trial",
         packed=False,
     ),
