@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.support.files import InputError
-from workflow.results.common.records import estimated_flops, read_csv
+from workflow.results.common.csv_files import read_csv
+from workflow.results.common.records import estimated_flops
 
 TRAINING = {"seconds": 100.0, "devices": 8, "device": "abacus", "sustained_flops": 3.0}
 

@@ -11,7 +11,8 @@ from workflow.dag.inputs import Inputs
 from workflow.experiment.downloads import downloads_of
 from workflow.results import load
 from workflow.results.claims.claimed import Claims
-from workflow.results.common.result import BASE, EVERY
+from workflow.results.common.against_base import BASE
+from workflow.results.common.result import EVERY
 from workflow.results.figures.curves import draw
 from workflow.results.tables import decoding
 from workflow.results.tables.marks import marks

@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from transformer.evaluation.bleu import Counts, sacrebleu_of
+from workflow.results.common.csv_files import read_csv
 from workflow.results.common.plan import Equal
-from workflow.results.common.records import read_csv, read_json
+from workflow.results.common.records import read_json
 
 # For each row, a frame for each seed. A length class has shortest, longest, pairs, subwords, perplexity, BLEU's counts.
 Lengths = Mapping[str, Sequence[pd.DataFrame]]

@@ -36,18 +36,6 @@ def read_json(path: str | Path) -> Any:
     return files.read_json(Path(path))
 
 
-def read_csv(path: str | Path, *columns: str) -> pd.DataFrame:
-    """The content of a CSV file. Raises InputError if it is not CSV or lacks numbers in one of these columns."""
-    try:
-        read = pd.read_csv(path)
-        for name in columns:
-            read[name] = pd.to_numeric(read[name])
-    except (OSError, ValueError, KeyError) as error:
-        told = f"has no column {error.args[0]}" if isinstance(error, KeyError) else files.one_line(error)
-        raise files.InputError(f"{path}: not CSV with numbers: {told}; make it again") from error
-    return read
-
-
 def read_training(package: str) -> Any:
     """The record of the training in the config.json of a package."""
     return read_json(package)["training"]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # a table does not depend on the code of these
 else:
     Rows = Selection = Task = Any
 
-BASE: Run = ("ende", "base")
 EVERY = ""  # the section of what concerns the whole paper; it comes first
 OWN = "own"  # the group of rows that the paper does not have
 
@@ -31,15 +30,6 @@ def languages(task: Task) -> str:
 def own_translation(name: str, task: Task) -> bool:
     """Whether a task is a translation that the paper does not have."""
     return task.kind == "translation" and name not in ("ende", "enfr")
-
-
-def ende_rows(name: str) -> Callable[[Rows], list[Run]]:
-    """The function that gives the runs of the paper's rows of a table of en-de."""
-
-    def shows(rows: Rows) -> list[Run]:
-        return [("ende", row["model"]) for row in rows.published[name]]
-
-    return shows
 
 
 @dataclass(frozen=True, kw_only=True)

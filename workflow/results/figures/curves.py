@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from transformer.training.history import HISTORY
+from workflow.results.common.csv_files import read_csv
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, draw_band, literal, panels, plain_numbers
 from workflow.results.common.figure import Figure
 from workflow.results.common.plan import Equal
-from workflow.results.common.records import read_csv, read_training
+from workflow.results.common.records import read_training
 from workflow.results.common.result import Job, Plan, Run, Selection
 
 CAPTION = """\

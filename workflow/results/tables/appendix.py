@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
-from workflow.results.common.cells import is_shown, number
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured, star_notes
+from workflow.results.common.cells import number
 from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds
-from workflow.results.common.result import BASE, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Appendix.** Attention over parameters takes the place of the feed-forward layers. Only versions of the paper before v7

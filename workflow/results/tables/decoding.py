@@ -10,10 +10,10 @@ from transformer.evaluation.metrics import metrics_of
 from workflow.results.common.cells import LENGTH, signed, spread
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.common.figure import Figure
-from workflow.results.common.notes import read_inputs
 from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds, read_json
 from workflow.results.common.result import Content, Job, Plan, Selection, Table
+from workflow.results.common.scored import read_inputs
 
 CAPTION = """\
 **Tuning of decoding** (section 6.1). BLEU on the development set of {scores} run(s) of one

@@ -5,10 +5,11 @@ from typing import Any
 from transformer.support.strict import listed
 from workflow.results.common.against_base import CSV_ONLY, FROM_BASE, against_base, measured, star_notes
 from workflow.results.common.cells import LENGTH
-from workflow.results.common.notes import read_inputs, token_notes
+from workflow.results.common.notes import token_notes
 from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
 from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, languages, own_translation
+from workflow.results.common.scored import read_inputs
 
 CAPTION = """\
 **Your own tasks.** Each row of {languages}, measured on the development set as in Table 3: {scores} runs. See how far a

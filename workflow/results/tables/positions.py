@@ -9,15 +9,15 @@ from typing import Any
 import pandas as pd
 
 from transformer.corpora.libreoffice import LibreOfficeHelp
-from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
+from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured, star_notes
 from workflow.results.common.by_length import Lengths, between, perplexity, read_lengths, sacrebleu
-from workflow.results.common.cells import NOT_RUN, is_shown, spread
+from workflow.results.common.cells import NOT_RUN, spread
 from workflow.results.common.drawing import DASHES, POSITIONS, Drawing, draw_band, panels, plain_numbers
 from workflow.results.common.figure import Figure
-from workflow.results.common.notes import read_inputs
 from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds, read_yaml
-from workflow.results.common.result import BASE, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Positional encodings.** Row (E) of Table 3 and four later encodings: {scores} runs of ours

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
-from workflow.results.common.cells import is_shown
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.against_base import CSV_ONLY, against_base, ende_rows, measured, star_notes
 from workflow.results.common.records import over_seeds, read_json
-from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Scaled, unscaled and additive attention.** Scores are divided by √d_k, left as they are, or additive, each for three

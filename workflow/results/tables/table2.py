@@ -5,11 +5,12 @@ from typing import Any
 
 from transformer.evaluation.metrics import METRICS, metrics_of
 from transformer.model.config import OTHERS
-from workflow.results.common.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
-from workflow.results.common.notes import read_inputs, signature_notes, token_notes
+from workflow.results.common.cells import LENGTH, NOT_RUN, metric_cells, number, power
+from workflow.results.common.notes import signature_notes, token_notes
 from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
 from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, own_translation
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}

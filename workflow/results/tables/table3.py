@@ -8,14 +8,24 @@ from typing import Any
 
 from transformer.evaluation.metrics import Column
 from transformer.support.strict import listed
-from workflow.results.common.against_base import CSV_ONLY, PRINTED, against_base, change, measured, star_notes
-from workflow.results.common.cells import LENGTH, is_shown, number
+from workflow.results.common.against_base import (
+    BASE,
+    CSV_ONLY,
+    PRINTED,
+    against_base,
+    change,
+    ende_rows,
+    measured,
+    star_notes,
+)
+from workflow.results.common.cells import LENGTH, number
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.common.figure import Figure
-from workflow.results.common.notes import read_inputs, token_notes
+from workflow.results.common.notes import token_notes
 from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds, read_runs, read_yaml
-from workflow.results.common.result import BASE, OWN, Content, Job, Plan, Rows, Run, Selection, Table, ende_rows
+from workflow.results.common.result import OWN, Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Table 3.** Variations on the architecture, measured on the development set.

@@ -7,11 +7,11 @@ from transformer.evaluation.metrics import Column, metrics_of
 from transformer.support.strict import read_keys
 from workflow.experiment.config import Experiment
 from workflow.experiment.sources import OWN_FILES
-from workflow.results.common.cells import NOT_RUN, beside, is_shown, number, spread
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.cells import NOT_RUN, beside, number, spread
 from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
 from workflow.results.common.result import OWN, Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Table 4.** Constituency parsing, F1 of labelled brackets on the test set. We train
