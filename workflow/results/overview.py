@@ -6,7 +6,7 @@ Its numbers are those of the tables' csv, with the columns that `make reproduce`
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from textwrap import fill
@@ -17,6 +17,7 @@ from workflow.results.released import read
 from workflow.results.selection import Selection
 
 FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
+OF_VERDICTS = ("claims", "about the time of a step, on this machine")
 DEVIATION = re.compile(r" ± [\d.]+")
 NEGATIVE, MINUS = re.compile(r"^-(?=\d)"), "\u2212"
 SHOWN_BY = {"text/html": "html", "image/svg+xml": "img"}  # how Snakemake's report shows a file that is no download
@@ -28,20 +29,16 @@ def tables_of(selection: Selection) -> list[Table]:
     return sorted(tables, key=lambda each: (each.section == EVERY, each.section))
 
 
-def rows_of(path: Path, columns: Collection[str]) -> list[list[str]]:
-    """Some columns of a table, without rows that were not run. Empty if there is no such table or no column.
+def printed_rows(selection: Selection) -> Iterator[tuple[Table, list[list[str]]]]:
+    """The tables with columns to be printed, and these columns of the rows that are run.
 
     Cells that a table of an earlier version lacks are empty; so are those of a table that is cut short.
     """
-    rows = [[row.get(column, "") for column in columns] for row in read(path) if columns]
-    return [row for row in rows if row[-1] not in ("", "not run")]
-
-
-def printed_rows(selection: Selection) -> Iterator[tuple[Table, list[list[str]]]]:
-    """The tables that have rows to be printed, with these rows."""
     for table in tables_of(selection):
-        if rows := rows_of(Path(selection.runs.paths.results, f"tables/{table.name}.csv"), table.printed):
-            yield table, rows
+        read_rows = read(Path(selection.runs.paths.results, f"tables/{table.name}.csv")) if table.printed else []
+        rows = [[row.get(column, "") for column in table.printed] for row in read_rows]
+        if run := [row for row in rows if row[-1] not in ("", "not run")]:
+            yield table, run
 
 
 def count_verdicts(verdicts: Iterable[str]) -> tuple[Counter[str], int]:
@@ -106,16 +103,13 @@ def shared(selection: Selection) -> str:
 
 def _verdicts(rows: Sequence[Sequence[str]], leading: str) -> str:
     """The `leading` sentences, and how many claims have each verdict. Those about time stand apart."""
-    parts = zip(verdicts_apart(rows), ("claims", "about the time of a step, on this machine"), strict=True)
-    shown = [f"{len(verdicts)} {what}: {_counted(verdicts)}" for verdicts, what in parts if verdicts]
+    shown = []
+    for verdicts, what in zip(verdicts_apart(rows), OF_VERDICTS, strict=True):
+        counts, few = count_verdicts(verdicts)
+        each = [f"<b class={verdict}>{count} {verdict}</b>" for verdict, count in counts.most_common()]
+        each += [f"<b class=undecided>{few} with too few seeds for a verdict</b>"] * bool(few)
+        shown += [f"{len(verdicts)} {what}: {', '.join(each)}"] * bool(verdicts)
     return f"<p class=verdicts>{escape(leading)}</p><p class=verdicts>{'; '.join(shown)}</p>"
-
-
-def _counted(verdicts: Sequence[str]) -> str:
-    counts, few = count_verdicts(verdicts)
-    each = [f"<b class={verdict}>{count} {verdict}</b>" for verdict, count in counts.most_common()]
-    each += [f"<b class=undecided>{few} with too few seeds for a verdict</b>"] * bool(few)
-    return ", ".join(each)
 
 
 def _claims(rows: Sequence[Sequence[str]]) -> str:

@@ -23,18 +23,18 @@ from workflow.results.released import WIDTH, compare_tables
 from workflow.results.selection import Selection
 
 PUBLISHED = Path("config/published.yaml")
-TARGETS = ("tables", "figures")
 
 
 def before(selection: Selection) -> str:
     """What will be made, how long that takes and where to look meanwhile."""
     experiment, runs, paths = selection.experiment, selection.runs, selection.runs.paths
-    targets = {target: [each for _, each, _ in selection.planned if each.target == target] for target in TARGETS}
-    figures = sum(len(each.files("")) for each in targets["figures"])
+    planned = [result for _, result, _ in selection.planned]
+    tables = sum(each.target == "tables" for each in planned)
+    figures = sum(len(each.files("")) for each in planned if each.target == "figures")
     trained = [(task, model) for task, models in runs.trained.items() for model in models for _ in experiment.seeds]
     records = [path for task, models in runs.trained.items() for path in runs.files_of(task, models, "training.json")]
     left = [run for run, record in zip(trained, records, strict=True) if not Path(record).exists()]
-    lines = [f"{experiment.experiment}: {len(trained)} models, {len(targets['tables'])} tables, {figures} figures."]
+    lines = [f"{experiment.experiment}: {len(trained)} models, {tables} tables, {figures} figures."]
     if experiment.packages:
         lines.append(f"Nothing is trained: the models are those in {paths.packages}.")
     else:

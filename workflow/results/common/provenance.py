@@ -48,10 +48,7 @@ def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
         made = by_means(runs, name)
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
-            others = "; ".join(f"{means}: {_few(names)}" for means, names in made.items() if means != usual)
+            named = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
+            others = "; ".join(f"{means}: {', '.join(named[means])}" for means in made if means != usual)
             notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
     return notes
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= FEW else f"{len(names)} runs"
