@@ -106,8 +106,8 @@ class Table(Result):
     @property
     def labels(self) -> dict[str, dict[str, str]]:
         """The labels of html and csv. The report sorts by them: HTML before csv."""
-        formats = {"html": "HTML", "csv": "csv"}
-        return {kind: {"section": self.section, "table": self.title, "format": formats[kind]} for kind in formats}
+        of_all = {"section": self.section, "table": self.title}
+        return {"html": {**of_all, "format": "HTML"}, "csv": {**of_all, "format": "csv"}}
 
     def make(self, job: Job) -> None:
         """Compute and write it."""

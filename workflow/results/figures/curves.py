@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,8 @@ MEASURES = {  # column of a history -> its label as a curve, and as a difference
     "loss": ("training loss, nats", "loss from base, nats"),
     "dev_perplexity": ("development perplexity", "perplexity from base, %"),
 }
+LEGEND: Any = {"loc": "lower left", "bbox_to_anchor": (-0.05, 0.98), "alignment": "left", "handlelength": 1.8}
+LEGEND |= {"labelspacing": 0.1, "columnspacing": 0.7, "borderpad": 0.2, "handletextpad": 0.4}
 Curves = Mapping[Run, Mapping[int, pd.DataFrame]]  # (task, model) -> the history of each seed
 
 
@@ -102,9 +105,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[s
             draw_group(panel, key, curves, runs, warmups if apart else {})
             if column == 0 or not apart:
                 panel.set_ylabel(labels[apart], fontsize=7)
-        look = {"handlelength": 1.8, "labelspacing": 0.1, "columnspacing": 0.7, "borderpad": 0.2, "handletextpad": 0.4}
-        place_of = {"loc": "lower left", "bbox_to_anchor": (-0.05, 0.98), "alignment": "left"}
-        legend = shown[0].legend(title=literal(name), ncols=2, **place_of, **look)
+        legend = shown[0].legend(title=literal(name), ncols=2, **LEGEND)
         legend.get_title().set(fontweight="bold", fontsize=8)
         shown[1].set_xlabel("steps")
     return figure
@@ -136,9 +137,8 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
 
 def figure(job: Job) -> list[Drawing]:
     """The figure."""
-    params = job.params
-    curves = read_curves(job.input.packages, job.input.histories, params.equal)
-    return [draw(curves, params.groups, params.warmups)]
+    curves = read_curves(job.input.packages, job.input.histories, job.params.equal)
+    return [draw(curves, job.params.groups, job.params.warmups)]
 
 
 RESULTS = (

@@ -1,6 +1,6 @@
 """A trial: whether a row of the user's is better than a released one, in a table, a picture and a sentence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -75,32 +75,25 @@ def costs(answer: Mapping[str, Any]) -> list[Row]:
     from transformer.evaluation.claims import interval  # it loads SciPy, which planning does not need
 
     by_model = {each["model"]: each for each in answer["times"]["rows"]}
-    models = [answer["row"], answer["against"]]
-    row, against = (by_model[model] for model in models)
+    both = row, against = [by_model[answer[key]] for key in ("row", "against")]
     ratios = np.log(np.array(row["seconds"]) / against["seconds"])  # of each round
     bounds = " to ".join(map(_more, np.exp(interval(ratios))))
-
-    def cells(name: str, text: Callable[[Mapping[str, Any]], str], ratio: float, bounds: str = "") -> Row:
-        shown = {(model, ""): text(by_model[model]) for model in models}
-        return {("Measure", ""): name, **shown, ("More", "mean"): _more(ratio), ("More", "interval"): bounds}
-
+    times = [number(1e3 * float(np.mean(each["seconds"])), 1) for each in both]
+    shown = {
+        "parameters": ([f"{each['parameters']:,}" for each in both], row["parameters"] / against["parameters"], ""),
+        "FLOPs of a step": ([power(each["flops"]) for each in both], row["flops"] / against["flops"], ""),
+        "milliseconds of a step": (times, float(np.exp(ratios.mean())), bounds),
+    }
     return [
-        cells("parameters", _parameters, row["parameters"] / against["parameters"]),
-        cells("FLOPs of a step", _flops, row["flops"] / against["flops"]),
-        cells("milliseconds of a step", _milliseconds, float(np.exp(ratios.mean())), bounds),
+        {
+            ("Measure", ""): name,
+            (answer["row"], ""): ours,
+            (answer["against"], ""): theirs,
+            ("More", "mean"): _more(ratio),
+            ("More", "interval"): bounds,
+        }
+        for name, ((ours, theirs), ratio, bounds) in shown.items()
     ]
-
-
-def _parameters(timed: Mapping[str, Any]) -> str:
-    return f"{timed['parameters']:,}"
-
-
-def _flops(timed: Mapping[str, Any]) -> str:
-    return power(timed["flops"])
-
-
-def _milliseconds(timed: Mapping[str, Any]) -> str:
-    return number(1e3 * float(np.mean(timed["seconds"])), 1)
 
 
 def _more(ratio: float) -> str:
