@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -10,11 +10,7 @@ from transformer.evaluation.metrics import Column, metrics_of
 from workflow.results.common.cells import beside, metric_cells, number, signed, spread
 from workflow.results.common.plan import Row, Run
 from workflow.results.common.records import Ours
-
-if TYPE_CHECKING:
-    from workflow.results.rows import Rows
-else:
-    Rows = Any
+from workflow.results.common.result import Rows
 
 BASE: Run = ("ende", "base")
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
